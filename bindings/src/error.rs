@@ -1,0 +1,21 @@
+//! Errors of the core → Python exceptions. The only place.
+
+use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::{PyErr, create_exception};
+
+create_exception!(pcapnfs._core, ReadError, PyException, "A file could not be read as a capture.");
+
+/// A file that is no capture, or that the system does not let us read.
+pub(crate) fn read_error(error: &pcapnfs_core::error::ReadError) -> PyErr {
+    ReadError::new_err(error.to_string())
+}
+
+/// Columns of one batch that do not fit together: a fault of ours.
+pub(crate) fn arrow_error(error: &impl std::fmt::Display) -> PyErr {
+    PyRuntimeError::new_err(format!("internal error: {error}"))
+}
+
+/// Another thread died while it was decoding.
+pub(crate) fn poisoned() -> PyErr {
+    PyRuntimeError::new_err("internal error: the decoder was interrupted in another thread")
+}

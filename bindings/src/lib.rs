@@ -1,0 +1,181 @@
+//! The Python module `pcapnfs._core`: signatures, the GIL released, one call into the core, Arrow out.
+//!
+//! No decisions are taken here. What the functions mean is written in `pcapnfs/_core.pyi`.
+
+mod error;
+
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use pcapnfs_core::decode::{FileSummary, Meta};
+use pcapnfs_core::nfs::catalogue;
+use pcapnfs_core::table::schema::{Column, TABLES, Table};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde_json::{Value, json};
+
+use crate::error::{ReadError, arrow_error, poisoned, read_error};
+
+/// Rows of one table, as an Arrow stream of one batch.
+#[pyclass(frozen, module = "pcapnfs._core")]
+struct Batch {
+    #[pyo3(get)]
+    table: &'static str,
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl Batch {
+    #[getter]
+    fn rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema.cloned()); // A hint: the consumer casts.
+        let schema = self.batch.schema();
+        let batches = RecordBatchIterator::new(std::iter::once(Ok(self.batch.clone())), schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new(py, stream, Some(CString::from(c"arrow_array_stream")))
+    }
+}
+
+/// Decodes captures, batch by batch.
+#[pyclass(frozen, module = "pcapnfs._core")]
+struct Decoder {
+    inner: Mutex<pcapnfs_core::decode::Decoder>,
+}
+
+#[pymethods]
+impl Decoder {
+    #[new]
+    #[pyo3(signature = (paths, ports=Vec::new()))]
+    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+    fn new(py: Python<'_>, paths: Vec<PathBuf>, ports: Vec<u16>) -> PyResult<Self> {
+        let inner = py
+            .detach(|| pcapnfs_core::decode::Decoder::open(&paths, &ports))
+            .map_err(|error| read_error(&error))?;
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<Batch>>> {
+        let batches = py.detach(|| {
+            let mut decoder = self.inner.lock().map_err(|_| poisoned())?;
+            decoder.next_batches().map_err(|error| arrow_error(&error))
+        })?;
+        Ok(batches.map(|batches| batches.into_iter().map(|(table, batch)| Batch { table, batch }).collect()))
+    }
+
+    fn progress(&self) -> PyResult<(u64, u64)> {
+        Ok(self.inner.lock().map_err(|_| poisoned())?.progress())
+    }
+
+    fn finish(&self) -> PyResult<String> {
+        Ok(meta(self.inner.lock().map_err(|_| poisoned())?.finish()).to_string())
+    }
+}
+
+fn meta(meta: &Meta) -> Value {
+    json!({
+        "files": meta.files.iter().map(file).collect::<Vec<_>>(),
+        "packets": meta.packets,
+        "limits_hit": meta.limits_hit,
+        "calls": meta.calls,
+        "undecoded": meta.undecoded,
+    })
+}
+
+fn file(file: &FileSummary) -> Value {
+    json!({
+        "path": file.path.to_string_lossy(),
+        "format": file.format,
+        "link_types": file.links.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "packets": file.packets,
+        "bytes": file.bytes,
+        "start_ns": file.start_ns,
+        "end_ns": file.end_ns,
+        "snaplen": file.snaplen,
+        "truncated_packets": file.truncated_packets,
+        "first_frame": file.first_frame,
+        "dropped_packets": file.dropped_packets,
+        "damage": file.damage,
+    })
+}
+
+/// The tables and their columns, as JSON.
+#[pyfunction]
+fn schema() -> String {
+    let column = |column: &Column| {
+        json!({
+            "name": column.name,
+            "sql": column.kind.sql(),
+            "nullable": column.nullable,
+            "unit": column.unit,
+            "meaning": column.meaning,
+        })
+    };
+    let table = |table: &&Table| {
+        json!({
+            "name": table.name,
+            "meaning": table.meaning,
+            "columns": table.columns.iter().map(column).collect::<Vec<_>>(),
+        })
+    };
+    Value::Array(TABLES.iter().map(table).collect()).to_string()
+}
+
+/// The operation table, as JSON.
+#[pyfunction]
+fn operations() -> String {
+    let rows = catalogue().map(|(protocol, operation)| {
+        json!({
+            "protocol": protocol,
+            "number": operation.number,
+            "name": operation.name,
+            "first_minor": operation.first_minor,
+            "subject": format!("{:?}", operation.subject),
+            "effect": format!("{:?}", operation.effect),
+            "stability": format!("{:?}", operation.stability),
+            "rank": operation.rank,
+            "small": operation.small,
+            "source": operation.source,
+            "decoded": operation.decoded,
+        })
+    });
+    Value::Array(rows.collect()).to_string()
+}
+
+/// The reasons for which messages are not decoded, as JSON.
+#[pyfunction]
+fn reasons() -> String {
+    let reasons = pcapnfs_core::error::Reason::ALL.iter();
+    let rows = reasons.map(|reason| json!({"code": reason.code(), "meaning": reason.meaning()}));
+    Value::Array(rows.collect()).to_string()
+}
+
+/// The version of the core.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Batch>()?;
+    module.add_class::<Decoder>()?;
+    module.add("ReadError", module.py().get_type::<ReadError>())?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(operations, module)?)?;
+    module.add_function(wrap_pyfunction!(reasons, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    Ok(())
+}

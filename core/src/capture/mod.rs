@@ -1,0 +1,240 @@
+//! Files → packets: opens a capture by its magic number and lends its packets one at a time.
+//!
+//! Takes a path (`-` is standard input) to a pcap or pcapng file, plain or compressed with gzip or
+//! zstd. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
+//! Promises: read once from front to end, so a pipe will do; memory is one buffer, which grows to
+//! the largest packet and never beyond [`PACKET_LIMIT`] by much; nothing is allocated or copied
+//! per packet. A file that breaks off or contradicts itself gives every packet before that place,
+//! then one [`ReadError::Damaged`], then the end.
+//!
+//! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+
+mod compression;
+
+mod pcap;
+
+mod pcapng;
+
+mod sniff;
+
+mod window;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::error::ReadError;
+use crate::wire_enum::wire_enum;
+
+pub use compression::Compression;
+
+use compression::Source;
+use window::{Fault, Window};
+
+/// A packet longer than this, in bytes, is taken for damage whatever the file's snaplen says.
+pub const PACKET_LIMIT: usize = 16 << 20;
+
+/// A packet longer than this, in bytes, must at least respect the file's snaplen. Below it, writers
+/// that exceed their own snaplen (segmentation offload) are believed.
+pub const CREDIBLE_PACKET: usize = 256 << 10;
+
+wire_enum! {
+    /// `LINKTYPE_` number of the frames' outermost header, as registered at tcpdump.org/linktypes.
+    pub enum LinkType {
+        NULL = 0,
+        ETHERNET = 1,
+        IEEE802_5 = 6,
+        PPP = 9,
+        FDDI = 10,
+        RAW_BSD = 12,
+        RAW_OPENBSD = 14,
+        PPP_HDLC = 50,
+        RAW = 101,
+        IEEE802_11 = 105,
+        LOOP = 108,
+        LINUX_SLL = 113,
+        IEEE802_11_RADIOTAP = 127,
+        ERF = 197,
+        IPV4 = 228,
+        IPV6 = 229,
+        NFLOG = 239,
+        INFINIBAND = 247,
+        PKTAP = 258,
+        LINUX_SLL2 = 276,
+    }
+}
+
+/// One captured packet, lent by the [`Reader`] until it is asked for the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Frame number in this file, from 1.
+    pub number: u64,
+    /// Nanoseconds since 1970-01-01 UTC. A pcapng simple packet has no time: it gets that of the packet before.
+    pub time_ns: i64,
+    /// What `bytes` begins with.
+    pub link: LinkType,
+    /// Bytes of the packet on the wire; never less than were captured.
+    pub wire_length: u32,
+    /// The captured bytes.
+    pub bytes: &'a [u8],
+}
+
+/// The file format of the packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// Classic pcap.
+    Pcap {
+        /// Timestamps count nanoseconds rather than microseconds.
+        nanoseconds: bool,
+        /// Numbers in the file's headers are big-endian.
+        big_endian: bool,
+    },
+    /// pcapng; time resolution and byte order belong to its interfaces and sections.
+    Pcapng,
+}
+
+/// What a capture file is; `Display` gives `pcap`, `pcap (ns)`, `pcapng`, `pcap, gzip` …
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The format of the packets.
+    pub container: Container,
+    /// How that is compressed.
+    pub compression: Compression,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.container {
+            Container::Pcap { nanoseconds: false, .. } => "pcap",
+            Container::Pcap { nanoseconds: true, .. } => "pcap (ns)",
+            Container::Pcapng => "pcapng",
+        })?;
+        match self.compression {
+            Compression::None => Ok(()),
+            Compression::Gzip => f.write_str(", gzip"),
+            Compression::Zstd => f.write_str(", zstd"),
+        }
+    }
+}
+
+/// Where a format's parser found the next packet. The bytes lie in the window until it is filled again.
+struct Record {
+    time_ns: i64,
+    link: LinkType,
+    wire_length: u32,
+    /// Position of the captured bytes in the window.
+    start: usize,
+    captured: usize,
+}
+
+enum Parser {
+    Pcap(pcap::Pcap),
+    Pcapng(pcapng::Pcapng),
+}
+
+/// One capture file that is being read.
+pub struct Reader {
+    path: PathBuf,
+    window: Window,
+    parser: Parser,
+    compression: Compression,
+    counter: compression::Counter,
+    packets: u64,
+    ended: bool,
+}
+
+impl Reader {
+    /// Opens a capture file by its first bytes; the path `-` is standard input.
+    ///
+    /// Errors: [`ReadError::Io`] where the operating system refuses, [`ReadError::Format`] where the
+    /// file is something else, [`ReadError::Damaged`] where it ends within its own header.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Self::of_source(path, Source::open(path)?)
+    }
+
+    fn of_source(path: &Path, source: Source) -> Result<Self, ReadError> {
+        let report = |fault: Fault| fault.at(path, 0);
+        let counter = source.counter();
+        let (mut window, compression) = source.decompressed().map_err(report)?;
+        let parser = match sniff::container(&mut window, compression).map_err(report)? {
+            sniff::Magic::Pcap(layout) => {
+                Parser::Pcap(pcap::Pcap::open(layout, &mut window).map_err(report)?)
+            }
+            sniff::Magic::Pcapng => Parser::Pcapng(pcapng::Pcapng::open(&mut window).map_err(report)?),
+        };
+        Ok(Self { path: path.to_owned(), window, parser, compression, counter, packets: 0, ended: false })
+    }
+
+    /// The next packet, or `None` at the end of the file.
+    ///
+    /// Errors: [`ReadError::Io`] and [`ReadError::Damaged`], once; afterwards the file has ended.
+    #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let found = match &mut self.parser {
+            Parser::Pcap(pcap) => pcap.next(&mut self.window),
+            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+        };
+        match found {
+            Ok(Some(record)) => {
+                self.packets += 1;
+                Ok(Some(Packet {
+                    number: self.packets,
+                    time_ns: record.time_ns,
+                    link: record.link,
+                    wire_length: record.wire_length,
+                    bytes: self.window.held(record.start, record.captured),
+                }))
+            }
+            Ok(None) => {
+                self.ended = true;
+                Ok(None)
+            }
+            Err(fault) => {
+                self.ended = true;
+                Err(fault.at(&self.path, self.packets))
+            }
+        }
+    }
+
+    /// The file's format and compression.
+    pub fn format(&self) -> Format {
+        let container = match &self.parser {
+            Parser::Pcap(pcap) => pcap.container(),
+            Parser::Pcapng(_) => Container::Pcapng,
+        };
+        Format { container, compression: self.compression }
+    }
+
+    /// The most bytes kept of a packet: the largest of the interfaces met so far; 0 = not stated.
+    pub fn snaplen(&self) -> u32 {
+        match &self.parser {
+            Parser::Pcap(pcap) => pcap.snaplen(),
+            Parser::Pcapng(pcapng) => pcapng.snaplen(),
+        }
+    }
+
+    /// Bytes of the file, as it is stored, that were read so far. For progress.
+    pub fn consumed(&self) -> u64 {
+        self.counter.bytes()
+    }
+
+    /// Packets that the capturing machine lost, where the file's interface statistics say so
+    /// (pcapng `isb_ifdrop` and `isb_osdrop`, the last of each interface). Complete after the last packet.
+    pub fn dropped(&self) -> Option<u64> {
+        match &self.parser {
+            Parser::Pcap(_) => None,
+            Parser::Pcapng(pcapng) => pcapng.dropped(),
+        }
+    }
+}
+
+/// Whether a packet may be as long as its header says.
+fn credible(captured: usize, snaplen: u32) -> bool {
+    captured <= CREDIBLE_PACKET || (captured <= PACKET_LIMIT && captured <= snaplen as usize)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Classic pcap (draft-ietf-opsawg-pcap): a file header, then packets with 16 bytes before each.
+
+use super::window::{Fault, Window};
+use super::{Container, LinkType, Record, credible};
+
+const FILE_HEADER: usize = 24;
+const PACKET_HEADER: usize = 16;
+
+/// Bytes that a kernel patched by Alexey Kuznetzov writes after each packet header: interface
+/// index, protocol, packet type, padding.
+const PATCHED_EXTRA: usize = 8;
+
+/// The low bits of the file header's last word are the link type; those above it tell of a frame
+/// check sequence, which the length of the IP packet leaves out anyway.
+const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
+
+/// What a magic number says about the rest of the file.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    big_endian: bool,
+    nanoseconds: bool,
+    packet_header: usize,
+}
+
+impl Layout {
+    pub(super) fn of_magic(magic: [u8; 4]) -> Option<Self> {
+        let (big_endian, nanoseconds, packet_header) = match magic {
+            [0xa1, 0xb2, 0xc3, 0xd4] => (true, false, PACKET_HEADER),
+            [0xd4, 0xc3, 0xb2, 0xa1] => (false, false, PACKET_HEADER),
+            [0xa1, 0xb2, 0x3c, 0x4d] => (true, true, PACKET_HEADER),
+            [0x4d, 0x3c, 0xb2, 0xa1] => (false, true, PACKET_HEADER),
+            [0xa1, 0xb2, 0xcd, 0x34] => (true, false, PACKET_HEADER + PATCHED_EXTRA),
+            [0x34, 0xcd, 0xb2, 0xa1] => (false, false, PACKET_HEADER + PATCHED_EXTRA),
+            _ => return None,
+        };
+        Some(Self { big_endian, nanoseconds, packet_header })
+    }
+
+    #[inline]
+    fn u32(self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+}
+
+pub(super) struct Pcap {
+    layout: Layout,
+    snaplen: u32,
+    link: LinkType,
+}
+
+impl Pcap {
+    /// Reads the file header, whose magic gave the layout.
+    pub(super) fn open(layout: Layout, window: &mut Window) -> Result<Self, Fault> {
+        const CUT: &str = "the file ends within its header";
+        if !window.ensure(FILE_HEADER)? {
+            return Err(window.ended(CUT).unwrap_or_else(|| window.damaged(CUT)));
+        }
+        // magic 4, version 4, reserved 8, snaplen 4, link type 4
+        let Some([.., s0, s1, s2, s3, l0, l1, l2, l3]) = window.ahead().first_chunk::<FILE_HEADER>() else {
+            return Err(window.damaged(CUT));
+        };
+        let snaplen = layout.u32([*s0, *s1, *s2, *s3]);
+        let link = LinkType(layout.u32([*l0, *l1, *l2, *l3]) & LINK_TYPE_MASK);
+        window.advance(FILE_HEADER);
+        Ok(Self { layout, snaplen, link })
+    }
+
+    pub(super) fn container(&self) -> Container {
+        Container::Pcap { nanoseconds: self.layout.nanoseconds, big_endian: self.layout.big_endian }
+    }
+
+    pub(super) fn snaplen(&self) -> u32 {
+        self.snaplen
+    }
+
+    /// The next packet; `None` where the file ends after one.
+    #[inline]
+    pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
+        let layout = self.layout;
+        if !window.ensure(layout.packet_header)? {
+            return window.ended("the file ends within a packet header").map_or(Ok(None), Err);
+        }
+        let Some(header) = window.ahead().first_chunk::<PACKET_HEADER>() else {
+            return Ok(None);
+        };
+        let [s0, s1, s2, s3, f0, f1, f2, f3, c0, c1, c2, c3, w0, w1, w2, w3] = *header;
+        let seconds = layout.u32([s0, s1, s2, s3]);
+        let fraction = layout.u32([f0, f1, f2, f3]);
+        let captured = layout.u32([c0, c1, c2, c3]);
+        let wire_length = layout.u32([w0, w1, w2, w3]);
+
+        let length = captured as usize;
+        if !credible(length, self.snaplen) {
+            return Err(window.damaged("a packet of impossible length"));
+        }
+        let whole = layout.packet_header + length;
+        if !window.ensure(whole)? {
+            return Err(window
+                .ended("the file ends within a packet")
+                .unwrap_or_else(|| window.damaged("the file ends within a packet")));
+        }
+        let start = window.position() + layout.packet_header;
+        window.advance(whole);
+        // Both are 32 bits wide: 2^32 s + 2^32 µs are less than 2^63 ns, whatever the file says.
+        let unit = if layout.nanoseconds { 1 } else { 1_000 };
+        let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
+        let wire_length = wire_length.max(captured);
+        Ok(Some(Record { time_ns, link: self.link, wire_length, start, captured: length }))
+    }
+}

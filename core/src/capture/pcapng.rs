@@ -1,0 +1,410 @@
+//! pcapng (draft-ietf-opsawg-pcapng): sections of blocks, each of which says twice how long it is.
+//!
+//! Parsed here rather than by a library, because the blocks of packets are most of the file: their
+//! options are passed over unread, and blocks of no interest are skipped however long they are.
+
+use super::window::{Fault, Window};
+use super::{LinkType, PACKET_LIMIT, Record, credible};
+
+/// Type of the section header block: the same in both byte orders.
+pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+
+const INTERFACE_DESCRIPTION: u32 = 1;
+const OBSOLETE_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+
+/// Bytes of a block around its body: type and length before, length after.
+const FRAME: usize = 12;
+
+/// Bytes of a section header without options.
+const SMALLEST_SECTION: usize = 28;
+
+/// A packet block may be longer than its packet by headers and options, but not by more than this.
+const PACKET_BLOCK_LIMIT: usize = PACKET_LIMIT + (1 << 20);
+
+/// Bytes looked at of a block that describes an interface or its statistics; options past it are ignored.
+const DESCRIPTION_LIMIT: usize = 64 << 10;
+
+/// More interfaces than this in one section are taken for damage.
+const INTERFACE_LIMIT: usize = 65_536;
+
+const OPTION_END: u16 = 0;
+const IF_TSRESOL: u16 = 9;
+const IF_TSOFFSET: u16 = 14;
+const ISB_IFDROP: u16 = 5;
+const ISB_OSDROP: u16 = 7;
+
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// How an interface's ticks become nanoseconds.
+#[derive(Clone, Copy)]
+enum Resolution {
+    /// Ticks of `n` nanoseconds.
+    Times(u64),
+    /// `n` ticks in a nanosecond.
+    Over(u64),
+    /// Ticks of 2^-n seconds.
+    Binary(u8),
+}
+
+impl Resolution {
+    /// Of the option `if_tsresol`: the top bit says base 2, the others are the negative exponent.
+    fn of_option(value: u8) -> Self {
+        let exponent = value & 0x7f;
+        if value & 0x80 != 0 {
+            Self::Binary(exponent)
+        } else if exponent <= 9 {
+            Self::Times(10_u64.pow(u32::from(9 - exponent)))
+        } else {
+            // Where the divisor is no u64, every u64 of ticks is less than a nanosecond.
+            10_u64.checked_pow(u32::from(exponent - 9)).map_or(Self::Times(0), Self::Over)
+        }
+    }
+
+    #[inline]
+    fn nanoseconds(self, ticks: u64) -> i64 {
+        let ns = match self {
+            Self::Times(factor) => ticks.saturating_mul(factor),
+            Self::Over(divisor) => ticks / divisor,
+            // At most 2^64 × 2^30, so the product fits; the shift is at most 127.
+            Self::Binary(exponent) => {
+                u64::try_from((u128::from(ticks) * u128::from(NS_PER_S.unsigned_abs())) >> exponent)
+                    .unwrap_or(u64::MAX)
+            }
+        };
+        i64::try_from(ns).unwrap_or(i64::MAX)
+    }
+}
+
+struct Interface {
+    link: LinkType,
+    snaplen: u32,
+    resolution: Resolution,
+    offset_ns: i64,
+    dropped: Option<u64>,
+}
+
+pub(super) struct Pcapng {
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+    snaplen: u32,
+    /// Drops of the sections that are over.
+    dropped: Option<u64>,
+    last_time_ns: i64,
+}
+
+/// A block whose type and length were read. The reading position is still at its start.
+struct Block {
+    kind: u32,
+    /// With its frame.
+    length: usize,
+}
+
+impl Pcapng {
+    /// Reads the first section header.
+    pub(super) fn open(window: &mut Window) -> Result<Self, Fault> {
+        let mut pcapng =
+            Self { big_endian: false, interfaces: Vec::new(), snaplen: 0, dropped: None, last_time_ns: 0 };
+        match pcapng.block(window)? {
+            Some(block) => pcapng.section(window, &block)?,
+            None => return Err(window.damaged("the file ends within its header")),
+        }
+        Ok(pcapng)
+    }
+
+    pub(super) fn snaplen(&self) -> u32 {
+        self.snaplen
+    }
+
+    pub(super) fn dropped(&self) -> Option<u64> {
+        self.interfaces.iter().map(|interface| interface.dropped).fold(self.dropped, sum)
+    }
+
+    /// The next packet; `None` where the file ends after a block.
+    #[inline]
+    pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
+        while let Some(block) = self.block(window)? {
+            match block.kind {
+                ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => {
+                    return self.packet(window, &block).map(Some);
+                }
+                _ => self.other(window, &block)?,
+            }
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn other(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
+        match block.kind {
+            INTERFACE_DESCRIPTION => self.interface(window, block),
+            INTERFACE_STATISTICS => self.statistics(window, block),
+            kind if kind == u32::from_be_bytes(SECTION_HEADER) => self.section(window, block),
+            _ => leave(window, block),
+        }
+    }
+
+    /// Type and length of the block at the reading position; `None` at the end of the file.
+    #[inline]
+    fn block(&mut self, window: &mut Window) -> Result<Option<Block>, Fault> {
+        if !window.ensure(FRAME)? {
+            return window.ended("the file ends within a block").map_or(Ok(None), Err);
+        }
+        let Some([t0, t1, t2, t3, l0, l1, l2, l3, m0, m1, m2, m3]) = window.ahead().first_chunk::<FRAME>()
+        else {
+            return Ok(None);
+        };
+        let kind = [*t0, *t1, *t2, *t3];
+        if kind == SECTION_HEADER {
+            // Only now it is known how to read the length: a section brings its own byte order.
+            self.big_endian = match u32::from_be_bytes([*m0, *m1, *m2, *m3]) {
+                BYTE_ORDER_MAGIC => true,
+                order if order.swap_bytes() == BYTE_ORDER_MAGIC => false,
+                _ => return Err(window.damaged("a section without byte-order magic")),
+            };
+        }
+        let length = self.u32([*l0, *l1, *l2, *l3]) as usize;
+        let smallest = if kind == SECTION_HEADER { SMALLEST_SECTION } else { FRAME };
+        if length < smallest || !length.is_multiple_of(4) {
+            return Err(window.damaged("a block of impossible length"));
+        }
+        Ok(Some(Block { kind: self.u32(kind), length }))
+    }
+
+    #[inline]
+    fn packet(&mut self, window: &mut Window, block: &Block) -> Result<Record, Fault> {
+        const SHORT: &str = "a packet block too short for its packet";
+        if block.length > PACKET_BLOCK_LIMIT {
+            return Err(window.damaged("a packet of impossible length"));
+        }
+        if !window.ensure(block.length)? {
+            return Err(cut(window));
+        }
+        let ahead = window.ahead();
+        let body = ahead.get(8..block.length - 4).unwrap_or_default();
+        let mut fields = Fields { rest: body, big_endian: self.big_endian };
+        let header = match block.kind {
+            ENHANCED_PACKET => fields.enhanced(),
+            OBSOLETE_PACKET => fields.obsolete(),
+            _ => fields.simple(),
+        };
+        let Some(header) = header else {
+            return Err(window.damaged(SHORT));
+        };
+        let Some(interface) = self.interfaces.get(header.interface) else {
+            return Err(window.damaged("a packet of an interface that is not described"));
+        };
+        let captured = match header.captured {
+            Some(captured) => captured as usize,
+            // Section 4.4: only the snaplen tells how much of a simple packet is there.
+            None if interface.snaplen == 0 => header.wire_length as usize,
+            None => header.wire_length.min(interface.snaplen) as usize,
+        };
+        let snaplen = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
+        if !credible(captured, snaplen) {
+            return Err(window.damaged("a packet of impossible length"));
+        }
+        if captured > fields.rest.len() {
+            return Err(window.damaged(SHORT));
+        }
+        if let Some(ticks) = header.ticks {
+            self.last_time_ns = interface.resolution.nanoseconds(ticks).saturating_add(interface.offset_ns);
+        }
+        let record = Record {
+            time_ns: self.last_time_ns,
+            link: interface.link,
+            wire_length: header.wire_length.max(captured as u32),
+            start: window.position() + 8 + (body.len() - fields.rest.len()),
+            captured,
+        };
+        self.check_end(window, block)?;
+        window.advance(block.length);
+        Ok(record)
+    }
+
+    /// Compares the length after the body of a wholly available block with the one before it.
+    #[inline]
+    fn check_end(&self, window: &Window, block: &Block) -> Result<(), Fault> {
+        let after = window.ahead().get(block.length - 4..).and_then(|end| end.first_chunk::<4>());
+        if after.is_some_and(|bytes| self.u32(*bytes) as usize == block.length) {
+            return Ok(());
+        }
+        Err(window.damaged("a block whose two lengths differ"))
+    }
+
+    fn section(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
+        self.dropped = self.dropped();
+        self.interfaces.clear();
+        leave(window, block)
+    }
+
+    fn interface(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
+        if self.interfaces.len() >= INTERFACE_LIMIT {
+            return Err(window.damaged("more interfaces than a capture can have"));
+        }
+        let mut fields = self.description(window, block)?;
+        let (Some(link), Some(snaplen)) = (fields.u16(), fields.u16().and_then(|_reserved| fields.u32()))
+        else {
+            return Err(window.damaged("an interface description that is too short"));
+        };
+        let mut resolution = Resolution::of_option(6);
+        let mut offset_ns = 0;
+        while let Some((code, value)) = fields.option() {
+            match (code, value) {
+                (IF_TSRESOL, [value, ..]) => resolution = Resolution::of_option(*value),
+                (IF_TSOFFSET, value) => {
+                    if let Some(seconds) = fields.signed(value) {
+                        offset_ns = seconds.saturating_mul(NS_PER_S);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let link = LinkType(u32::from(link));
+        self.interfaces.push(Interface { link, snaplen, resolution, offset_ns, dropped: None });
+        self.snaplen = self.snaplen.max(snaplen);
+        leave(window, block)
+    }
+
+    fn statistics(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
+        let mut fields = self.description(window, block)?;
+        let (Some(interface), Some(_time)) = (fields.u32(), fields.u64()) else {
+            return Err(window.damaged("interface statistics that are too short"));
+        };
+        let mut dropped = None;
+        while let Some((code, value)) = fields.option() {
+            if matches!(code, ISB_IFDROP | ISB_OSDROP) {
+                dropped = sum(dropped, fields.number(value));
+            }
+        }
+        // Statistics count from the start of the capture: the last ones of an interface hold.
+        if let Some(interface) = self.interfaces.get_mut(interface as usize) {
+            interface.dropped = dropped.or(interface.dropped);
+        }
+        leave(window, block)
+    }
+
+    /// The body of a describing block, as far as it is looked at.
+    fn description<'a>(&self, window: &'a mut Window, block: &Block) -> Result<Fields<'a>, Fault> {
+        let looked_at = (block.length - 4).min(DESCRIPTION_LIMIT);
+        if !window.ensure(looked_at)? {
+            return Err(cut(window));
+        }
+        Ok(Fields { rest: window.ahead().get(8..looked_at).unwrap_or_default(), big_endian: self.big_endian })
+    }
+
+    #[inline]
+    fn u32(&self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+}
+
+/// Passes over a block that holds no packet, whatever its length. The length after it is not
+/// compared: if the first one lied, the next block cannot be read either.
+fn leave(window: &mut Window, block: &Block) -> Result<(), Fault> {
+    if window.skip(block.length as u64)? { Ok(()) } else { Err(cut(window)) }
+}
+
+fn cut(window: &Window) -> Fault {
+    const CUT: &str = "the file ends within a block";
+    window.ended(CUT).unwrap_or_else(|| window.damaged(CUT))
+}
+
+fn sum(left: Option<u64>, right: Option<u64>) -> Option<u64> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.saturating_add(right)),
+        _ => left.or(right),
+    }
+}
+
+struct PacketHeader {
+    interface: usize,
+    ticks: Option<u64>,
+    captured: Option<u32>,
+    wire_length: u32,
+}
+
+/// The fields of a block's body, in the byte order of its section.
+struct Fields<'a> {
+    rest: &'a [u8],
+    big_endian: bool,
+}
+
+impl<'a> Fields<'a> {
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        Some(*head)
+    }
+
+    #[inline]
+    fn u16(&mut self) -> Option<u16> {
+        self.array()
+            .map(|bytes| if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
+    }
+
+    #[inline]
+    fn u32(&mut self) -> Option<u32> {
+        self.array()
+            .map(|bytes| if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+    }
+
+    /// A timestamp: its upper half stands first in both byte orders.
+    #[inline]
+    fn u64(&mut self) -> Option<u64> {
+        let high = self.u32()?;
+        let low = self.u32()?;
+        Some(u64::from(high) << 32 | u64::from(low))
+    }
+
+    /// An option's value of eight bytes, which unlike a timestamp follows the byte order throughout.
+    fn number(&self, value: &[u8]) -> Option<u64> {
+        let bytes = *value.first_chunk::<8>()?;
+        Some(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
+    }
+
+    /// The same, for a value with a sign.
+    fn signed(&self, value: &[u8]) -> Option<i64> {
+        self.number(value).map(|bits| i64::from_be_bytes(bits.to_be_bytes()))
+    }
+
+    /// The next option's code and value (section 3.5).
+    fn option(&mut self) -> Option<(u16, &'a [u8])> {
+        let code = self.u16()?;
+        let length = usize::from(self.u16()?);
+        if code == OPTION_END {
+            return None;
+        }
+        let value = self.rest.get(..length)?;
+        self.rest = self.rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((code, value))
+    }
+
+    /// Section 4.3.
+    #[inline]
+    fn enhanced(&mut self) -> Option<PacketHeader> {
+        let interface = self.u32()? as usize;
+        let ticks = Some(self.u64()?);
+        let captured = Some(self.u32()?);
+        Some(PacketHeader { interface, ticks, captured, wire_length: self.u32()? })
+    }
+
+    /// Section 4.4: it belongs to the first interface.
+    fn simple(&mut self) -> Option<PacketHeader> {
+        Some(PacketHeader { interface: 0, ticks: None, captured: None, wire_length: self.u32()? })
+    }
+
+    /// Appendix A.
+    fn obsolete(&mut self) -> Option<PacketHeader> {
+        let interface = usize::from(self.u16()?);
+        let _drops = self.u16()?;
+        let ticks = Some(self.u64()?);
+        let captured = Some(self.u32()?);
+        Some(PacketHeader { interface, ticks, captured, wire_length: self.u32()? })
+    }
+}

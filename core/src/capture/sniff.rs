@@ -1,0 +1,106 @@
+//! What a file is, by its first bytes: a capture, or something that deserves a sentence of advice.
+
+use super::Compression;
+use super::pcap;
+use super::window::{Fault, Window};
+
+/// Bytes looked at to tell text from other things.
+const SAMPLE: usize = 256;
+
+/// A container that can be read.
+pub(super) enum Magic {
+    Pcap(pcap::Layout),
+    Pcapng,
+}
+
+/// Tells the container at the start of the window, or says in one sentence what the file is instead.
+pub(super) fn container(window: &mut Window, compression: Compression) -> Result<Magic, Fault> {
+    if !window.ensure(4)? {
+        window.broken().map_or(Ok(()), Err)?;
+    }
+    if let Some(magic) = window.ahead().first_chunk::<4>() {
+        if *magic == super::pcapng::SECTION_HEADER {
+            return Ok(Magic::Pcapng);
+        }
+        if let Some(layout) = pcap::Layout::of_magic(*magic) {
+            return Ok(Magic::Pcap(layout));
+        }
+    }
+    window.ensure(SAMPLE)?;
+    let what = advice(window.ahead());
+    Err(Fault::Format(match compression {
+        Compression::None => what,
+        Compression::Gzip => format!("compressed with gzip, and inside: {what}"),
+        Compression::Zstd => format!("compressed with zstd, and inside: {what}"),
+    }))
+}
+
+/// Formats with a magic number, and what to tell who wanted one read.
+const KNOWN: &[(&[u8], &str)] = &[
+    (b"\x1f\x8b", "a gzip file; decompress it first: gunzip FILE"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file; decompress it first: unzstd FILE"),
+    (b"\xfd7zXZ\0", "an xz file; decompress it first: unxz FILE"),
+    (b"BZh", "a bzip2 file; decompress it first: bunzip2 FILE"),
+    (b"\x04\x22\x4d\x18", "an lz4 file; decompress it first: unlz4 FILE"),
+    (b"\x1f\x9d", "a file packed by compress; decompress it first: uncompress FILE"),
+    (b"PK\x03\x04", "a zip archive; unpack it first: unzip FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it first: 7z x FILE"),
+    (b"snoop\0\0\0", "a snoop file (Solaris); convert it first: editcap -F pcap IN OUT"),
+    (b"RTSS", "a Microsoft Network Monitor 1 file; convert it first: editcap -F pcap IN OUT"),
+    (b"GMBU", "a Microsoft Network Monitor 2 file; convert it first: editcap -F pcap IN OUT"),
+    (b"TRSNIFF data", "a DOS Sniffer file; convert it first: editcap -F pcap IN OUT"),
+    (b"XCP\0", "a Windows Sniffer (NetXRay) file; convert it first: editcap -F pcap IN OUT"),
+    (b"iptrace ", "an AIX iptrace file; convert it first: editcap -F pcap IN OUT"),
+    (b"\x54\x52\x00\x64\x00", "an HP-UX nettl file; convert it first: editcap -F pcap IN OUT"),
+    (b"\x7fver", "an OmniPeek file; convert it first: editcap -F pcap IN OUT"),
+    (b"\x05VNF", "a Visual Networks file; convert it first: editcap -F pcap IN OUT"),
+    (b"\xac\x01\x00\x1c", "an IXIA capture; convert it first: editcap -F pcap IN OUT"),
+    (b"\xac\x00\x00\x1c", "an IXIA capture; convert it first: editcap -F pcap IN OUT"),
+    (b"btsnoop\0", "a Bluetooth capture (btsnoop), which holds no NFS"),
+    (b"PAR1", "a Parquet table; name the directory of the trace it belongs to"),
+    (b"\x7fELF", "a program, not a capture"),
+    (b"version https://git-lfs", "a Git LFS pointer; fetch the capture itself first: git lfs pull"),
+];
+
+/// What the bytes look like; in one sentence, what to do.
+fn advice(start: &[u8]) -> String {
+    if start.is_empty() {
+        return "an empty file; did the capture run, and with the rights to capture?".to_owned();
+    }
+    if let Some((_, words)) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic)) {
+        return (*words).to_owned();
+    }
+    if let Some(kind) = text(start) {
+        return format!("{kind}, not a capture; write one with: tcpdump -s 0 -w FILE.pcap port 2049");
+    }
+    let first: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let first = first.join(" ");
+    format!(
+        "not a pcap or pcapng file (it begins with {first}); if Wireshark opens it: editcap -F pcap IN OUT"
+    )
+}
+
+/// The kind of text, if it is text.
+fn text(start: &[u8]) -> Option<&'static str> {
+    let sample = start.get(..SAMPLE).unwrap_or(start);
+    let sample = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
+    let printable = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x20..=0x7e | 0x80..);
+    if !sample.iter().all(printable) {
+        return None;
+    }
+    // The sample may end within a character, which alone is no reason to doubt that it is text.
+    if std::str::from_utf8(sample).is_err_and(|error| error.error_len().is_some()) {
+        return None;
+    }
+    let words = sample.trim_ascii_start();
+    let begins = |tag: &[u8]| words.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
+    Some(if begins(b"<!doctype html") || begins(b"<html") {
+        "an HTML page"
+    } else if begins(b"<") {
+        "an XML file"
+    } else if begins(b"{") || begins(b"[") {
+        "a JSON file"
+    } else {
+        "a text file"
+    })
+}

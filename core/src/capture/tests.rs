@@ -1,0 +1,559 @@
+//! Files built here byte by byte: the same packets in every format, and files that are none.
+
+use std::io::{Cursor, Read, Write};
+use std::path::Path;
+
+use super::*;
+
+/// What a test expects of a packet: time, wire length, bytes.
+type Expected = (i64, u32, Vec<u8>);
+
+/// Byte order of a file under test.
+#[derive(Clone, Copy)]
+enum Order {
+    Big,
+    Little,
+}
+
+impl Order {
+    fn u16(self, value: u16) -> [u8; 2] {
+        match self {
+            Self::Big => value.to_be_bytes(),
+            Self::Little => value.to_le_bytes(),
+        }
+    }
+
+    fn u32(self, value: u32) -> [u8; 4] {
+        match self {
+            Self::Big => value.to_be_bytes(),
+            Self::Little => value.to_le_bytes(),
+        }
+    }
+}
+
+fn packets() -> Vec<Expected> {
+    vec![
+        (1_700_000_000_000_001_000, 60, (0..60).collect()),
+        (1_700_000_000_999_999_000, 1514, vec![7; 96]),
+        (1_700_000_001_000_000_000, 0, Vec::new()),
+        (1_700_000_002_500_000_000, 300_000, vec![9; 300_000]),
+    ]
+}
+
+fn pcap(order: Order, magic: u32, snaplen: u32, packets: &[Expected]) -> Vec<u8> {
+    let unit = if magic == 0xa1b2_3c4d { 1 } else { 1_000 };
+    let mut file = Vec::new();
+    file.extend(order.u32(magic));
+    file.extend(order.u16(2)); // version, major
+    file.extend(order.u16(4)); // version, minor
+    file.extend([0; 8]); // reserved
+    file.extend(order.u32(snaplen));
+    file.extend(order.u32(1)); // Ethernet
+    for (time_ns, wire_length, bytes) in packets {
+        file.extend(order.u32(u32::try_from(time_ns / 1_000_000_000).unwrap()));
+        file.extend(order.u32(u32::try_from(time_ns % 1_000_000_000 / unit).unwrap()));
+        file.extend(order.u32(bytes.len() as u32));
+        file.extend(order.u32(*wire_length));
+        if magic == 0xa1b2_cd34 {
+            file.extend([0xee; 8]); // interface, protocol, packet type, padding
+        }
+        file.extend(bytes);
+    }
+    file
+}
+
+fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
+    let mut option = Vec::new();
+    option.extend(order.u16(code));
+    option.extend(order.u16(value.len() as u16));
+    option.extend(value);
+    option.resize(option.len().next_multiple_of(4), 0);
+    option
+}
+
+fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+    let padded = body.len().next_multiple_of(4);
+    let length = order.u32(padded as u32 + 12);
+    let mut block = [order.u32(kind), length].concat();
+    block.extend(body);
+    block.resize(8 + padded, 0);
+    block.extend(length);
+    block
+}
+
+fn section(order: Order) -> Vec<u8> {
+    // byte-order magic, version 1.0, section length unknown
+    let body = [&order.u32(0x1a2b_3c4d)[..], &order.u16(1), &order.u16(0), &[0xff; 8]].concat();
+    block(order, 0x0a0d_0d0a, &body)
+}
+
+fn interface(order: Order, link: u16, snaplen: u32, options: &[u8]) -> Vec<u8> {
+    block(order, 1, &[&order.u16(link)[..], &[0, 0], &order.u32(snaplen), options].concat())
+}
+
+fn enhanced(order: Order, interface: u32, ticks: u64, wire_length: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    body.extend(order.u32(interface));
+    body.extend(order.u32((ticks >> 32) as u32));
+    body.extend(order.u32(ticks as u32));
+    body.extend(order.u32(bytes.len() as u32));
+    body.extend(order.u32(wire_length));
+    body.extend(bytes);
+    body.resize(body.len().next_multiple_of(4), 0);
+    body.extend(option(order, 1, b"a comment"));
+    block(order, 6, &body)
+}
+
+fn pcapng(order: Order, packets: &[Expected]) -> Vec<u8> {
+    let mut file = section(order);
+    file.extend(block(order, 0x0bad, &[1, 2, 3])); // of unknown type
+    file.extend(interface(order, 1, 400_000, &option(order, 9, &[9]))); // nanoseconds
+    for (time_ns, wire_length, bytes) in packets {
+        let ticks = u64::try_from(*time_ns).unwrap();
+        file.extend(enhanced(order, 0, ticks, *wire_length, bytes));
+    }
+    file
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn open(file: Vec<u8>) -> Result<Reader, ReadError> {
+    Reader::of_source(Path::new("test"), Source::of(Cursor::new(file)))
+}
+
+/// Everything a file gives, and how it ended.
+fn read(file: Vec<u8>) -> (Vec<Expected>, Option<ReadError>) {
+    match open(file) {
+        Ok(reader) => drain(reader),
+        Err(error) => (Vec::new(), Some(error)),
+    }
+}
+
+fn drain(mut reader: Reader) -> (Vec<Expected>, Option<ReadError>) {
+    let mut found = Vec::new();
+    loop {
+        match reader.next() {
+            Ok(Some(packet)) => {
+                found.push((packet.time_ns, packet.wire_length, packet.bytes.to_vec()));
+                assert_eq!(packet.number, found.len() as u64);
+            }
+            Ok(None) => return (found, None),
+            Err(error) => {
+                assert!(reader.next().unwrap().is_none(), "after an error the file has ended");
+                return (found, Some(error));
+            }
+        }
+    }
+}
+
+fn refusal(file: &[u8]) -> String {
+    match open(file.to_vec()) {
+        Err(ReadError::Format { what, .. }) => what,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("opened"),
+    }
+}
+
+fn damage(file: Vec<u8>) -> (usize, String, u64) {
+    match read(file) {
+        (found, Some(ReadError::Damaged { what, offset, packet, .. })) => {
+            assert_eq!(packet, found.len() as u64);
+            (found.len(), what.to_owned(), offset)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_format_is_recognised_and_read_to_its_end() {
+    let little = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
+    let (one, two) = little.split_at(little.len() / 2);
+    let files = [
+        ("pcap", little.clone()),
+        ("pcap", pcap(Order::Big, 0xa1b2_c3d4, 400_000, &packets())),
+        ("pcap (ns)", pcap(Order::Little, 0xa1b2_3c4d, 400_000, &packets())),
+        ("pcap (ns)", pcap(Order::Big, 0xa1b2_3c4d, 400_000, &packets())),
+        ("pcap", pcap(Order::Little, 0xa1b2_cd34, 400_000, &packets())),
+        ("pcapng", pcapng(Order::Little, &packets())),
+        ("pcapng", pcapng(Order::Big, &packets())),
+        ("pcap, gzip", gzip(&little)),
+        ("pcap, gzip", [gzip(one), gzip(two)].concat()),
+        ("pcap, zstd", zstd::encode_all(&little[..], 1).unwrap()),
+        ("pcap, zstd", [zstd::encode_all(one, 1).unwrap(), zstd::encode_all(two, 1).unwrap()].concat()),
+        ("pcapng, gzip", gzip(&pcapng(Order::Little, &packets()))),
+    ];
+    for (format, file) in files {
+        let length = file.len() as u64;
+        let mut reader = open(file).unwrap();
+        assert_eq!(reader.format().to_string(), format);
+        while reader.next().unwrap().is_some() {}
+        assert_eq!(reader.snaplen(), 400_000, "{format}");
+        assert_eq!(reader.consumed(), length, "{format}");
+    }
+}
+
+#[test]
+fn the_packets_are_those_that_were_written() {
+    for order in [Order::Little, Order::Big] {
+        for magic in [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34] {
+            let (found, error) = read(pcap(order, magic, 400_000, &packets()));
+            assert!(error.is_none(), "{error:?}");
+            assert!(found == packets(), "magic {magic:x}");
+        }
+        let (found, error) = read(pcapng(order, &packets()));
+        assert!(error.is_none(), "{error:?}");
+        assert!(found == packets());
+    }
+    let little = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
+    assert!(read(gzip(&little)).0 == packets());
+    assert!(read(zstd::encode_all(&little[..], 1).unwrap()).0 == packets());
+}
+
+/// A source that gives one byte at a time, like the slowest of pipes.
+struct Trickle(Cursor<Vec<u8>>);
+
+impl Read for Trickle {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let one = buffer.len().min(1);
+        self.0.read(&mut buffer[..one])
+    }
+}
+
+#[test]
+fn a_pipe_that_trickles_gives_the_same_packets() {
+    for file in [pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets()), pcapng(Order::Big, &packets())] {
+        let source = Source::of(Trickle(Cursor::new(file)));
+        let (found, error) = drain(Reader::of_source(Path::new("-"), source).unwrap());
+        assert!(error.is_none() && found == packets());
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_gives_the_packets_before_the_cut() {
+    let few: Vec<Expected> = packets().into_iter().take(3).collect();
+    for file in [pcap(Order::Little, 0xa1b2_c3d4, 65_535, &few), pcapng(Order::Little, &few)] {
+        let mut most = 0;
+        for length in 4..file.len() {
+            let (found, error) = read(file[..length].to_vec());
+            assert!(few.starts_with(&found), "cut at {length}");
+            assert!(found.len() >= most && found.len() < few.len(), "cut at {length}");
+            most = found.len();
+            match error {
+                Some(ReadError::Damaged { offset, .. }) => assert!(offset <= length as u64),
+                // The cut fell between two packets or blocks, which cannot be seen.
+                None => assert!(read([&file[..length], &file[..1]].concat()).1.is_some()),
+                Some(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!(most, few.len() - 1);
+    }
+}
+
+#[test]
+fn a_compressed_file_that_breaks_off_gives_what_it_held() {
+    // Bytes that do not compress, so that a cut of the file is a cut of the capture.
+    let mut state = 1_u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let many: Vec<Expected> =
+        (0..2_000).map(|n| (n * 1_000_000, 500, (0..500).map(|_| noise()).collect())).collect();
+    let plain = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &many);
+    let packed = gzip(&plain);
+    let (found, what, _) = damage(packed[..packed.len() / 2].to_vec());
+    assert_eq!(what, "the compressed file breaks off");
+    assert!((900..=1_000).contains(&found), "{found}");
+
+    let mut spoilt = packed;
+    let middle = spoilt.len() / 2;
+    spoilt[middle..middle + 64].fill(0);
+    assert!(damage(spoilt).0 >= 800);
+
+    let packed = zstd::encode_all(&plain[..], 1).unwrap();
+    let (found, what, _) = damage(packed[..packed.len() / 2].to_vec());
+    assert_eq!(what, "the compressed file breaks off");
+    assert!(found > 500, "{found}");
+}
+
+#[test]
+fn a_length_that_cannot_be_is_damage_at_its_place() {
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..2]);
+    let third = file.len() as u64;
+    file.extend([0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0]);
+    assert_eq!(damage(file), (2, "a packet of impossible length".to_owned(), third));
+
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &[packets(), packets(), packets()].concat()); // many windows
+    let last = file.len() as u64;
+    file.extend([0xff; 16]);
+    assert_eq!(damage(file), (12, "a packet of impossible length".to_owned(), last));
+
+    let mut file = pcapng(Order::Big, &packets()[..2]);
+    let third = file.len() as u64;
+    file.extend([0, 0, 0, 6, 0, 0, 0, 8, 0, 0, 0, 8]);
+    assert_eq!(damage(file), (2, "a block of impossible length".to_owned(), third));
+
+    let mut file = pcapng(Order::Big, &packets()[..2]);
+    let third = file.len() as u64;
+    let mut lying = enhanced(Order::Big, 0, 0, 4, b"four");
+    *lying.last_mut().unwrap() ^= 4;
+    file.extend(lying);
+    assert_eq!(damage(file), (2, "a block whose two lengths differ".to_owned(), third));
+
+    let mut file = pcapng(Order::Little, &[]);
+    let first = file.len() as u64;
+    file.extend(enhanced(Order::Little, 1, 0, 4, b"four"));
+    assert_eq!(damage(file), (0, "a packet of an interface that is not described".to_owned(), first));
+
+    let mut body = Order::Little.u32(0).to_vec(); // interface
+    body.extend([0; 8]); // time
+    body.extend(Order::Little.u32(100)); // captured, more than the block holds
+    body.extend(Order::Little.u32(100));
+    let mut file = pcapng(Order::Little, &[]);
+    file.extend(block(Order::Little, 6, &body));
+    assert_eq!(damage(file).1, "a packet block too short for its packet");
+}
+
+#[test]
+fn a_length_alone_allocates_nothing() {
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, u32::MAX, &[]);
+    file.extend([0; 8]);
+    file.extend(Order::Little.u32(PACKET_LIMIT as u32));
+    file.extend([0; 4]);
+    file.extend([1; 1_000]);
+    assert_eq!(damage(file).1, "the file ends within a packet");
+}
+
+#[test]
+fn a_wire_length_is_never_less_than_what_was_captured() {
+    for file in [
+        pcap(Order::Big, 0xa1b2_c3d4, 65_535, &[(0, 1, b"four".to_vec())]),
+        pcapng(Order::Big, &[(0, 1, b"four".to_vec())]),
+    ] {
+        assert_eq!(read(file).0, [(0, 4, b"four".to_vec())]);
+    }
+}
+
+#[test]
+fn a_fraction_of_more_than_a_second_is_added() {
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &[]);
+    file.extend([0xff; 8]); // seconds, microseconds
+    file.extend([0; 8]);
+    assert_eq!(read(file).0[0].0, 4_294_967_295 * 1_000_000_000 + 4_294_967_295 * 1_000);
+}
+
+#[test]
+fn interfaces_have_their_own_clocks() {
+    let order = Order::Big;
+    let clocks: [(Vec<u8>, u64, i64); 8] = [
+        (vec![], 1_500_000, 1_500_000_000),             // microseconds unless stated
+        (option(order, 9, &[3]), 1_500, 1_500_000_000), // milliseconds
+        (option(order, 9, &[9]), 1_500, 1_500),         // nanoseconds
+        (option(order, 9, &[12]), 1_500, 1),            // picoseconds
+        (option(order, 9, &[127]), u64::MAX, 0),        // 10^-127 seconds
+        (option(order, 9, &[0x80 | 1]), 3, 1_500_000_000), // halves of a second
+        (option(order, 9, &[0]), u64::MAX, i64::MAX),   // seconds, out of range
+        (option(order, 14, &(-2_i64).to_be_bytes()), 0, -2_000_000_000), // 2 s before
+    ];
+    let mut file = section(order);
+    for (options, _, _) in &clocks {
+        file.extend(interface(order, 1, 65_535, options));
+    }
+    for (index, (_, ticks, _)) in clocks.iter().enumerate() {
+        file.extend(enhanced(order, index as u32, *ticks, 4, b"four"));
+    }
+    let times: Vec<i64> = read(file).0.iter().map(|packet| packet.0).collect();
+    assert_eq!(times, clocks.map(|clock| clock.2));
+}
+
+#[test]
+fn sections_have_their_own_interfaces_and_byte_order() {
+    let mut file = section(Order::Big);
+    file.extend(interface(Order::Big, 1, 96, &[]));
+    file.extend(enhanced(Order::Big, 0, 1, 4, b"four"));
+    file.extend(section(Order::Little));
+    file.extend(interface(Order::Little, 276, 512, &[]));
+    file.extend(enhanced(Order::Little, 0, 2, 4, b"four"));
+    let mut reader = open(file).unwrap();
+    assert_eq!(reader.next().unwrap().unwrap().link, LinkType::ETHERNET);
+    let second = reader.next().unwrap().unwrap();
+    assert_eq!((second.link, second.time_ns), (LinkType::LINUX_SLL2, 2_000));
+    assert!(reader.next().unwrap().is_none());
+    assert_eq!(reader.snaplen(), 512);
+}
+
+#[test]
+fn simple_and_obsolete_packets_are_read() {
+    let order = Order::Little;
+    let mut file = section(order);
+    file.extend(interface(order, 1, 6, &[]));
+    let mut obsolete = order.u16(0).to_vec(); // interface
+    obsolete.extend(order.u16(3)); // drops
+    obsolete.extend(order.u32(0)); // time, upper half
+    obsolete.extend(order.u32(5)); // time, lower half
+    obsolete.extend(order.u32(4)); // captured
+    obsolete.extend(order.u32(9)); // on the wire
+    obsolete.extend(b"four");
+    file.extend(block(order, 2, &obsolete));
+    // 10 bytes on the wire, of which the snaplen leaves 6 and the block has 8
+    file.extend(block(order, 3, &[&order.u32(10)[..], b"sixsix\0\0"].concat()));
+    let (found, error) = read(file);
+    assert!(error.is_none());
+    assert_eq!(found, [(5_000, 9, b"four".to_vec()), (5_000, 10, b"sixsix".to_vec())]);
+}
+
+#[test]
+fn drops_are_those_of_the_last_statistics_of_each_interface() {
+    let order = Order::Little;
+    let statistics = |interface: u32, ifdrop: u64, osdrop: u64| {
+        let mut body = order.u32(interface).to_vec();
+        body.extend([0; 8]); // time
+        body.extend(option(order, 5, &ifdrop.to_le_bytes()));
+        body.extend(option(order, 7, &osdrop.to_le_bytes()));
+        body.extend(option(order, 0, &[]));
+        block(order, 5, &body)
+    };
+    let start = [section(order), interface(order, 1, 0, &[]), interface(order, 1, 0, &[])].concat();
+    let dropped = |file: Vec<u8>| {
+        let mut reader = open(file).unwrap();
+        assert!(reader.next().unwrap().is_none());
+        reader.dropped()
+    };
+    assert_eq!(dropped(start.clone()), None);
+    let file = [start.clone(), statistics(0, 1, 2), statistics(0, 10, 20), statistics(1, 100, 0)].concat();
+    assert_eq!(dropped(file.clone()), Some(130));
+    assert_eq!(dropped([file, start, statistics(1, 0, 5)].concat()), Some(135));
+}
+
+#[test]
+fn options_that_lie_are_left_unread() {
+    let order = Order::Little;
+    for options in [vec![9, 0, 0xff, 0xff, 9], [1, 0, 0, 0].repeat(100), vec![9, 0, 0, 0], vec![9]] {
+        let file =
+            [section(order), interface(order, 1, 0, &options), enhanced(order, 0, 7, 4, b"four")].concat();
+        let (found, error) = read(file);
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(found, [(7_000, 4, b"four".to_vec())]);
+    }
+}
+
+#[test]
+fn a_block_of_no_interest_may_be_longer_than_the_memory_for_it() {
+    let order = Order::Little;
+    let file = [
+        section(order),
+        block(order, 0x8000_0001, &vec![0; 3 << 20]),
+        interface(order, 1, 0, &option(order, 1, &vec![b'c'; 60_000]).repeat(3)),
+        enhanced(order, 0, 7, 4, b"four"),
+    ];
+    let (found, error) = read(file.concat());
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn what_is_no_capture_is_named() {
+    for (start, words) in [
+        (&b""[..], "an empty file"),
+        (b"hi", "a text file"),
+        ("Zeit, Größe\n".as_bytes(), "a text file"),
+        (b"\n  {\"packets\": 3}", "a JSON file"),
+        (b"<!DOCTYPE html><html>", "an HTML page"),
+        (b"<?xml version=\"1.0\"?><pdml>", "an XML file"),
+        (b"snoop\0\0\0\0\0\0\x02", "a snoop file (Solaris)"),
+        (b"GMBU\0\0\0\0", "a Microsoft Network Monitor 2 file"),
+        (b"BZh91AY&SY", "a bzip2 file; decompress it first: bunzip2 FILE"),
+        (b"\xfd7zXZ\0\0", "an xz file; decompress it first: unxz FILE"),
+        (b"\x04\x22\x4d\x18\x64", "an lz4 file; decompress it first: unlz4 FILE"),
+        (b"\x00\x01\x02\x03\x04", "not a pcap or pcapng file (it begins with 00 01 02 03)"),
+    ] {
+        assert!(refusal(start).starts_with(words), "{:?}", refusal(start));
+        assert!(refusal(&gzip(start)).contains(words), "{:?}", refusal(&gzip(start)));
+    }
+    assert!(refusal(&gzip(&gzip(b"x"))).contains("inside: a gzip file"));
+}
+
+#[test]
+fn a_directory_and_a_missing_file_are_told_apart() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Err(ReadError::Format { what, .. }) = Reader::open(directory) else { panic!("opened a directory") };
+    assert!(what.starts_with("a directory"));
+    let Err(ReadError::Io { source, .. }) = Reader::open(&directory.join("no such file")) else {
+        panic!("opened nothing")
+    };
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn arbitrary_bytes_after_a_header_are_safe(
+            noise in prop::collection::vec(any::<u8>(), 0..400),
+            big_endian: bool,
+            kind in 0..3,
+        ) {
+            let order = if big_endian { Order::Big } else { Order::Little };
+            let mut file = match kind {
+                0 => pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1]),
+                1 => pcapng(order, &packets()[..1]),
+                _ => gzip(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
+            };
+            file.extend(noise);
+            let (found, _) = read(file);
+            prop_assert_eq!(&found[..1], &packets()[..1]);
+        }
+
+        #[test]
+        fn a_spoilt_byte_is_safe(position: prop::sample::Index, value: u8) {
+            for mut file in [pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..3]), pcapng(Order::Big, &packets()[..3])] {
+                let index = position.index(file.len());
+                file[index] = value;
+                read(file);
+            }
+        }
+
+        /// pcap-parser, the library that others use, reads the same from a pcapng file.
+        #[test]
+        fn pcapng_is_read_as_pcap_parser_reads_it(
+            lengths in prop::collection::vec((0_usize..200, any::<u32>(), 0..u64::from(u32::MAX)), 0..8),
+            big_endian: bool,
+        ) {
+            use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
+            use pcap_parser::{Block, PcapBlockOwned, PcapError, PcapNGReader};
+
+            let order = if big_endian { Order::Big } else { Order::Little };
+            let mut file = [section(order), interface(order, 1, 0, &[])].concat();
+            for (length, wire, ticks) in &lengths {
+                file.extend(enhanced(order, 0, *ticks, (*wire).max(*length as u32), &vec![3; *length]));
+            }
+            let mut theirs = Vec::new();
+            let mut reader = PcapNGReader::new(65_536, Cursor::new(file.clone())).unwrap();
+            loop {
+                match reader.next() {
+                    Ok((offset, found)) => {
+                        if let PcapBlockOwned::NG(Block::EnhancedPacket(packet)) = found {
+                            let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                            let bytes = &packet.packet_data()[..packet.caplen as usize];
+                            theirs.push((i64::try_from(ticks).unwrap() * 1_000, packet.origlen, bytes.to_vec()));
+                        }
+                        reader.consume(offset);
+                    }
+                    Err(PcapError::Eof) => break,
+                    Err(PcapError::Incomplete(_)) => reader.refill().unwrap(),
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+            let (ours, error) = read(file);
+            prop_assert!(error.is_none());
+            prop_assert_eq!(ours, theirs);
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! The middle of the pipeline: what connections deliver → records → pairs → rows.
+//!
+//! A conversation is a connection that carries RPC. This module knows which connections do and
+//! which end is the NFS client, and hands each pair through [`crate::nfs`] and [`crate::names`] to
+//! [`crate::table`].
+
+use std::net::IpAddr;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::cursor::Cursor;
+use crate::error::{DecodeError, Layer, Reason};
+use crate::names::{Binding, Names, Place, ServerId};
+use crate::nfs::{Shape, Walk, protocol};
+use crate::rpc::message::{AcceptStatus, Call, Recognised, ReplyStatus, recognise, unwrap_body};
+use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
+use crate::rpc::program;
+use crate::rpc::record::{Record, RecordReader};
+use crate::stream::assembler::Stamp;
+use crate::stream::{Connection, ConnectionId, Event, Side, Sides};
+use crate::table::{Exchange, Tables};
+
+/// Other connections between the same two hosts on which a retransmitted call is looked for.
+const SIBLINGS_LIMIT: usize = 8;
+
+/// A connection that may carry RPC.
+struct Conversation {
+    readers: Sides<RecordReader>,
+    parties: Parties,
+    /// Its port, or a message that could be nothing else, says that it carries RPC.
+    believed: bool,
+}
+
+/// Who talks on a connection.
+struct Parties {
+    addresses: Sides<String>,
+    servers: Sides<ServerId>,
+    /// The side of the NFS client, once a call told it.
+    client: Option<Side>,
+    siblings: Vec<ConnectionId>,
+}
+
+/// All conversations of a decode, and what they taught.
+pub(crate) struct Conversations {
+    by_id: HashMap<ConnectionId, Conversation, RandomState>,
+    by_hosts: HashMap<(IpAddr, IpAddr), Vec<ConnectionId>, RandomState>,
+    servers: HashMap<IpAddr, ServerId, RandomState>,
+    server_texts: Vec<String>,
+    ports: Vec<u16>,
+    messages: Messages,
+    /// Calls given up because too many were waiting.
+    pub(crate) given_up: u64,
+}
+
+impl Conversations {
+    /// No conversation yet. Connections with one of `ports` are taken for RPC without proof.
+    pub(crate) fn new(ports: Vec<u16>) -> Self {
+        Self {
+            by_id: HashMap::default(),
+            by_hosts: HashMap::default(),
+            servers: HashMap::default(),
+            server_texts: Vec::new(),
+            ports,
+            messages: Messages::default(),
+            given_up: 0,
+        }
+    }
+
+    /// The tables, to take rows from.
+    pub(crate) fn tables(&mut self) -> &mut Tables {
+        &mut self.messages.tables
+    }
+
+    /// Calls and undecoded messages so far.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.messages.calls, self.messages.undecoded)
+    }
+
+    /// Takes what a direction of a TCP connection delivered. `false`: the connection carries no RPC.
+    pub(crate) fn event(
+        &mut self,
+        id: ConnectionId,
+        connection: &Connection,
+        side: Side,
+        event: Event<'_>,
+    ) -> bool {
+        self.meet(id, connection);
+        let Some(conversation) = self.by_id.get_mut(&id) else { return false };
+        match event {
+            Event::Piece(mut piece) => {
+                let now = piece.stamp;
+                loop {
+                    let pairing = &self.messages.pairing;
+                    let expected = |xid| pairing.expects(id, side.other(), xid);
+                    let reader = conversation.readers.of_mut(side);
+                    let Some(record) = reader.next(&mut piece, &expected) else { break };
+                    let heard = self.messages.take(id, &mut conversation.parties, side, &record);
+                    conversation.hear(side, heard);
+                }
+                self.messages.settle(now);
+            }
+            Event::Gap { length, stamp } => {
+                if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp) {
+                    let heard = self.messages.take(id, &mut conversation.parties, side, &record);
+                    conversation.hear(side, heard);
+                }
+            }
+        }
+        conversation.believed
+            || !(conversation.readers.low.hopeless() || conversation.readers.high.hopeless())
+    }
+
+    /// Takes a UDP datagram: a whole message.
+    pub(crate) fn datagram(
+        &mut self,
+        id: ConnectionId,
+        connection: &Connection,
+        side: Side,
+        record: &Record<'_>,
+    ) {
+        let recognised = recognise(record.bytes);
+        let believed = match recognised {
+            Some(Recognised::Call) => true,
+            Some(Recognised::Reply { xid }) => {
+                self.on_known_port(connection) || self.messages.pairing.expects(id, side.other(), xid)
+            }
+            None => false,
+        };
+        if !believed {
+            return;
+        }
+        self.meet(id, connection);
+        if let Some(conversation) = self.by_id.get_mut(&id) {
+            let heard = self.messages.take(id, &mut conversation.parties, side, record);
+            conversation.hear(side, heard);
+        }
+        self.messages.settle(record.last);
+    }
+
+    /// Forgets a connection that carries no RPC.
+    pub(crate) fn dismiss(&mut self, id: ConnectionId) {
+        self.by_id.remove(&id);
+    }
+
+    /// Ends everything: calls without reply, replies without call, connections, files.
+    pub(crate) fn finish<'c>(&mut self, connection: impl Fn(ConnectionId) -> Option<&'c Connection>) {
+        while let Some((connection, xid, reply)) = self.messages.pairing.next_orphan() {
+            self.messages.orphan(connection, xid, &reply);
+        }
+        while let Some((call, request)) = self.messages.pairing.next_unanswered() {
+            self.unanswered(call, request);
+        }
+        let mut ids: Vec<ConnectionId> = self.by_id.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            let client = self.by_id.get(&id).and_then(|conversation| conversation.parties.client);
+            if let (Some(client), Some(connection)) = (client, connection(id)) {
+                self.messages.tables.append_connection(id, connection, client);
+            }
+        }
+        self.messages.tables.append_files(&self.messages.names, &self.server_texts);
+    }
+
+    /// Gives up calls that are too many to be remembered.
+    pub(crate) fn give_up_overdue(&mut self) {
+        while let Some((call, request)) = self.messages.pairing.overdue_call() {
+            self.given_up += 1;
+            let error = limit(Reason::PendingLimit, request.message.record().length);
+            self.messages.tables.note(
+                &error,
+                request.message.last,
+                Some(request.connection),
+                Some(call),
+                None,
+            );
+            self.unanswered(call, request);
+        }
+    }
+
+    fn unanswered(&mut self, call: u64, request: Box<Request>) {
+        if let Some(conversation) = self.by_id.get_mut(&request.connection) {
+            self.messages.complete(call, request, None, &mut conversation.parties);
+        }
+    }
+
+    fn meet(&mut self, id: ConnectionId, connection: &Connection) {
+        if self.by_id.contains_key(&id) {
+            return;
+        }
+        let believed = self.on_known_port(connection);
+        let hosts = (connection.ends.low.ip(), connection.ends.high.ip());
+        let known = self.by_hosts.entry(hosts).or_default();
+        let siblings = known.iter().rev().take(SIBLINGS_LIMIT).copied().collect();
+        known.push(id);
+        if known.len() > 2 * SIBLINGS_LIMIT {
+            known.drain(..SIBLINGS_LIMIT);
+        }
+        let reader = || RecordReader::new(believed);
+        let parties = Parties {
+            addresses: Sides { low: hosts.0.to_string(), high: hosts.1.to_string() },
+            servers: Sides { low: self.server(hosts.0), high: self.server(hosts.1) },
+            client: None,
+            siblings,
+        };
+        let readers = Sides { low: reader(), high: reader() };
+        self.by_id.insert(id, Conversation { readers, parties, believed });
+    }
+
+    fn on_known_port(&self, connection: &Connection) -> bool {
+        let ends = &connection.ends;
+        [ends.low.port(), ends.high.port()].iter().any(|port| self.ports.contains(port))
+    }
+
+    fn server(&mut self, address: IpAddr) -> ServerId {
+        let texts = &mut self.server_texts;
+        *self.servers.entry(address).or_insert_with(|| {
+            texts.push(address.to_string());
+            (texts.len() - 1) as ServerId
+        })
+    }
+}
+
+impl Conversation {
+    fn hear(&mut self, side: Side, heard: Result<(), DecodeError>) {
+        match heard {
+            Ok(()) => self.believed = true,
+            // The marks led to something that is no RPC message: they are not to be trusted.
+            Err(_) => self.readers.of_mut(side).distrust(),
+        }
+    }
+}
+
+/// What is behind the records: pairs, names, rows.
+#[derive(Default)]
+struct Messages {
+    pairing: Pairing,
+    names: Names,
+    tables: Tables,
+    places: Vec<Place>,
+    bindings: Vec<Binding>,
+    calls: u64,
+    undecoded: u64,
+}
+
+impl Messages {
+    /// Takes a record. An error: it is no RPC message.
+    fn take(
+        &mut self,
+        id: ConnectionId,
+        parties: &mut Parties,
+        side: Side,
+        record: &Record<'_>,
+    ) -> Result<(), DecodeError> {
+        let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
+        let header = c.u32().and_then(|xid| {
+            let before = c.clone();
+            match c.u32()? {
+                0 => Ok((xid, Some(Call::parse(&mut c, xid)?.0))),
+                1 => Ok((xid, None)),
+                _ => Err(before.malformed()),
+            }
+        });
+        match header {
+            Ok((_, Some(call))) => {
+                self.take_call(id, parties, side, record, &call);
+                Ok(())
+            }
+            Ok((xid, None)) => {
+                self.take_reply(id, parties, side, record, xid);
+                Ok(())
+            }
+            Err(error) => {
+                self.undecoded += 1;
+                let reason =
+                    if error.reason == Reason::Malformed { Reason::Desynchronised } else { error.reason };
+                self.tables.note(&DecodeError { reason, ..error }, record.last, Some(id), None, None);
+                if error.reason == Reason::Malformed { Err(error) } else { Ok(()) }
+            }
+        }
+    }
+
+    fn take_call(
+        &mut self,
+        id: ConnectionId,
+        parties: &mut Parties,
+        side: Side,
+        record: &Record<'_>,
+        call: &Call<'_>,
+    ) {
+        let callback = program::is_callback(call.program);
+        parties.client.get_or_insert(if callback { side.other() } else { side });
+        let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, call);
+        if let Some((number, request)) = displaced {
+            self.complete(number, request, None, parties);
+        }
+        match outcome {
+            CallOutcome::New | CallOutcome::Again => {}
+            CallOutcome::Answered { call, request, reply } => {
+                self.complete(call, request, Some(reply.record()), parties);
+            }
+            CallOutcome::Late { call: number } => {
+                let error = limit(Reason::RetransmittedCall, record.length);
+                self.tables.note(&error, record.last, Some(id), Some(number), Some(call.xid));
+            }
+        }
+    }
+
+    fn take_reply(
+        &mut self,
+        id: ConnectionId,
+        parties: &mut Parties,
+        side: Side,
+        record: &Record<'_>,
+        xid: u32,
+    ) {
+        match self.pairing.reply(id, side.other(), xid, record) {
+            ReplyOutcome::Answers { call, request } => self.complete(call, request, Some(*record), parties),
+            ReplyOutcome::Again { call } => {
+                let error = limit(Reason::DuplicateReply, record.length);
+                self.tables.note(&error, record.last, Some(id), Some(call), Some(xid));
+            }
+            ReplyOutcome::Early => {}
+        }
+    }
+
+    /// Counts the replies whose calls will not come any more.
+    fn settle(&mut self, now: Stamp) {
+        while let Some((connection, xid, reply)) = self.pairing.overdue_reply(now) {
+            self.orphan(connection, xid, &reply);
+        }
+    }
+
+    fn orphan(&mut self, connection: ConnectionId, xid: u32, reply: &Kept) {
+        let error = limit(Reason::ReplyWithoutCall, reply.record().length);
+        self.tables.note(&error, reply.last, Some(connection), None, Some(xid));
+    }
+
+    /// Decodes a call with its reply, and writes its rows.
+    fn complete(
+        &mut self,
+        call: u64,
+        request: Box<Request>,
+        reply: Option<Record<'_>>,
+        parties: &mut Parties,
+    ) {
+        self.calls += 1;
+        self.write(call, &request, reply, parties);
+        self.pairing.recycle(request);
+    }
+
+    fn write(&mut self, call: u64, request: &Request, reply: Option<Record<'_>>, parties: &Parties) {
+        let message = request.message.record();
+        let mut c = Cursor::of_prefix(message.bytes, message.length, message.limit, Layer::Rpc);
+        let parsed = c.u32().and_then(|xid| c.u32().and_then(|_call| Call::parse(&mut c, xid)));
+        let Ok((header, stop)) = parsed else { return }; // It was parsed when it came.
+        let arguments = match stop {
+            Some(stop) => Err(stop),
+            None => unwrap_body(&mut c, &header.credential, Layer::Call),
+        };
+        let mut reply_status = None;
+        let results = reply.map(|reply| {
+            let mut c = Cursor::of_prefix(reply.bytes, reply.length, reply.limit, Layer::Rpc);
+            c.u32()?; // xid
+            c.u32()?; // REPLY
+            let status = ReplyStatus::parse(&mut c)?;
+            reply_status = Some(status);
+            match status {
+                ReplyStatus::Accepted(AcceptStatus::SUCCESS) => {
+                    unwrap_body(&mut c, &header.credential, Layer::Reply).map(Some)
+                }
+                _ => Ok(None),
+            }
+        });
+        let results = results.and_then(Result::transpose);
+        let protocol = protocol(header.program, header.version);
+        let control = header.credential.control();
+        let shape = if control.is_some() { Shape::Void } else { protocol.shape };
+        let walk = Walk::of(shape, header.procedure, arguments, results);
+        let callback = program::is_callback(header.program);
+        let client = if callback { request.caller.other() } else { request.caller };
+        let server = *parties.servers.of(client.other());
+        self.names.place(server, &walk.operations, &mut self.places, &mut self.bindings);
+        for (stop, record) in [(walk.call_stop, Some(message)), (walk.reply_stop, reply)] {
+            if let (Some(stop), Some(record)) = (stop, record) {
+                self.undecoded += 1;
+                self.tables.note(&stop, record.last, Some(request.connection), Some(call), Some(header.xid));
+            }
+        }
+        let number;
+        let procedure_name = match (control, header.procedure) {
+            (Some(control), _) => control,
+            (None, 0) => "NULL",
+            (None, 1) => "1",
+            (None, procedure) => {
+                number = procedure.to_string();
+                &number
+            }
+        };
+        self.tables.append(
+            &Exchange {
+                call,
+                client: parties.addresses.of(client),
+                server: parties.addresses.of(client.other()),
+                callback,
+                request,
+                header,
+                reply,
+                reply_status,
+                protocol: protocol.name,
+                statuses: protocol.statuses,
+                procedure_name,
+                walk: &walk,
+                places: &self.places,
+                bindings: &self.bindings,
+                stop: walk.call_stop.or(walk.reply_stop),
+            },
+            &self.names,
+        );
+    }
+}
+
+/// A note that is no failure of a parser: the whole message is meant.
+fn limit(reason: Reason, length: usize) -> DecodeError {
+    DecodeError { layer: Layer::Rpc, reason, offset: 0, needed: length, available: length }
+}

@@ -1,0 +1,253 @@
+//! The only place that indexes bytes of a message.
+//!
+//! A [`Cursor`] walks over the captured prefix of a message whose full length on the wire is
+//! known. Running past the prefix but not past the message is *truncated* or *missing* (whichever
+//! the caller said limits the prefix); running past the message is *malformed*. So each parser
+//! reports the right misfortune without knowing where its bytes come from.
+//!
+//! XDR primitives are those of RFC 4506; each value is padded to four bytes.
+
+use crate::error::{DecodeError, Layer, Reason};
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// A reader over the captured bytes of one message.
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+    /// Bytes consumed so far, counted from the start of the layer.
+    offset: usize,
+    /// Bytes of the message on the wire, from the start of the layer.
+    total: usize,
+    /// Why `rest` ends before `total`, if it does.
+    limit: Reason,
+    layer: Layer,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor over a message that was captured completely.
+    pub fn new(bytes: &'a [u8], layer: Layer) -> Self {
+        Self { rest: bytes, offset: 0, total: bytes.len(), limit: Reason::Malformed, layer }
+    }
+
+    /// A cursor over the captured prefix of a message of `total` bytes; `limit` says why the rest is absent.
+    pub fn of_prefix(bytes: &'a [u8], total: usize, limit: Reason, layer: Layer) -> Self {
+        Self { rest: bytes, offset: 0, total: total.max(bytes.len()), limit, layer }
+    }
+
+    /// The same position, with offsets counted from here and another layer's name.
+    #[must_use]
+    pub fn enter(&self, layer: Layer) -> Self {
+        Self {
+            rest: self.rest,
+            offset: 0,
+            total: self.total.saturating_sub(self.offset),
+            limit: self.limit,
+            layer,
+        }
+    }
+
+    /// Bytes consumed since the start of the layer.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Bytes of the message after this position, captured or not.
+    pub fn remaining(&self) -> usize {
+        self.total.saturating_sub(self.offset)
+    }
+
+    /// The captured bytes after this position.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The error for an element of `needed` bytes that is not there.
+    pub fn short(&self, needed: usize) -> DecodeError {
+        let reason = if needed > self.remaining() { Reason::Malformed } else { self.limit };
+        DecodeError { layer: self.layer, reason, offset: self.offset, needed, available: self.rest.len() }
+    }
+
+    /// The error for a value at this position that the protocol does not allow.
+    pub fn malformed(&self) -> DecodeError {
+        self.stop(Reason::Malformed)
+    }
+
+    /// The error for a stop at this position for another reason.
+    pub fn stop(&self, reason: Reason) -> DecodeError {
+        DecodeError { layer: self.layer, reason, offset: self.offset, needed: 0, available: self.rest.len() }
+    }
+
+    /// Takes `length` bytes without padding.
+    #[inline]
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let Some((head, tail)) = self.rest.split_at_checked(length) else {
+            return Err(self.short(length));
+        };
+        self.rest = tail;
+        self.offset = self.offset.saturating_add(length);
+        Ok(head)
+    }
+
+    /// Passes over `length` bytes of the message even where they were not captured.
+    ///
+    /// Afterwards reading goes on only if they were; the point is that the length was checked.
+    pub fn skip(&mut self, length: usize) -> Result<()> {
+        if length > self.remaining() {
+            return Err(self.short(length));
+        }
+        self.rest = self.rest.get(length..).unwrap_or_default();
+        self.offset = self.offset.saturating_add(length);
+        Ok(())
+    }
+
+    /// A cursor over the next `length` bytes, which this cursor passes over.
+    ///
+    /// Inside, running past `length` is malformed; running past what was captured is what it was here.
+    pub fn sub(&mut self, length: usize) -> Result<Self> {
+        if length > self.remaining() {
+            return Err(self.short(length));
+        }
+        let captured = self.rest.get(..length).unwrap_or(self.rest);
+        let inner = Self {
+            rest: captured,
+            offset: self.offset,
+            total: self.offset.saturating_add(length),
+            limit: self.limit,
+            layer: self.layer,
+        };
+        self.skip(length)?;
+        Ok(inner)
+    }
+
+    /// A fixed-size array of bytes.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let Some((head, tail)) = self.rest.split_first_chunk::<N>() else {
+            return Err(self.short(N));
+        };
+        self.rest = tail;
+        self.offset = self.offset.saturating_add(N);
+        Ok(*head)
+    }
+
+    /// One byte.
+    pub fn u8(&mut self) -> Result<u8> {
+        Ok(u8::from_be_bytes(self.array()?))
+    }
+
+    /// A 16-bit number in network byte order.
+    pub fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_be_bytes(self.array()?))
+    }
+
+    /// An XDR unsigned integer (RFC 4506 section 4.2).
+    #[inline]
+    pub fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_be_bytes(self.array()?))
+    }
+
+    /// An XDR unsigned hyper integer (section 4.5).
+    #[inline]
+    pub fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_be_bytes(self.array()?))
+    }
+
+    /// An XDR signed hyper integer (section 4.5).
+    pub fn i64(&mut self) -> Result<i64> {
+        Ok(i64::from_be_bytes(self.array()?))
+    }
+
+    /// An XDR boolean (section 4.4). Only 0 and 1 are legal.
+    #[inline]
+    pub fn bool(&mut self) -> Result<bool> {
+        let before = self.clone();
+        match self.u32()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(before.malformed()),
+        }
+    }
+
+    /// XDR fixed-length opaque data with its padding (section 4.9).
+    pub fn opaque_fixed(&mut self, length: usize) -> Result<&'a [u8]> {
+        let data = self.take(length)?;
+        self.skip(padding(length))?;
+        Ok(data)
+    }
+
+    /// XDR variable-length opaque data of at most `limit` bytes, with its padding (section 4.10).
+    #[inline]
+    pub fn opaque(&mut self, limit: usize) -> Result<&'a [u8]> {
+        let length = self.opaque_length(limit)?;
+        self.opaque_fixed(length)
+    }
+
+    /// The length of variable-length opaque data, passing over the data even where they were not
+    /// captured: for file contents, whose length matters and whose bytes do not.
+    pub fn opaque_skipped(&mut self) -> Result<u32> {
+        let length = self.opaque_length(usize::MAX)?;
+        self.skip(length)?;
+        self.skip(padding(length).min(self.remaining()))?;
+        Ok(length as u32)
+    }
+
+    /// A counted list: the count, checked against what can be there if each element takes at
+    /// least `smallest` bytes, so that nothing is ever reserved for a count that lies.
+    pub fn count(&mut self, smallest: usize) -> Result<usize> {
+        let before = self.clone();
+        let count = self.u32()? as usize;
+        if count.saturating_mul(smallest) > self.remaining() {
+            return Err(before.malformed());
+        }
+        Ok(count)
+    }
+
+    fn opaque_length(&mut self, limit: usize) -> Result<usize> {
+        let before = self.clone();
+        let length = self.u32()? as usize;
+        if length > limit || length > self.remaining() {
+            return Err(before.malformed());
+        }
+        Ok(length)
+    }
+}
+
+/// Bytes that pad `length` to a multiple of four (RFC 4506 section 3).
+pub const fn padding(length: usize) -> usize {
+    length.wrapping_neg() & 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_that_ends_early_is_truncated_and_a_message_that_ends_early_is_malformed() {
+        let bytes = [0, 0, 0, 9, 1, 2];
+        let mut cursor = Cursor::of_prefix(&bytes, 16, Reason::Truncated, Layer::Call);
+        let error = cursor.opaque(64).unwrap_err();
+        assert_eq!((error.reason, error.offset, error.needed, error.available), (Reason::Truncated, 4, 9, 2));
+        let mut cursor = Cursor::new(&bytes, Layer::Call);
+        assert_eq!(cursor.opaque(64).unwrap_err().reason, Reason::Malformed);
+    }
+
+    #[test]
+    fn file_contents_are_passed_over_though_they_were_not_captured() {
+        let bytes = [0, 0, 0, 8, 1, 2];
+        let mut cursor = Cursor::of_prefix(&bytes, 12, Reason::Truncated, Layer::Call);
+        assert_eq!(cursor.opaque_skipped(), Ok(8));
+        assert_eq!(cursor.remaining(), 0);
+    }
+
+    #[test]
+    fn a_count_is_limited_by_what_can_be_there() {
+        let bytes = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+        assert_eq!(Cursor::new(&bytes, Layer::Reply).count(4).unwrap_err().reason, Reason::Malformed);
+    }
+
+    #[test]
+    fn padding_completes_four_bytes() {
+        assert_eq!([0, 1, 2, 3, 4].map(padding), [0, 3, 2, 1, 0]);
+    }
+}

@@ -1,0 +1,294 @@
+//! The whole pipeline: capture files in, Arrow batches out.
+//!
+//! [`Decoder::next_batches`] is called until it gives `None`; then [`Decoder::finish`] tells what was read.
+//! A file that breaks off ends its part of the decode; what was read of it stays.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+
+use crate::capture::{LinkType, Packet, Reader};
+use crate::conversation::Conversations;
+use crate::error::{ReadError, Reason};
+use crate::packet::{Content, Dissector};
+use crate::rpc::record::Record;
+use crate::stream::Connections;
+use crate::stream::assembler::Stamp;
+
+/// Ports on which RPC is expected without proof: NFS, NFS over RDMA (used for TCP too), portmap.
+pub const RPC_PORTS: [u16; 3] = [2049, 20049, 111];
+
+/// Packets between two returns to the caller, so that it can show progress and be interrupted.
+const PACKETS_PER_TURN: u64 = 1 << 18;
+
+/// Link types of a file that are listed; a pcapng file can claim any number.
+pub const LINKS_LIMIT: usize = 16;
+
+/// What was read of one file.
+#[derive(Clone, Debug, Default)]
+pub struct FileSummary {
+    /// The file.
+    pub path: PathBuf,
+    /// Format, with the compression.
+    pub format: String,
+    /// Link types met, at most [`LINKS_LIMIT`].
+    pub links: Vec<LinkType>,
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    /// Time of the first packet in nanoseconds since 1970; `None` without packets.
+    pub start_ns: Option<i64>,
+    /// Time of the last packet.
+    pub end_ns: Option<i64>,
+    /// Largest capture length of its interfaces; 0 when not stated.
+    pub snaplen: u32,
+    /// Packets that were cut at the snaplen.
+    pub truncated_packets: u64,
+    /// The frame number of its first packet in this decode.
+    pub first_frame: u64,
+    /// Packets that the capturing system dropped, where the file tells.
+    pub dropped_packets: Option<u64>,
+    /// Why reading ended before the end of the file, if it did.
+    pub damage: Option<String>,
+}
+
+/// What a decode read, and what became of it.
+#[derive(Clone, Debug, Default)]
+pub struct Meta {
+    /// The files in the order in which they were read.
+    pub files: Vec<FileSummary>,
+    /// Packets by what they held. The sum is the number of packets.
+    pub packets: BTreeMap<&'static str, u64>,
+    /// Limits that were hit, and how often.
+    pub limits_hit: BTreeMap<&'static str, u64>,
+    /// Calls found.
+    pub calls: u64,
+    /// Messages that were not decoded to their end.
+    pub undecoded: u64,
+}
+
+/// Rows of one table.
+pub type Batch = (&'static str, RecordBatch);
+
+/// Decodes captures.
+pub struct Decoder {
+    waiting: std::vec::IntoIter<PathBuf>,
+    reader: Option<Reader>,
+    dissector: Dissector,
+    connections: Connections,
+    conversations: Conversations,
+    meta: Meta,
+    frames: u64,
+    consumed_before: u64,
+    total: u64,
+    finished: bool,
+}
+
+impl Decoder {
+    /// Opens captures; several are read one after the other in the order of their first packets.
+    ///
+    /// `ports` are taken for RPC without proof, beside [`RPC_PORTS`].
+    pub fn open(paths: &[PathBuf], ports: &[u16]) -> Result<Self, ReadError> {
+        let paths = in_order_of_time(paths)?;
+        let total = paths.iter().map(|path| size_of(path)).sum();
+        let mut decoder = Self {
+            waiting: paths.into_iter(),
+            reader: None,
+            dissector: Dissector::default(),
+            connections: Connections::default(),
+            conversations: Conversations::new(RPC_PORTS.iter().chain(ports).copied().collect()),
+            meta: Meta::default(),
+            frames: 0,
+            consumed_before: 0,
+            total,
+            finished: false,
+        };
+        decoder.open_next()?;
+        Ok(decoder)
+    }
+
+    /// Decodes on until there are rows enough for a batch, or for a while; `None` at the end.
+    pub fn next_batches(&mut self) -> Result<Option<Vec<Batch>>, ArrowError> {
+        let mut turn = 0;
+        while !self.finished {
+            if !self.read_packet() {
+                self.end();
+            }
+            turn += 1;
+            if self.finished || self.conversations.tables().full() || turn >= PACKETS_PER_TURN {
+                return self.conversations.tables().take().map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Bytes read of the files, and their size; 0 when it is not known.
+    pub fn progress(&self) -> (u64, u64) {
+        let here = self.reader.as_ref().map_or(0, Reader::consumed);
+        (self.consumed_before.saturating_add(here), self.total)
+    }
+
+    /// What was read. Complete once [`Decoder::next_batches`] gave `None`.
+    pub fn finish(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Takes the next packet through all stages. `false` at the end of all files.
+    fn read_packet(&mut self) -> bool {
+        loop {
+            let Some(reader) = &mut self.reader else { return false };
+            match reader.next() {
+                Ok(Some(packet)) => {
+                    self.frames += 1;
+                    let stamp = Stamp { frame: self.frames, time_ns: packet.time_ns };
+                    if let Some(file) = self.meta.files.last_mut() {
+                        file.count(&packet);
+                    }
+                    let kind = take(
+                        &packet,
+                        stamp,
+                        &mut self.dissector,
+                        &mut self.connections,
+                        &mut self.conversations,
+                    );
+                    *self.meta.packets.entry(kind).or_default() += 1;
+                    return true;
+                }
+                Ok(None) => self.close_file(None),
+                Err(error) => self.close_file(Some(&error)),
+            }
+        }
+    }
+
+    fn close_file(&mut self, error: Option<&ReadError>) {
+        if let (Some(reader), Some(file)) = (self.reader.take(), self.meta.files.last_mut()) {
+            self.consumed_before = self.consumed_before.saturating_add(reader.consumed());
+            file.snaplen = reader.snaplen();
+            file.dropped_packets = reader.dropped();
+            file.format = reader.format().to_string();
+            file.damage = file.damage.take().or_else(|| error.map(ToString::to_string));
+        }
+        while self.reader.is_none() {
+            match self.open_next() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    if let Some(file) = self.meta.files.last_mut() {
+                        file.damage = Some(error.to_string());
+                    }
+                }
+            }
+        }
+    }
+
+    fn open_next(&mut self) -> Result<bool, ReadError> {
+        let Some(path) = self.waiting.next() else { return Ok(false) };
+        self.meta.files.push(FileSummary {
+            path: path.clone(),
+            first_frame: self.frames + 1,
+            ..FileSummary::default()
+        });
+        self.reader = Some(Reader::open(&path)?);
+        Ok(true)
+    }
+
+    /// Delivers what is still held, and what can be said only at the end.
+    fn end(&mut self) {
+        let conversations = &mut self.conversations;
+        self.connections.flush(|id, connection, side, event| {
+            conversations.event(id, connection, side, event);
+        });
+        let connections = &self.connections;
+        conversations.finish(|id| connections.get(id));
+        (self.meta.calls, self.meta.undecoded) = conversations.counts();
+        for (code, count) in [
+            ("connections_forgotten", self.connections.forgotten),
+            (Reason::PendingLimit.code(), conversations.given_up),
+            ("fragments_unfinished", self.dissector.unfinished_fragments()),
+        ] {
+            if count > 0 {
+                self.meta.limits_hit.insert(code, count);
+            }
+        }
+        self.finished = true;
+    }
+}
+
+/// One packet through all stages; what it held.
+fn take(
+    packet: &Packet<'_>,
+    stamp: Stamp,
+    dissector: &mut Dissector,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+) -> &'static str {
+    match dissector.dissect(packet) {
+        Content::Segment(segment) => {
+            let mut carries_rpc = true;
+            let id = connections.segment(&segment, stamp, |id, connection, side, event| {
+                carries_rpc &= conversations.event(id, connection, side, event);
+            });
+            if !carries_rpc {
+                connections.ignore(id);
+                conversations.dismiss(id);
+            }
+            conversations.give_up_overdue();
+            "tcp"
+        }
+        Content::Datagram(datagram) => {
+            let (id, side) = connections.datagram(&datagram, stamp);
+            let record = Record {
+                bytes: datagram.payload.bytes,
+                length: datagram.payload.length,
+                limit: Reason::Truncated,
+                first: stamp,
+                last: stamp,
+            };
+            if let Some(connection) = connections.get(id) {
+                conversations.datagram(id, connection, side, &record);
+            }
+            "udp"
+        }
+        Content::Other(other) => other.code(),
+    }
+}
+
+impl FileSummary {
+    fn count(&mut self, packet: &Packet<'_>) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.wire_length);
+        self.start_ns = Some(self.start_ns.map_or(packet.time_ns, |start| start.min(packet.time_ns)));
+        self.end_ns = Some(self.end_ns.map_or(packet.time_ns, |end| end.max(packet.time_ns)));
+        if packet.bytes.len() < packet.wire_length as usize {
+            self.truncated_packets += 1;
+        }
+        if self.links.last() != Some(&packet.link)
+            && !self.links.contains(&packet.link)
+            && self.links.len() < LINKS_LIMIT
+        {
+            self.links.push(packet.link);
+        }
+    }
+}
+
+/// Opens each file once to see that it is a capture, and when it begins.
+fn in_order_of_time(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ReadError> {
+    if paths.len() < 2 {
+        return Ok(paths.to_vec());
+    }
+    let mut timed = Vec::with_capacity(paths.len());
+    for path in paths {
+        let mut reader = Reader::open(path)?;
+        let first = reader.next().ok().flatten().map(|packet| packet.time_ns);
+        timed.push((first, path.clone()));
+    }
+    timed.sort_by_key(|(first, _)| *first);
+    Ok(timed.into_iter().map(|(_, path)| path).collect())
+}
+
+fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
+}

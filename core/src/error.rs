@@ -1,0 +1,160 @@
+//! What can go wrong while decoding, as values that know their place.
+//!
+//! Two kinds: a [`ReadError`] ends the reading of a file; a [`DecodeError`] ends the decoding of
+//! one message and keeps everything before it. Each `DecodeError` carries a [`Reason`] from a
+//! closed list, whose code is the key in `trust.undecoded_reasons`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The stage that could not go on. Offsets in a [`DecodeError`] count from the start of this layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layer {
+    /// Link-layer framing: Ethernet, 802.1Q, Linux cooked, loopback.
+    Link,
+    /// IPv4, IPv6 and their extension headers.
+    Ip,
+    /// TCP or UDP headers.
+    Transport,
+    /// RPC record marking (RFC 5531 section 11).
+    Record,
+    /// The RPC message header, credential and verifier (RFC 5531 section 9).
+    Rpc,
+    /// Arguments of the program's procedure.
+    Call,
+    /// Results of the program's procedure.
+    Reply,
+}
+
+impl Layer {
+    /// The layer's name in the `notes` table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Ip => "ip",
+            Self::Transport => "transport",
+            Self::Record => "record",
+            Self::Rpc => "rpc",
+            Self::Call => "call",
+            Self::Reply => "reply",
+        }
+    }
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $code:literal,)+) => {
+        /// Why a packet or message was not decoded (to its end). A closed list with stable codes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Reason { $($(#[doc = $doc])+ $variant,)+ }
+
+        impl Reason {
+            /// Every reason, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The stable code: the key in `undecoded_reasons` and the text in the `notes` table.
+            pub const fn code(self) -> &'static str {
+                match self { $(Self::$variant => $code,)+ }
+            }
+
+            /// One sentence for the documentation.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc,)+),)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The bytes were not captured: the packet was cut at the snaplen.
+    Truncated = "truncated",
+    /// The bytes are missing on the wire: segments or fragments are not in the capture.
+    Missing = "missing",
+    /// The bytes contradict the protocol: a length, count or discriminant that cannot be.
+    Malformed = "malformed",
+    /// A program, version, procedure or operation that pcapnfs does not decode.
+    Unsupported = "unsupported",
+    /// The body is encrypted (RPCSEC_GSS privacy or TLS); only the header could be read.
+    Encrypted = "encrypted",
+    /// A reply whose call is not in the capture: without it the program is unknown.
+    ReplyWithoutCall = "reply_without_call",
+    /// A reply that was sent again for a call that already had its reply.
+    DuplicateReply = "duplicate_reply",
+    /// A call that was sent again (same xid) after its reply; it is counted once.
+    RetransmittedCall = "retransmitted_call",
+    /// A record longer than the limit, decoded only up to the limit.
+    RecordLimit = "record_limit",
+    /// More calls without reply than the limit: the oldest was given up.
+    PendingLimit = "pending_limit",
+    /// Bytes of a known RPC connection between two messages that no record mark explains.
+    Desynchronised = "desynchronised",
+}
+
+/// The end of one message's decoding: what was needed, where, and why it was not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecodeError {
+    /// The layer whose parser stopped.
+    pub layer: Layer,
+    /// Why it stopped.
+    pub reason: Reason,
+    /// Byte offset from the start of the layer's input at which the missing element begins.
+    pub offset: usize,
+    /// Bytes that the element needs.
+    pub needed: usize,
+    /// Bytes that were there.
+    pub available: usize,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} at byte {} of the {} layer: {} bytes needed, {} there",
+            self.reason.code(),
+            self.offset,
+            self.layer,
+            self.needed,
+            self.available
+        )
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Why a capture file could not be read (further). What was read before it stays valid.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The operating system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The file is not a capture that pcapnfs reads. The text says what it looks like and what to do.
+    #[error("{path}: {what}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What the file is instead, and what to do.
+        what: String,
+    },
+    /// The file breaks off or contradicts itself at a byte; packets before it were delivered.
+    #[error("{path}: {what} at byte {offset}, after packet {packet}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: &'static str,
+        /// Offset in the (decompressed) file.
+        offset: u64,
+        /// The last packet that could be read, counted from 1 in this file; 0 for none.
+        packet: u64,
+    },
+}

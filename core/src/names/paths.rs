@@ -1,0 +1,220 @@
+//! Objects → paths, at the end of a decode when all names are known.
+//!
+//! A path is relative to the export, or to the directory that MOUNT gave out, where the capture
+//! shows it: a reader thinks of `d00/file`, the server's own name space comes on top. NFSv4 has no
+//! MOUNT; there the export begins where the file system changes on the way down from the root.
+
+use std::fmt::Write as _;
+
+use flate2::Crc;
+
+use crate::names::{File, FileId, Names};
+use crate::nfs::types::FileType;
+
+/// Deepest path that is followed; beyond it the parents form a cycle.
+const DEPTH_LIMIT: usize = 256;
+
+/// What an object is to a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A regular file.
+    File,
+    /// A directory of an export.
+    Directory,
+    /// A symbolic link, device, socket, pipe or named attribute.
+    Other,
+    /// An object whose type the capture does not tell.
+    Unknown,
+    /// A name that was looked for and never found.
+    Absent,
+    /// A directory above an export, in the server's pseudo file system (RFC 8881 section 7.3).
+    Pseudo,
+}
+
+impl Role {
+    /// The text in the tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Directory => "directory",
+            Self::Other => "other",
+            Self::Unknown => "unknown",
+            Self::Absent => "absent",
+            Self::Pseudo => "pseudo",
+        }
+    }
+}
+
+/// Where an object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Path below `export`; absolute in the pseudo file system; else below a `[short handle]`.
+    pub path: String,
+    /// The export or mounted directory.
+    pub export: Option<String>,
+    /// What it is.
+    pub role: Role,
+}
+
+/// Puts together the paths of all objects.
+pub struct Paths<'n> {
+    names: &'n Names,
+    /// Objects at which an export begins.
+    exports: Vec<bool>,
+    /// Objects above an export.
+    pseudo: Vec<bool>,
+}
+
+impl<'n> Paths<'n> {
+    /// Finds the exports and what lies above them.
+    ///
+    /// Above an export are directories that lead to another file system and hold nothing else that
+    /// the capture shows: whatever has files of its own is an export, also if more is mounted below.
+    pub fn new(names: &'n Names) -> Self {
+        let files = names.files();
+        let mut paths = Self { names, exports: vec![false; files.len()], pseudo: vec![false; files.len()] };
+        let crosses: Vec<bool> = files.iter().map(|file| paths.crosses(file)).collect();
+        let mut above = vec![false; files.len()];
+        for (file, _) in files.iter().zip(&crosses).filter(|(_, crosses)| **crosses) {
+            for ancestor in paths.ancestors(file) {
+                set(&mut above, ancestor);
+            }
+        }
+        let mut holds_more = vec![false; files.len()];
+        for (id, file) in files.iter().enumerate() {
+            if let Some(parent) = file.parent.filter(|_| file.existed && !is(&above, id) && !is(&crosses, id))
+            {
+                set(&mut holds_more, parent);
+            }
+        }
+        paths.pseudo = above.iter().zip(&holds_more).map(|(above, more)| *above && !*more).collect();
+        for (id, file) in files.iter().enumerate() {
+            let begins = file.mounted_as.is_some()
+                || file.parent.is_some_and(|parent| is(&paths.pseudo, parent as usize));
+            if begins && !is(&paths.pseudo, id) && file.existed {
+                set(&mut paths.exports, id as FileId);
+            }
+        }
+        paths
+    }
+
+    /// Where an object is.
+    pub fn locate(&self, id: FileId) -> Location {
+        let Some(file) = self.names.file(id) else {
+            return Location { path: String::new(), export: None, role: Role::Unknown };
+        };
+        let role = self.role(id, file);
+        let mut below = Vec::new();
+        let top = self.climb(id, &mut below);
+        let path = join(&below);
+        if self.is_export(top) {
+            let path = if path.is_empty() { ".".to_owned() } else { path };
+            return Location { path, export: Some(self.export_path(top)), role };
+        }
+        let Some(top_file) = self.names.file(top) else {
+            return Location { path, export: None, role };
+        };
+        let start = if top_file.mounted_as.is_some() { "/".to_owned() } else { short(top_file) + "/" };
+        let path = if path.is_empty() { start.trim_end_matches('/').to_owned() } else { start + &path };
+        Location { path: if path.is_empty() { "/".to_owned() } else { path }, export: None, role }
+    }
+
+    /// Goes up to the export, the root or the highest directory known; `below` gets the names, deepest first.
+    fn climb(&self, id: FileId, below: &mut Vec<&'n [u8]>) -> FileId {
+        let mut at = id;
+        while below.len() < DEPTH_LIMIT && !self.is_export(at) {
+            let Some(file) = self.names.file(at) else { break };
+            let (Some(parent), Some(name)) = (file.parent, file.name.as_deref()) else { break };
+            if parent == at {
+                break;
+            }
+            below.push(name);
+            at = parent;
+        }
+        at
+    }
+
+    fn export_path(&self, export: FileId) -> String {
+        let Some(file) = self.names.file(export) else { return String::new() };
+        if let Some(mounted) = file.mounted_as.as_deref() {
+            return text(mounted);
+        }
+        let mut below = Vec::new();
+        if let (Some(parent), Some(name)) = (file.parent, file.name.as_deref()) {
+            below.push(name);
+            self.climb(parent, &mut below);
+        }
+        format!("/{}", join(&below))
+    }
+
+    fn is_export(&self, id: FileId) -> bool {
+        is(&self.exports, id as usize)
+    }
+
+    /// Whether a directory is the root of another file system than its parent's, below the root of
+    /// the server's name space.
+    fn crosses(&self, file: &File) -> bool {
+        let parent = file.parent.and_then(|parent| self.names.file(parent));
+        let differs =
+            file.fsid.zip(parent.and_then(|parent| parent.fsid)).is_some_and(|(own, above)| own != above);
+        differs && self.ancestors(file).last().is_some_and(|top| self.names.root_of(file.server) == Some(top))
+    }
+
+    fn ancestors(&self, file: &File) -> impl Iterator<Item = FileId> {
+        let names = self.names;
+        let parent = move |id: &FileId| names.file(*id).and_then(|file| file.parent);
+        std::iter::successors(file.parent, parent).take(DEPTH_LIMIT)
+    }
+
+    fn role(&self, id: FileId, file: &File) -> Role {
+        if is(&self.pseudo, id as usize) {
+            return Role::Pseudo;
+        }
+        match file.file_type {
+            Some(FileType::REG) => Role::File,
+            Some(FileType::DIR) => Role::Directory,
+            Some(_) => Role::Other,
+            None if file.existed || file.handle.is_some() => Role::Unknown,
+            None => Role::Absent,
+        }
+    }
+}
+
+fn is(flags: &[bool], id: usize) -> bool {
+    flags.get(id).copied().unwrap_or_default()
+}
+
+fn set(flags: &mut [bool], id: FileId) {
+    if let Some(flag) = flags.get_mut(id as usize) {
+        *flag = true;
+    }
+}
+
+/// The short form of a handle, as Wireshark shows it: its CRC-32 in hexadecimal.
+fn short(file: &File) -> String {
+    match file.handle.as_deref() {
+        Some(handle) => {
+            let mut crc = Crc::new();
+            crc.update(handle);
+            format!("[0x{:08x}]", crc.sum())
+        }
+        None => "[unknown]".to_owned(),
+    }
+}
+
+fn join(below: &[&[u8]]) -> String {
+    let names: Vec<String> = below.iter().rev().map(|name| text(name)).collect();
+    names.join("/")
+}
+
+/// Bytes of a name as text: what is not UTF-8 is written `\xNN`, a backslash stays.
+pub fn text(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            let _infallible = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}

@@ -1,0 +1,183 @@
+//! What one operation said: a fact sheet that the parsers of arguments and results fill in.
+//!
+//! Each field is `None` until a parser met it on the wire. So a message that breaks off keeps what
+//! came before the break, and a row of the `operations` table is a fact sheet written down.
+//! Everything is borrowed from the message; ownership starts in the table builders.
+
+use crate::nfs::types::{ChangeInfo, DelegationType, FileType, StableHow};
+
+/// What the call's arguments and the reply's results said about one operation.
+#[derive(Clone, Debug, Default)]
+pub struct Facts<'a> {
+    /// The status in the results; `None` when the operation has none (no reply, or not executed).
+    pub status: Option<u32>,
+    /// The handle in the arguments: the object, or the directory of an operation by name.
+    pub handle: Option<&'a [u8]>,
+    /// The name in the directory (RENAME: the old name; LINK: the new one).
+    pub name: Option<&'a [u8]>,
+    /// NFSv3 RENAME and LINK: the handle of the other directory.
+    pub other_directory: Option<&'a [u8]>,
+    /// RENAME: the new name.
+    pub new_name: Option<&'a [u8]>,
+    /// The handle in the results (LOOKUP, CREATE, GETFH …).
+    pub new_handle: Option<&'a [u8]>,
+    /// The type that CREATE, MKDIR, SYMLINK, MKNOD asked for.
+    pub create_type: Option<FileType>,
+    /// Offset of READ, WRITE, COMMIT, ALLOCATE, LOCK … in bytes.
+    pub offset: Option<u64>,
+    /// Bytes asked for (READ, WRITE, COMMIT, READDIR: its limit, LOCK: its length).
+    pub count_requested: Option<u64>,
+    /// Bytes that the reply says were read or written.
+    pub count: Option<u64>,
+    /// READ, READDIR: the end was reached.
+    pub eof: Option<bool>,
+    /// WRITE: the level in the call.
+    pub stable_requested: Option<StableHow>,
+    /// WRITE, COPY: the level in the reply.
+    pub committed: Option<StableHow>,
+    /// WRITE, COMMIT: the server's write verifier. A new one means that it lost what was not committed.
+    pub verifier: Option<u64>,
+    /// Attributes of the object after the operation.
+    pub attributes: Option<Attributes<'a>>,
+    /// VERIFY, NVERIFY: the attributes in the call. They become [`Self::attributes`] when the reply
+    /// says that the object has them.
+    pub compared: Option<Attributes<'a>>,
+    /// NFSv3 `wcc_attr` of the object before the operation.
+    pub before: Option<WeakCacheAttributes>,
+    /// Attributes of the directory after the operation.
+    pub directory_attributes: Option<Attributes<'a>>,
+    /// NFSv3 `wcc_attr` of the directory before the operation.
+    pub directory_before: Option<WeakCacheAttributes>,
+    /// NFSv4 `change_info4` of the directory (RENAME: of the source).
+    pub change: Option<ChangeInfo>,
+    /// NFSv4 RENAME: `change_info4` of the target directory.
+    pub target_change: Option<ChangeInfo>,
+    /// SETATTR, CREATE, OPEN: the size to set.
+    pub set_size: Option<u64>,
+    /// Attributes asked for (GETATTR, READDIR) or to be set (SETATTR, CREATE, OPEN), first 96 bits of the bitmap.
+    pub attribute_mask: Option<[u32; 3]>,
+    /// READDIR, READDIRPLUS: the cookie to start from.
+    pub cookie: Option<u64>,
+    /// READDIR, READDIRPLUS: the entries of the reply.
+    pub entries: Vec<Entry<'a>>,
+    /// ACCESS: the rights asked for.
+    pub access_requested: Option<u32>,
+    /// ACCESS: the rights granted.
+    pub access_granted: Option<u32>,
+    /// OPEN: the share access asked for (1 read, 2 write, 3 both).
+    pub share_access: Option<u32>,
+    /// OPEN: asked to create. CREATE (v3): always.
+    pub create: Option<bool>,
+    /// CREATE, OPEN: UNCHECKED 0, GUARDED 1, EXCLUSIVE 2, EXCLUSIVE4_1 3.
+    pub create_mode: Option<u32>,
+    /// OPEN: the attributes that the server set while creating were not empty.
+    pub attributes_set: Option<bool>,
+    /// OPEN: the delegation granted; DELEGRETURN and CB_RECALL: none.
+    pub delegation: Option<DelegationType>,
+    /// The state that the operation used or got.
+    pub stateid: Option<StateId>,
+    /// SEQUENCE, CREATE_SESSION: the session.
+    pub session: Option<[u8; 16]>,
+    /// SEQUENCE: the slot.
+    pub slot: Option<u32>,
+    /// SEQUENCE: the slot's sequence number.
+    pub slot_sequence: Option<u32>,
+    /// SEQUENCE: the highest slot that the client has in use (arguments).
+    pub highest_slot: Option<u32>,
+    /// SEQUENCE: the highest slot that the server wants used (results).
+    pub target_highest_slot: Option<u32>,
+    /// CREATE_SESSION: slots of the fore channel (`ca_maxrequests`): asked for, then granted.
+    pub session_slots: Option<u32>,
+    /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`.
+    pub lock_type: Option<u32>,
+    /// SETCLIENTID, EXCHANGE_ID …: the client id.
+    pub client_id: Option<u64>,
+    /// A text that belongs to the operation: path of MNT, target of a symbolic link, name of an extended attribute.
+    pub text: Option<&'a [u8]>,
+    /// OPEN of an NFSv4 file without a name: the handle is the file itself (CLAIM_FH, CLAIM_PREVIOUS …).
+    pub by_handle: bool,
+}
+
+impl Facts<'_> {
+    /// Whether an OPEN brought the file into being: it asked to, and the directory changed.
+    pub fn created_by_open(&self) -> bool {
+        self.create == Some(true) && self.change.is_some_and(|change| change.before != change.after)
+    }
+
+    /// Whether an OPEN changed the file system: it created the file, or set attributes (truncated it).
+    pub fn changed_by_open(&self) -> bool {
+        self.created_by_open() || (self.create == Some(true) && self.attributes_set == Some(true))
+    }
+}
+
+/// `stateid4`: the `other` part, and the sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateId {
+    /// How often the state changed.
+    pub sequence: u32,
+    /// Identifies the state.
+    pub other: [u8; 12],
+}
+
+/// `wcc_attr` (RFC 1813 section 2.6): what weak cache consistency compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeakCacheAttributes {
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Change time in nanoseconds since 1970.
+    pub ctime_ns: i64,
+}
+
+/// Attributes of an object, from `fattr3` or from what an `fattr4` held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributes<'a> {
+    /// Type of the object.
+    pub file_type: Option<FileType>,
+    /// Permission bits.
+    pub mode: Option<u32>,
+    /// Number of hard links.
+    pub links: Option<u32>,
+    /// Size in bytes.
+    pub size: Option<u64>,
+    /// Space used in bytes.
+    pub used: Option<u64>,
+    /// File system: `fsid3`, or major and minor of `fsid4`.
+    pub fsid: Option<(u64, u64)>,
+    /// File number within the file system.
+    pub fileid: Option<u64>,
+    /// NFSv4: the file number of the directory that this object is mounted on.
+    pub mounted_on_fileid: Option<u64>,
+    /// NFSv4 change attribute.
+    pub change: Option<u64>,
+    /// Modification time in nanoseconds since 1970.
+    pub mtime_ns: Option<i64>,
+    /// Change time (`time_metadata`) in nanoseconds since 1970.
+    pub ctime_ns: Option<i64>,
+    /// NFSv4 READDIR with the handle asked for.
+    pub handle: Option<&'a [u8]>,
+    /// NFSv4 READDIR: why the attributes of this entry are missing (`rdattr_error`).
+    pub error: Option<u32>,
+    /// Largest READ that the server takes (FSINFO `rtmax`, `maxread`), in bytes.
+    pub max_read: Option<u64>,
+    /// Largest WRITE that the server takes (FSINFO `wtmax`, `maxwrite`), in bytes.
+    pub max_write: Option<u64>,
+    /// Lease time in seconds.
+    pub lease_time_s: Option<u32>,
+}
+
+/// One entry of a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The name.
+    pub name: &'a [u8],
+    /// File number (v3: always; v4: when asked for it is in the attributes).
+    pub fileid: Option<u64>,
+    /// The cookie that continues after this entry.
+    pub cookie: u64,
+    /// Handle, when the listing brought it.
+    pub handle: Option<&'a [u8]>,
+    /// Attributes, when the listing brought them.
+    pub attributes: Option<Attributes<'a>>,
+}

@@ -1,0 +1,349 @@
+//! Program data → operations.
+//!
+//! Takes the bodies of a call and its reply, gives the operations in order with what each said.
+//! Arguments and results are walked together, so that one fact sheet holds both and everything
+//! stays borrowed. What could be decoded is always kept; where it stopped, and why, stands beside it.
+
+pub mod types;
+
+pub mod facts;
+
+pub mod attributes;
+
+pub mod status;
+
+pub mod v3;
+
+pub mod v4;
+
+pub mod operation;
+
+use crate::cursor::Cursor;
+use crate::error::{DecodeError, Reason};
+use crate::nfs::facts::Facts;
+pub use crate::nfs::operation::catalogue;
+use crate::nfs::operation::{MOUNT3, NFS3, NFS4, NFS4_CALLBACK, NFSACL3, Operation, Stability};
+use crate::nfs::types::StableHow;
+use crate::rpc::program;
+
+/// Operations of one compound at most. Servers accept some 50 (Linux: 50, sessions: `ca_maxoperations`).
+const COMPOUND_LIMIT: u32 = 1024;
+
+/// Operations for which room is made at once; few compounds have more.
+const USUAL_OPERATIONS: usize = 12;
+
+/// Longest compound tag.
+const TAG_LIMIT: usize = 1024;
+
+/// How the procedures of a program are laid out.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// A procedure is an operation; its results begin with a status.
+    Procedures(&'static [Operation]),
+    /// Procedure 1 is a COMPOUND of operations.
+    Compound(&'static [Operation]),
+    /// Counted by procedure, not decoded.
+    Counted,
+    /// Nothing to decode.
+    Void,
+}
+
+/// A program and version as pcapnfs sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Protocol {
+    /// Name in `calls.protocol`; for NFSv4 compounds the minor version takes its place.
+    pub name: &'static str,
+    /// RFC whose status codes it uses: 3 or 4; 0 for none.
+    pub statuses: u32,
+    /// Its layout.
+    pub shape: Shape,
+}
+
+/// The protocol of a program and version.
+pub fn protocol(number: u32, version: u32) -> Protocol {
+    let counted = |name| Protocol { name, statuses: 0, shape: Shape::Counted };
+    match (number, version) {
+        (program::NFS, 3) => Protocol { name: "3", statuses: 3, shape: Shape::Procedures(NFS3) },
+        (program::NFS, 4) => Protocol { name: "4", statuses: 4, shape: Shape::Compound(NFS4) },
+        (program::NFS, 2) => counted("2"),
+        (program::NFSACL, 3) => Protocol { name: "nfsacl3", statuses: 3, shape: Shape::Procedures(NFSACL3) },
+        (program::NFSACL, _) => counted("nfsacl2"),
+        (program::MOUNT, 3) => Protocol { name: "mount3", statuses: 3, shape: Shape::Procedures(MOUNT3) },
+        (program::MOUNT, 2) => counted("mount2"),
+        (program::MOUNT, _) => counted("mount1"),
+        (100_000, 2) => counted("portmap2"),
+        (100_000, 3) => counted("rpcbind3"),
+        (100_000, _) => counted("rpcbind4"),
+        (100_011, _) => counted("rquota"),
+        (100_021, 4) => counted("nlm4"),
+        (100_021, _) => counted("nlm"),
+        (100_024, _) => counted("nsm1"),
+        (number, _) if program::is_callback(number) => {
+            Protocol { name: "4 callback", statuses: 4, shape: Shape::Compound(NFS4_CALLBACK) }
+        }
+        _ => counted("other"),
+    }
+}
+
+/// One operation of a call.
+#[derive(Clone, Debug)]
+pub struct Done<'a> {
+    /// Its row in the table.
+    pub operation: &'static Operation,
+    /// Its number, also when the table has no row for it.
+    pub number: u32,
+    /// The reply holds a result of it.
+    pub executed: bool,
+    /// What arguments and results said.
+    pub facts: Facts<'a>,
+}
+
+impl Done<'_> {
+    /// The stability class of this operation by its outcome (docs/definitions.md).
+    pub fn class(&self) -> Class {
+        let facts = &self.facts;
+        let succeeded = facts.status == Some(0);
+        match self.operation.stability {
+            Stability::Read => Class::Read,
+            Stability::State => Class::State,
+            Stability::Stable | Stability::Unlisted if succeeded => Class::Stable,
+            Stability::Committed if succeeded => match facts.committed {
+                Some(StableHow::UNSTABLE) => Class::UnstableWrite,
+                Some(_) => Class::Stable,
+                None => Class::Unstable,
+            },
+            Stability::Opened if succeeded && facts.changed_by_open() => Class::Stable,
+            _ => Class::Unstable,
+        }
+    }
+}
+
+/// The stability class of an operation or a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Had to be on stable storage before the reply.
+    Stable,
+    /// WRITE answered UNSTABLE.
+    UnstableWrite,
+    /// Reads file data.
+    Read,
+    /// Records client state.
+    State,
+    /// Everything else.
+    Unstable,
+}
+
+impl Class {
+    /// The text in the tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stable => "stable",
+            Self::UnstableWrite => "unstable_write",
+            Self::Read => "read",
+            Self::State => "state",
+            Self::Unstable => "unstable",
+        }
+    }
+}
+
+/// A call's operations, walked to where they could be decoded.
+#[derive(Debug, Default)]
+pub struct Walk<'a> {
+    /// The operations in order.
+    pub operations: Vec<Done<'a>>,
+    /// NFSv4 minor version.
+    pub minor: Option<u32>,
+    /// Status of the procedure, or of the compound.
+    pub status: Option<u32>,
+    /// Operations in the call, as it says itself.
+    pub in_call: u32,
+    /// Operations in the reply, as it says itself.
+    pub in_reply: u32,
+    /// Where decoding of the call stopped early.
+    pub call_stop: Option<DecodeError>,
+    /// Where decoding of the reply stopped early.
+    pub reply_stop: Option<DecodeError>,
+}
+
+impl<'a> Walk<'a> {
+    /// The place of the main operation: the first of the lowest rank, as Wireshark's `nfs.main_opcode`.
+    pub fn main(&self) -> Option<usize> {
+        let ranked = self.operations.iter().enumerate();
+        ranked.min_by_key(|(place, done)| (done.operation.rank, *place)).map(|(place, _)| place)
+    }
+
+    /// The class of the whole call: stable when one operation is; else by what is in it.
+    pub fn class(&self) -> Class {
+        let has = |class| self.operations.iter().any(|done| done.class() == class);
+        if has(Class::Stable) {
+            Class::Stable
+        } else if has(Class::UnstableWrite) {
+            Class::UnstableWrite
+        } else if has(Class::Read) {
+            Class::Read
+        } else {
+            self.main().and_then(|main| self.operations.get(main)).map_or(Class::Unstable, Done::class)
+        }
+    }
+
+    /// Whether it is stable only by operations that the RFC's list of synchronous procedures omits.
+    pub fn unlisted(&self) -> bool {
+        let mut stable = self.operations.iter().filter(|done| done.class() == Class::Stable).peekable();
+        stable.peek().is_some() && stable.all(|done| done.operation.stability == Stability::Unlisted)
+    }
+
+    /// Walks a call and, if there is one, its successful reply.
+    pub fn of(
+        shape: Shape,
+        procedure: u32,
+        call: Result<Cursor<'a>, DecodeError>,
+        reply: Option<Result<Cursor<'a>, DecodeError>>,
+    ) -> Self {
+        let mut walk = Self::default();
+        match shape {
+            Shape::Procedures(table) => walk.procedure(table, procedure, call, reply),
+            Shape::Compound(table) if procedure == 1 => walk.compound(table, call, reply),
+            Shape::Counted if procedure != 0 => {
+                walk.call_stop = Some(call.map_or_else(|stop| stop, |c| c.stop(Reason::Unsupported)));
+            }
+            Shape::Compound(_) | Shape::Counted | Shape::Void => walk.call_stop = call.err(),
+        }
+        walk
+    }
+
+    fn procedure(
+        &mut self,
+        table: &'static [Operation],
+        procedure: u32,
+        call: Result<Cursor<'a>, DecodeError>,
+        reply: Option<Result<Cursor<'a>, DecodeError>>,
+    ) {
+        let Some(operation) = find(table, procedure) else {
+            self.call_stop = call.err().or(Some(no_such(Reason::Unsupported)));
+            return;
+        };
+        let mut facts = Facts::default();
+        self.in_call = 1;
+        self.call_stop = call.and_then(|mut c| (operation.arguments)(&mut c, &mut facts)).err();
+        let executed = reply.is_some();
+        if let Some(reply) = reply {
+            self.in_reply = 1;
+            let read = |mut c: Cursor<'a>| {
+                if operation.void { Ok(()) } else { results(operation, &mut c, &mut facts) }
+            };
+            self.reply_stop = reply.and_then(read).err();
+        }
+        self.status = facts.status;
+        self.operations.push(Done { operation, number: procedure, executed, facts });
+    }
+
+    /// `COMPOUND4args` and `COMPOUND4res` (RFC 7530 section 15.2, RFC 8881 section 16.2), and alike
+    /// those of CB_COMPOUND, whose arguments have a callback identifier before the operations.
+    fn compound(
+        &mut self,
+        table: &'static [Operation],
+        call: Result<Cursor<'a>, DecodeError>,
+        reply: Option<Result<Cursor<'a>, DecodeError>>,
+    ) {
+        let callback = std::ptr::eq(table, NFS4_CALLBACK);
+        match call {
+            Ok(mut c) => self.call_stop = self.compound_arguments(table, callback, &mut c).err(),
+            Err(stop) => self.call_stop = Some(stop),
+        }
+        match reply {
+            Some(Ok(mut c)) => self.reply_stop = self.compound_results(table, &mut c).err(),
+            Some(Err(stop)) => self.reply_stop = Some(stop),
+            None => {}
+        }
+    }
+
+    fn compound_arguments(
+        &mut self,
+        table: &'static [Operation],
+        callback: bool,
+        c: &mut Cursor<'a>,
+    ) -> Result<(), DecodeError> {
+        c.opaque(TAG_LIMIT)?;
+        self.minor = Some(c.u32()?);
+        if callback {
+            c.u32()?; // callback_ident
+        }
+        let before = c.clone();
+        self.in_call = c.u32()?;
+        if self.in_call > COMPOUND_LIMIT {
+            return Err(before.malformed());
+        }
+        self.operations.reserve_exact((self.in_call as usize).min(USUAL_OPERATIONS));
+        for _ in 0..self.in_call {
+            let before = c.clone();
+            let number = c.u32()?;
+            let Some(operation) = find(table, number) else {
+                return Err(before.stop(Reason::Unsupported));
+            };
+            self.operations.push(Done { operation, number, executed: false, facts: Facts::default() });
+            if let Some(done) = self.operations.last_mut() {
+                (operation.arguments)(c, &mut done.facts)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compound_results(
+        &mut self,
+        table: &'static [Operation],
+        c: &mut Cursor<'a>,
+    ) -> Result<(), DecodeError> {
+        self.status = Some(c.u32()?);
+        c.opaque(TAG_LIMIT)?;
+        let before = c.clone();
+        self.in_reply = c.u32()?;
+        if self.in_reply > COMPOUND_LIMIT {
+            return Err(before.malformed());
+        }
+        for place in 0..self.in_reply as usize {
+            let before = c.clone();
+            let number = c.u32()?;
+            let Some(operation) = find(table, number) else {
+                return Err(before.stop(Reason::Unsupported));
+            };
+            match self.operations.get_mut(place) {
+                // The call could be read up to here: its operation must be answered by the same one,
+                // except that an illegal number is answered as ILLEGAL.
+                Some(done) if done.number == number => {}
+                Some(_) => return Err(before.malformed()),
+                // The call could not be read so far; the reply alone names the operation.
+                None => {
+                    self.operations.push(Done {
+                        operation,
+                        number,
+                        executed: false,
+                        facts: Facts::default(),
+                    });
+                }
+            }
+            if let Some(done) = self.operations.get_mut(place) {
+                done.executed = true;
+                results(operation, c, &mut done.facts)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The status and what follows it.
+fn results<'a>(operation: &Operation, c: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Result<(), DecodeError> {
+    let status = c.u32()?;
+    facts.status = Some(status);
+    if status == 0 { (operation.results)(c, facts) } else { (operation.failure)(c, facts) }
+}
+
+/// The row of an operation number. Tables are dense up to their end, but for odd numbers at the end.
+fn find(table: &'static [Operation], number: u32) -> Option<&'static Operation> {
+    let first = table.first()?.number;
+    let guess = number.checked_sub(first).and_then(|place| table.get(place as usize));
+    guess.filter(|row| row.number == number).or_else(|| table.iter().find(|row| row.number == number))
+}
+
+fn no_such(reason: Reason) -> DecodeError {
+    DecodeError { layer: crate::error::Layer::Call, reason, offset: 0, needed: 0, available: 0 }
+}

@@ -1,0 +1,221 @@
+//! Status codes: number ↔ RFC name, for each protocol of the family.
+//!
+//! [`status_name`] is what tables and screens use; the constants serve the parsers.
+
+use crate::wire_enum::wire_enum;
+
+/// The RFC's name of an NFS status in version 3 or 4; `None` for other versions and unknown numbers.
+///
+/// NFSACL version 3 answers with `nfsstat3`, callbacks with `nfsstat4`.
+pub const fn status_name(version: u32, status: u32) -> Option<&'static str> {
+    match version {
+        3 => NfsStat3(status).name(),
+        4 => NfsStat4(status).name(),
+        _ => None,
+    }
+}
+
+/// The RFC's name of a status of MOUNT version 3 (RFC 1813 section 5.1.5).
+pub const fn mount_status_name(status: u32) -> Option<&'static str> {
+    MountStat3(status).name()
+}
+
+wire_enum! {
+    /// `nfsstat3` (RFC 1813 section 2.6).
+    pub enum NfsStat3 {
+        NFS3_OK = 0,
+        NFS3ERR_PERM = 1,
+        NFS3ERR_NOENT = 2,
+        NFS3ERR_IO = 5,
+        NFS3ERR_NXIO = 6,
+        NFS3ERR_ACCES = 13,
+        NFS3ERR_EXIST = 17,
+        NFS3ERR_XDEV = 18,
+        NFS3ERR_NODEV = 19,
+        NFS3ERR_NOTDIR = 20,
+        NFS3ERR_ISDIR = 21,
+        NFS3ERR_INVAL = 22,
+        NFS3ERR_FBIG = 27,
+        NFS3ERR_NOSPC = 28,
+        NFS3ERR_ROFS = 30,
+        NFS3ERR_MLINK = 31,
+        NFS3ERR_NAMETOOLONG = 63,
+        NFS3ERR_NOTEMPTY = 66,
+        NFS3ERR_DQUOT = 69,
+        NFS3ERR_STALE = 70,
+        NFS3ERR_REMOTE = 71,
+        NFS3ERR_BADHANDLE = 10001,
+        NFS3ERR_NOT_SYNC = 10002,
+        NFS3ERR_BAD_COOKIE = 10003,
+        NFS3ERR_NOTSUPP = 10004,
+        NFS3ERR_TOOSMALL = 10005,
+        NFS3ERR_SERVERFAULT = 10006,
+        NFS3ERR_BADTYPE = 10007,
+        NFS3ERR_JUKEBOX = 10008,
+    }
+}
+
+wire_enum! {
+    /// `nfsstat4`: RFC 7530 section 13.1 to 10048, RFC 8881 section 15.1 to 10087, RFC 7862
+    /// section 11.1 to 10094, RFC 8276 section 8.3 the last two.
+    pub enum NfsStat4 {
+        NFS4_OK = 0,
+        NFS4ERR_PERM = 1,
+        NFS4ERR_NOENT = 2,
+        NFS4ERR_IO = 5,
+        NFS4ERR_NXIO = 6,
+        NFS4ERR_ACCESS = 13,
+        NFS4ERR_EXIST = 17,
+        NFS4ERR_XDEV = 18,
+        NFS4ERR_NOTDIR = 20,
+        NFS4ERR_ISDIR = 21,
+        NFS4ERR_INVAL = 22,
+        NFS4ERR_FBIG = 27,
+        NFS4ERR_NOSPC = 28,
+        NFS4ERR_ROFS = 30,
+        NFS4ERR_MLINK = 31,
+        NFS4ERR_NAMETOOLONG = 63,
+        NFS4ERR_NOTEMPTY = 66,
+        NFS4ERR_DQUOT = 69,
+        NFS4ERR_STALE = 70,
+        NFS4ERR_BADHANDLE = 10001,
+        NFS4ERR_BAD_COOKIE = 10003,
+        NFS4ERR_NOTSUPP = 10004,
+        NFS4ERR_TOOSMALL = 10005,
+        NFS4ERR_SERVERFAULT = 10006,
+        NFS4ERR_BADTYPE = 10007,
+        NFS4ERR_DELAY = 10008,
+        NFS4ERR_SAME = 10009,
+        NFS4ERR_DENIED = 10010,
+        NFS4ERR_EXPIRED = 10011,
+        NFS4ERR_LOCKED = 10012,
+        NFS4ERR_GRACE = 10013,
+        NFS4ERR_FHEXPIRED = 10014,
+        NFS4ERR_SHARE_DENIED = 10015,
+        NFS4ERR_WRONGSEC = 10016,
+        NFS4ERR_CLID_INUSE = 10017,
+        NFS4ERR_RESOURCE = 10018,
+        NFS4ERR_MOVED = 10019,
+        NFS4ERR_NOFILEHANDLE = 10020,
+        NFS4ERR_MINOR_VERS_MISMATCH = 10021,
+        NFS4ERR_STALE_CLIENTID = 10022,
+        NFS4ERR_STALE_STATEID = 10023,
+        NFS4ERR_OLD_STATEID = 10024,
+        NFS4ERR_BAD_STATEID = 10025,
+        NFS4ERR_BAD_SEQID = 10026,
+        NFS4ERR_NOT_SAME = 10027,
+        NFS4ERR_LOCK_RANGE = 10028,
+        NFS4ERR_SYMLINK = 10029,
+        NFS4ERR_RESTOREFH = 10030,
+        NFS4ERR_LEASE_MOVED = 10031,
+        NFS4ERR_ATTRNOTSUPP = 10032,
+        NFS4ERR_NO_GRACE = 10033,
+        NFS4ERR_RECLAIM_BAD = 10034,
+        NFS4ERR_RECLAIM_CONFLICT = 10035,
+        NFS4ERR_BADXDR = 10036,
+        NFS4ERR_LOCKS_HELD = 10037,
+        NFS4ERR_OPENMODE = 10038,
+        NFS4ERR_BADOWNER = 10039,
+        NFS4ERR_BADCHAR = 10040,
+        NFS4ERR_BADNAME = 10041,
+        NFS4ERR_BAD_RANGE = 10042,
+        NFS4ERR_LOCK_NOTSUPP = 10043,
+        NFS4ERR_OP_ILLEGAL = 10044,
+        NFS4ERR_DEADLOCK = 10045,
+        NFS4ERR_FILE_OPEN = 10046,
+        NFS4ERR_ADMIN_REVOKED = 10047,
+        NFS4ERR_CB_PATH_DOWN = 10048,
+        NFS4ERR_BADIOMODE = 10049,
+        NFS4ERR_BADLAYOUT = 10050,
+        NFS4ERR_BAD_SESSION_DIGEST = 10051,
+        NFS4ERR_BADSESSION = 10052,
+        NFS4ERR_BADSLOT = 10053,
+        NFS4ERR_COMPLETE_ALREADY = 10054,
+        NFS4ERR_CONN_NOT_BOUND_TO_SESSION = 10055,
+        NFS4ERR_DELEG_ALREADY_WANTED = 10056,
+        NFS4ERR_BACK_CHAN_BUSY = 10057,
+        NFS4ERR_LAYOUTTRYLATER = 10058,
+        NFS4ERR_LAYOUTUNAVAILABLE = 10059,
+        NFS4ERR_NOMATCHING_LAYOUT = 10060,
+        NFS4ERR_RECALLCONFLICT = 10061,
+        NFS4ERR_UNKNOWN_LAYOUTTYPE = 10062,
+        NFS4ERR_SEQ_MISORDERED = 10063,
+        NFS4ERR_SEQUENCE_POS = 10064,
+        NFS4ERR_REQ_TOO_BIG = 10065,
+        NFS4ERR_REP_TOO_BIG = 10066,
+        NFS4ERR_REP_TOO_BIG_TO_CACHE = 10067,
+        NFS4ERR_RETRY_UNCACHED_REP = 10068,
+        NFS4ERR_UNSAFE_COMPOUND = 10069,
+        NFS4ERR_TOO_MANY_OPS = 10070,
+        NFS4ERR_OP_NOT_IN_SESSION = 10071,
+        NFS4ERR_HASH_ALG_UNSUPP = 10072,
+        NFS4ERR_CLIENTID_BUSY = 10074,
+        NFS4ERR_PNFS_IO_HOLE = 10075,
+        NFS4ERR_SEQ_FALSE_RETRY = 10076,
+        NFS4ERR_BAD_HIGH_SLOT = 10077,
+        NFS4ERR_DEADSESSION = 10078,
+        NFS4ERR_ENCR_ALG_UNSUPP = 10079,
+        NFS4ERR_PNFS_NO_LAYOUT = 10080,
+        NFS4ERR_NOT_ONLY_OP = 10081,
+        NFS4ERR_WRONG_CRED = 10082,
+        NFS4ERR_WRONG_TYPE = 10083,
+        NFS4ERR_DIRDELEG_UNAVAIL = 10084,
+        NFS4ERR_REJECT_DELEG = 10085,
+        NFS4ERR_RETURNCONFLICT = 10086,
+        NFS4ERR_DELEG_REVOKED = 10087,
+        NFS4ERR_PARTNER_NOTSUPP = 10088,
+        NFS4ERR_PARTNER_NO_AUTH = 10089,
+        NFS4ERR_UNION_NOTSUPP = 10090,
+        NFS4ERR_OFFLOAD_DENIED = 10091,
+        NFS4ERR_WRONG_LFS = 10092,
+        NFS4ERR_BADLABEL = 10093,
+        NFS4ERR_OFFLOAD_NO_REQS = 10094,
+        NFS4ERR_NOXATTR = 10095,
+        NFS4ERR_XATTR2BIG = 10096,
+    }
+}
+
+wire_enum! {
+    /// `mountstat3` (RFC 1813 section 5.1.5).
+    pub enum MountStat3 {
+        MNT3_OK = 0,
+        MNT3ERR_PERM = 1,
+        MNT3ERR_NOENT = 2,
+        MNT3ERR_IO = 5,
+        MNT3ERR_ACCES = 13,
+        MNT3ERR_NOTDIR = 20,
+        MNT3ERR_INVAL = 22,
+        MNT3ERR_NAMETOOLONG = 63,
+        MNT3ERR_NOTSUPP = 10004,
+        MNT3ERR_SERVERFAULT = 10006,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_number_has_another_name_in_each_protocol() {
+        assert_eq!(status_name(3, 13), Some("NFS3ERR_ACCES"));
+        assert_eq!(status_name(4, 13), Some("NFS4ERR_ACCESS"));
+        assert_eq!(mount_status_name(13), Some("MNT3ERR_ACCES"));
+        assert_eq!(status_name(3, 10008), Some("NFS3ERR_JUKEBOX"));
+        assert_eq!(status_name(4, 10008), Some("NFS4ERR_DELAY"));
+        assert_eq!((status_name(2, 0), status_name(5, 0)), (None, None));
+    }
+
+    #[test]
+    fn each_rfc_defines_as_many_as_it_lists() {
+        let named = |version, numbers: std::ops::Range<u32>| {
+            numbers.filter(|n| status_name(version, *n).is_some()).count()
+        };
+        assert_eq!(named(3, 0..20_000), 29);
+        assert_eq!(named(4, 0..10_049), 19 + 47, "RFC 7530: 10002 is not one of its codes");
+        assert_eq!(named(4, 10_049..10_088), 38, "RFC 8881: 10073 is not used");
+        assert_eq!(named(4, 10_088..10_095), 7, "RFC 7862");
+        assert_eq!(named(4, 10_095..20_000), 2, "RFC 8276");
+        let mount = (0..20_000).filter(|n| mount_status_name(*n).is_some());
+        assert_eq!(mount.count(), 10);
+    }
+}

@@ -1,0 +1,341 @@
+//! Arguments and results of NFSv3, and of its side programs NFSACL and MOUNT on version 3 (RFC 1813).
+//!
+//! Parsers in the order of the RFC. Procedures of the same shape share one parser.
+
+use crate::cursor::Cursor;
+use crate::error::DecodeError;
+use crate::nfs::attributes::{fattr3, nfstime3, post_op_attributes, wcc};
+use crate::nfs::facts::{Entry, Facts};
+use crate::nfs::types::{FileType, StableHow, TEXT_LIMIT, handle, name};
+
+type Result = std::result::Result<(), DecodeError>;
+
+/// Smallest `entry3`: follows, fileid, name length, cookie. Bounds what a listing can hold.
+const SMALLEST_ENTRY: usize = 24;
+
+/// Entries kept of one listing; servers send a few hundred (the reply is at most 1 MiB ÷ 24 bytes).
+const ENTRIES_LIMIT: usize = 1 << 16;
+
+/// `nfs_fh3`: GETATTR, READLINK, FSSTAT, FSINFO, PATHCONF; GETACL and SETACL begin with it too.
+pub fn object_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    Ok(())
+}
+
+/// `diropargs3`: LOOKUP, REMOVE, RMDIR.
+pub fn name_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    f.name = Some(name(c)?);
+    Ok(())
+}
+
+/// `post_op_attr` of the object: what most failures carry, and how FSSTAT and PATHCONF begin.
+pub fn object_attributes<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    Ok(())
+}
+
+/// `post_op_attr` of the directory: a failed LOOKUP.
+pub fn directory_attributes<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.directory_attributes = post_op_attributes(c)?;
+    Ok(())
+}
+
+/// `wcc_data` of the object: SETATTR; failed WRITE and COMMIT.
+pub fn wcc_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    (f.before, f.attributes) = wcc(c)?;
+    Ok(())
+}
+
+/// `wcc_data` of the directory: REMOVE and RMDIR; failed CREATE, MKDIR, SYMLINK, MKNOD.
+pub fn directory_wcc<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    (f.directory_before, f.directory_attributes) = wcc(c)?;
+    Ok(())
+}
+
+/// `GETATTR3resok`, section 3.3.1.
+pub fn getattr_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = Some(fattr3(c)?);
+    Ok(())
+}
+
+/// `SETATTR3args`, section 3.3.2.
+pub fn setattr_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    sattr3(c, f)?;
+    if c.bool()? {
+        nfstime3(c)?; // guard: the ctime that must still hold
+    }
+    Ok(())
+}
+
+/// `LOOKUP3resok`, section 3.3.3.
+pub fn lookup_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.new_handle = Some(handle(c)?);
+    f.attributes = post_op_attributes(c)?;
+    f.directory_attributes = post_op_attributes(c)?;
+    Ok(())
+}
+
+/// `ACCESS3args`, section 3.3.4.
+pub fn access_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    f.access_requested = Some(c.u32()?);
+    Ok(())
+}
+
+/// `ACCESS3resok`, section 3.3.4.
+pub fn access_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    f.access_granted = Some(c.u32()?);
+    Ok(())
+}
+
+/// `READLINK3resok`, section 3.3.5.
+pub fn readlink_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    Ok(())
+}
+
+/// `READ3args`, section 3.3.6.
+pub fn read_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    f.offset = Some(c.u64()?);
+    f.count_requested = Some(u64::from(c.u32()?));
+    Ok(())
+}
+
+/// `READ3resok`, section 3.3.6.
+pub fn read_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    f.count = Some(u64::from(c.u32()?));
+    f.eof = Some(c.bool()?);
+    c.opaque_skipped()?;
+    Ok(())
+}
+
+/// `WRITE3args`, section 3.3.7.
+pub fn write_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    f.offset = Some(c.u64()?);
+    f.count_requested = Some(u64::from(c.u32()?));
+    f.stable_requested = Some(StableHow(c.u32()?));
+    c.opaque_skipped()?;
+    Ok(())
+}
+
+/// `WRITE3resok`, section 3.3.7.
+pub fn write_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    wcc_results(c, f)?;
+    f.count = Some(u64::from(c.u32()?));
+    f.committed = Some(StableHow(c.u32()?));
+    f.verifier = Some(c.u64()?);
+    Ok(())
+}
+
+/// `CREATE3args`, section 3.3.8. EXCLUSIVE carries a verifier in place of attributes.
+pub fn create_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    name_arguments(c, f)?;
+    f.create = Some(true);
+    f.create_type = Some(FileType::REG);
+    let before = c.clone();
+    let mode = c.u32()?;
+    f.create_mode = Some(mode);
+    match mode {
+        0 | 1 => sattr3(c, f),
+        2 => c.u64().map(|_verifier| ()),
+        _ => Err(before.malformed()),
+    }
+}
+
+/// `CREATE3resok`, section 3.3.8; MKDIR, SYMLINK and MKNOD answer alike.
+pub fn create_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    if c.bool()? {
+        f.new_handle = Some(handle(c)?);
+    }
+    f.attributes = post_op_attributes(c)?;
+    directory_wcc(c, f)
+}
+
+/// `MKDIR3args`, section 3.3.9.
+pub fn mkdir_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    name_arguments(c, f)?;
+    f.create = Some(true);
+    f.create_type = Some(FileType::DIR);
+    sattr3(c, f)
+}
+
+/// `SYMLINK3args`, section 3.3.10.
+pub fn symlink_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    name_arguments(c, f)?;
+    f.create = Some(true);
+    f.create_type = Some(FileType::LNK);
+    sattr3(c, f)?;
+    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    Ok(())
+}
+
+/// `MKNOD3args`, section 3.3.11.
+pub fn mknod_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    name_arguments(c, f)?;
+    f.create = Some(true);
+    let kind = FileType(c.u32()?);
+    f.create_type = Some(kind);
+    match kind {
+        FileType::CHR | FileType::BLK => {
+            sattr3(c, f)?;
+            c.u64().map(|_specdata| ())
+        }
+        FileType::SOCK | FileType::FIFO => sattr3(c, f),
+        _ => Ok(()),
+    }
+}
+
+/// `RENAME3args`, section 3.3.14.
+pub fn rename_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    name_arguments(c, f)?;
+    f.other_directory = Some(handle(c)?);
+    f.new_name = Some(name(c)?);
+    Ok(())
+}
+
+/// `RENAME3resok` and `RENAME3resfail`, section 3.3.14. The source directory's data are kept.
+pub fn rename_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    directory_wcc(c, f)?;
+    wcc(c)?;
+    Ok(())
+}
+
+/// `LINK3args`, section 3.3.15.
+pub fn link_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    f.other_directory = Some(handle(c)?);
+    f.name = Some(name(c)?);
+    Ok(())
+}
+
+/// `LINK3resok` and `LINK3resfail`, section 3.3.15.
+pub fn link_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    directory_wcc(c, f)
+}
+
+/// `READDIR3args`, section 3.3.16.
+pub fn readdir_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    f.cookie = Some(c.u64()?);
+    c.u64()?; // cookieverf
+    f.count_requested = Some(u64::from(c.u32()?));
+    Ok(())
+}
+
+/// `READDIR3resok`, section 3.3.16.
+pub fn readdir_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    listing(c, f, |_, _| Ok(()))
+}
+
+/// `READDIRPLUS3args`, section 3.3.17.
+pub fn readdirplus_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.handle = Some(handle(c)?);
+    f.cookie = Some(c.u64()?);
+    c.u64()?; // cookieverf
+    c.u32()?; // dircount limits the names alone
+    f.count_requested = Some(u64::from(c.u32()?));
+    Ok(())
+}
+
+/// `READDIRPLUS3resok`, section 3.3.17.
+pub fn readdirplus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    listing(c, f, |c, entry| {
+        entry.attributes = post_op_attributes(c)?;
+        if c.bool()? {
+            entry.handle = Some(handle(c)?);
+        }
+        Ok(())
+    })
+}
+
+/// `FSINFO3resok`, section 3.3.19: the largest READ and WRITE that the server takes.
+pub fn fsinfo_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    let rtmax = c.u32()?;
+    c.u32()?; // rtpref
+    c.u32()?; // rtmult
+    let wtmax = c.u32()?;
+    let attributes = f.attributes.get_or_insert_default();
+    attributes.max_read = Some(u64::from(rtmax));
+    attributes.max_write = Some(u64::from(wtmax));
+    Ok(())
+}
+
+/// `COMMIT3args`, section 3.3.21. A count of 0 means to the end of the file.
+pub fn commit_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    read_arguments(c, f)
+}
+
+/// `COMMIT3resok`, section 3.3.21.
+pub fn commit_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    wcc_results(c, f)?;
+    f.verifier = Some(c.u64()?);
+    Ok(())
+}
+
+/// `dirpath` of MNT and UMNT, RFC 1813 section 5.2.1.
+pub fn mount_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    Ok(())
+}
+
+/// `mountres3_ok`: the handle of the mounted directory. The list of flavors after it is not kept.
+pub fn mount_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.new_handle = Some(handle(c)?);
+    Ok(())
+}
+
+/// `sattr3`, section 2.6: attributes to set. Only the size is kept.
+fn sattr3(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
+    for _ in ["mode", "uid", "gid"] {
+        if c.bool()? {
+            c.u32()?;
+        }
+    }
+    if c.bool()? {
+        f.set_size = Some(c.u64()?);
+    }
+    for _ in ["atime", "mtime"] {
+        let before = c.clone();
+        match c.u32()? {
+            0 | 1 => {} // DONT_CHANGE, SET_TO_SERVER_TIME
+            2 => {
+                nfstime3(c)?;
+            }
+            _ => return Err(before.malformed()),
+        }
+    }
+    Ok(())
+}
+
+/// What READDIR and READDIRPLUS share: attributes, verifier, a linked list of entries, the end mark.
+fn listing<'a>(
+    c: &mut Cursor<'a>,
+    f: &mut Facts<'a>,
+    plus: impl Fn(&mut Cursor<'a>, &mut Entry<'a>) -> Result,
+) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    c.u64()?; // cookieverf
+    f.entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
+    while c.bool()? {
+        let fileid = c.u64()?;
+        let name = name(c)?;
+        let cookie = c.u64()?;
+        let mut entry = Entry { name, fileid: Some(fileid), cookie, handle: None, attributes: None };
+        let more = plus(c, &mut entry);
+        if f.entries.len() < ENTRIES_LIMIT {
+            f.entries.push(entry);
+        }
+        more?;
+    }
+    f.eof = Some(c.bool()?);
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! Clients, sessions and directory delegations of minor version 1 (RFC 8881 section 18).
+
+use super::state::open_delegation;
+use super::{OPAQUE_LIMIT, Result, at_most_one, opaque, stateid};
+use crate::cursor::Cursor;
+use crate::nfs::attributes::{bitmap4, nfstime4};
+use crate::nfs::facts::Facts;
+use crate::nfs::types::TEXT_LIMIT;
+
+/// `BACKCHANNEL_CTL4args`, RFC 8881 section 18.33.
+pub fn backchannel_ctl_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    c.u32()?; // bca_cb_program
+    callback_security(c)
+}
+
+/// `BIND_CONN_TO_SESSION4args` and `…resok`, RFC 8881 section 18.34: the same fields both ways.
+pub fn bind_conn_to_session<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.session = Some(c.array()?);
+    c.u32()?; // dir
+    c.bool()?; // use_conn_in_rdma_mode
+    Ok(())
+}
+
+/// `EXCHANGE_ID4args`, RFC 8881 section 18.35.
+pub fn exchange_id_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    c.u64()?; // co_verifier
+    c.opaque(OPAQUE_LIMIT)?; // co_ownerid
+    c.u32()?; // eia_flags
+    state_protect(c, |c| {
+        // ssv_sp_parms4
+        algorithms(c)?; // ssp_hash_algs
+        algorithms(c)?; // ssp_encr_algs
+        c.u64()?; // ssp_window, ssp_num_gss_handles
+        Ok(())
+    })?;
+    implementation(c)
+}
+
+/// `EXCHANGE_ID4resok`, RFC 8881 section 18.35.
+pub fn exchange_id_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.client_id = Some(c.u64()?);
+    c.u32()?; // eir_sequenceid
+    c.u32()?; // eir_flags
+    state_protect(c, |c| {
+        // ssv_prot_info4
+        c.u64()?; // spi_hash_alg, spi_encr_alg
+        c.u64()?; // spi_ssv_len, spi_window
+        algorithms(c) // spi_handles: opaque values as well
+    })?;
+    c.u64()?; // so_minor_id
+    c.opaque(OPAQUE_LIMIT)?; // so_major_id
+    c.opaque(OPAQUE_LIMIT)?; // eir_server_scope
+    implementation(c)
+}
+
+/// `state_protect4_a` and `state_protect4_r`: they differ in what follows SP4_SSV's operations.
+fn state_protect(c: &mut Cursor<'_>, ssv: impl Fn(&mut Cursor<'_>) -> Result) -> Result {
+    let before = c.clone();
+    let how = c.u32()?;
+    match how {
+        0 => Ok(()), // SP4_NONE
+        1 | 2 => {
+            // SP4_MACH_CRED, SP4_SSV
+            bitmap4(c)?; // spo_must_enforce
+            bitmap4(c)?; // spo_must_allow
+            if how == 2 { ssv(c) } else { Ok(()) }
+        }
+        _ => Err(before.malformed()),
+    }
+}
+
+/// `sec_oid4<>`.
+fn algorithms(c: &mut Cursor<'_>) -> Result {
+    for _ in 0..c.count(4)? {
+        opaque(c)?;
+    }
+    Ok(())
+}
+
+/// `nfs_impl_id4<1>` (RFC 8881 section 3.3.4): domain, name and date of the implementation.
+fn implementation(c: &mut Cursor<'_>) -> Result {
+    for _ in 0..at_most_one(c)? {
+        c.opaque(TEXT_LIMIT)?;
+        c.opaque(TEXT_LIMIT)?;
+        nfstime4(c)?;
+    }
+    Ok(())
+}
+
+/// `CREATE_SESSION4args`, RFC 8881 section 18.36.
+pub fn create_session_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.client_id = Some(c.u64()?);
+    c.u32()?; // csa_sequence
+    c.u32()?; // csa_flags
+    f.session_slots = Some(channel(c)?); // csa_fore_chan_attrs
+    channel(c)?; // csa_back_chan_attrs
+    c.u32()?; // csa_cb_program
+    callback_security(c)
+}
+
+/// `CREATE_SESSION4resok`, RFC 8881 section 18.36.
+pub fn create_session_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.session = Some(c.array()?);
+    c.u32()?; // csr_sequence
+    c.u32()?; // csr_flags
+    f.session_slots = Some(channel(c)?); // csr_fore_chan_attrs
+    channel(c)?; // csr_back_chan_attrs
+    Ok(())
+}
+
+/// `channel_attrs4` (RFC 8881 section 18.36.1); gives `ca_maxrequests`, the number of slots.
+fn channel(c: &mut Cursor<'_>) -> Result<u32> {
+    c.u32()?; // ca_headerpadsize
+    c.u32()?; // ca_maxrequestsize
+    c.u32()?; // ca_maxresponsesize
+    c.u32()?; // ca_maxresponsesize_cached
+    c.u32()?; // ca_maxoperations
+    let slots = c.u32()?;
+    for _ in 0..at_most_one(c)? {
+        c.u32()?; // ca_rdma_ird
+    }
+    Ok(slots)
+}
+
+/// `callback_sec_parms4<>` (RFC 8881 section 18.33.1).
+fn callback_security(c: &mut Cursor<'_>) -> Result {
+    for _ in 0..c.count(4)? {
+        let before = c.clone();
+        match c.u32()? {
+            0 => {} // AUTH_NONE
+            1 => {
+                // AUTH_SYS: authsys_parms (RFC 5531 appendix A)
+                c.u32()?; // stamp
+                opaque(c)?; // machinename
+                c.u64()?; // uid, gid
+                let groups = c.count(4)?;
+                c.take(groups.saturating_mul(4))?;
+            }
+            6 => {
+                // RPCSEC_GSS: gss_cb_handles4
+                c.u32()?; // gcbp_service
+                opaque(c)?; // gcbp_handle_from_server
+                opaque(c)?; // gcbp_handle_from_client
+            }
+            _ => return Err(before.malformed()),
+        }
+    }
+    Ok(())
+}
+
+/// `DESTROY_SESSION4args`, RFC 8881 section 18.37.
+pub fn session_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.session = Some(c.array()?);
+    Ok(())
+}
+
+/// `GET_DIR_DELEGATION4args`, RFC 8881 section 18.39.
+pub fn get_dir_delegation_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    c.bool()?; // gdda_signal_deleg_avail
+    bitmap4(c)?; // gdda_notification_types
+    nfstime4(c)?; // gdda_child_attr_delay
+    nfstime4(c)?; // gdda_dir_attr_delay
+    f.attribute_mask = Some(bitmap4(c)?); // gdda_child_attributes
+    bitmap4(c)?; // gdda_dir_attributes
+    Ok(())
+}
+
+/// `GET_DIR_DELEGATION4res_non_fatal`, RFC 8881 section 18.39: granted, or not available now.
+pub fn get_dir_delegation_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    let before = c.clone();
+    match c.u32()? {
+        0 => {
+            // GDD4_OK
+            c.u64()?; // gddr_cookieverf
+            f.stateid = Some(stateid(c)?);
+            bitmap4(c)?; // gddr_notification
+            bitmap4(c)?; // gddr_child_attributes
+            bitmap4(c)?; // gddr_dir_attributes
+            Ok(())
+        }
+        1 => c.bool().map(|_will_signal| ()), // GDD4_UNAVAIL
+        _ => Err(before.malformed()),
+    }
+}
+
+/// `RECLAIM_COMPLETE4args`, RFC 8881 section 18.51.
+pub fn reclaim_complete_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    c.bool().map(|_one_fs| ())
+}
+
+/// `SECINFO_STYLE4`: arguments of SECINFO_NO_NAME, RFC 8881 section 18.45.
+pub fn secinfo_no_name_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    c.u32().map(|_style| ())
+}
+
+/// `SEQUENCE4args`, RFC 8881 section 18.46.
+pub fn sequence_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    sequence(c, f)?;
+    f.highest_slot = Some(c.u32()?);
+    c.bool()?; // sa_cachethis
+    Ok(())
+}
+
+/// `SEQUENCE4resok`, RFC 8881 section 18.46.
+pub fn sequence_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    cb_sequence_results(c, f)?;
+    c.u32()?; // sr_status_flags
+    Ok(())
+}
+
+/// `CB_SEQUENCE4resok`, RFC 8881 section 20.9: as `SEQUENCE4resok` without its flags.
+pub fn cb_sequence_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    sequence(c, f)?;
+    c.u32()?; // highest_slotid that the server accepts; what it wants is the target
+    f.target_highest_slot = Some(c.u32()?);
+    Ok(())
+}
+
+/// What both directions of SEQUENCE and CB_SEQUENCE begin with: session, sequence, slot.
+pub(super) fn sequence(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
+    f.session = Some(c.array()?);
+    f.slot_sequence = Some(c.u32()?);
+    f.slot = Some(c.u32()?);
+    Ok(())
+}
+
+/// `SET_SSV4args`, RFC 8881 section 18.47.
+pub fn set_ssv_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    opaque(c)?; // ssa_ssv
+    opaque(c) // ssa_digest
+}
+
+/// `SET_SSV4resok`, RFC 8881 section 18.47.
+pub fn set_ssv_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    opaque(c) // ssr_digest
+}
+
+/// `TEST_STATEID4args`, RFC 8881 section 18.48. A fact sheet has room for one state: the first.
+pub fn test_stateid_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    for _ in 0..c.count(16)? {
+        let tested = stateid(c)?;
+        f.stateid.get_or_insert(tested);
+    }
+    Ok(())
+}
+
+/// `TEST_STATEID4resok`, RFC 8881 section 18.48: a status for each.
+pub fn test_stateid_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    let count = c.count(4)?;
+    c.take(count.saturating_mul(4)).map(|_statuses| ())
+}
+
+/// `WANT_DELEGATION4args`, RFC 8881 section 18.49.
+pub fn want_delegation_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
+    c.u32()?; // wda_want
+    let before = c.clone();
+    match c.u32()? {
+        1 => c.u32().map(|_delegate_type| ()), // CLAIM_PREVIOUS
+        4 | 6 => Ok(()),                       // CLAIM_FH, CLAIM_DELEG_PREV_FH
+        _ => Err(before.malformed()),
+    }
+}
+
+/// `WANT_DELEGATION4resok`, RFC 8881 section 18.49.
+pub fn want_delegation_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.stateid = open_delegation(c, f)?;
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! IP fragments → datagrams (RFC 791 section 3.2, RFC 8200 section 4.5).
+//!
+//! Takes fragments in any order, twice, overlapping (what came first stays) and cut by the
+//! snaplen; gives the datagram when its last missing piece arrives. Memory stays within
+//! [`BYTES_LIMIT`] and [`DATAGRAM_LIMIT`]; beyond them the oldest datagram is given up and its
+//! fragments are counted. The only part of [`super`] that allocates.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use super::ip::{Carried, Piece};
+use super::{Other, Payload};
+
+/// Bytes held for incomplete datagrams, bookkeeping included.
+const BYTES_LIMIT: usize = 32 << 20;
+
+/// Incomplete datagrams held.
+const DATAGRAM_LIMIT: usize = 4096;
+
+/// A datagram incomplete for longer is given up when its identification appears again: hosts use
+/// the 65,536 identifications of IPv4 over and over. RFC 8200 section 4.5 allows 60 s, Linux 30 s.
+const PATIENCE_NS: i64 = 30_000_000_000;
+
+/// Longest payload of an IP datagram.
+const LONGEST: usize = 65_535;
+
+/// What every datagram is charged beside its bytes.
+const BOOKKEEPING: usize = size_of::<Assembly>() + 2 * size_of::<Key>() + 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    source: IpAddr,
+    destination: IpAddr,
+    identification: u32,
+    /// 0 for IPv6, where only the first fragment's next header counts (RFC 8200 section 4.5).
+    protocol: u8,
+}
+
+/// A range of the datagram that was on the wire.
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    end: usize,
+    /// Where the snaplen cut it; `end` if it did not.
+    captured: usize,
+}
+
+struct Assembly {
+    /// Position in the order of age.
+    age: u64,
+    started_ns: i64,
+    frames: u64,
+    /// Known when the fragment without *more* arrived.
+    total: Option<usize>,
+    /// What the first fragment says follows the IP headers.
+    protocol: u8,
+    /// Bytes in `spans`.
+    covered: usize,
+    /// In order, without overlap.
+    spans: Vec<Span>,
+    data: Vec<u8>,
+}
+
+/// The datagrams that wait for fragments.
+#[derive(Default)]
+pub(super) struct Fragments {
+    /// Keys come from the capture: the hash is seeded at random.
+    waiting: HashMap<Key, Assembly, RandomState>,
+    by_age: BTreeMap<u64, Key>,
+    born: u64,
+    bytes: usize,
+    /// Frames of waiting datagrams, and of those given up.
+    held: u64,
+    given_up: u64,
+    /// The datagram that was delivered last.
+    whole: Vec<u8>,
+}
+
+impl Fragments {
+    /// Frames whose datagram is not complete.
+    pub(super) fn unfinished(&self) -> u64 {
+        self.held + self.given_up
+    }
+
+    /// Takes a fragment; gives the payload of the datagram that it completes.
+    pub(super) fn add(
+        &mut self,
+        carried: &Carried<'_>,
+        piece: Piece,
+        time_ns: i64,
+    ) -> Result<Option<Carried<'_>>, Other> {
+        let length = carried.payload.length;
+        let end = piece.offset + length;
+        // All but the last carry a multiple of eight bytes.
+        if length == 0 || end > LONGEST || (piece.more && !length.is_multiple_of(8)) {
+            return Err(Other::MalformedHeader);
+        }
+        let key = Key {
+            source: carried.source,
+            destination: carried.destination,
+            identification: piece.identification,
+            protocol: if carried.source.is_ipv4() { carried.protocol } else { 0 },
+        };
+        if self
+            .waiting
+            .get(&key)
+            .is_some_and(|old| old.started_ns.abs_diff(time_ns) > PATIENCE_NS.unsigned_abs())
+        {
+            self.give_up(&key);
+        }
+        let assembly = self.waiting.entry(key).or_insert_with(|| {
+            self.born += 1;
+            self.by_age.insert(self.born, key);
+            self.bytes += BOOKKEEPING;
+            Assembly {
+                age: self.born,
+                started_ns: time_ns,
+                frames: 0,
+                total: None,
+                protocol: carried.protocol,
+                covered: 0,
+                spans: Vec::new(),
+                data: Vec::new(),
+            }
+        });
+        let before = assembly.charge();
+        assembly.insert(piece.offset, carried.payload);
+        assembly.frames += 1;
+        if piece.offset == 0 {
+            assembly.protocol = carried.protocol;
+        }
+        if !piece.more {
+            assembly.total.get_or_insert(end);
+        }
+        let complete = assembly.complete();
+        self.bytes = self.bytes + assembly.charge() - before;
+        self.held += 1;
+
+        let Some(total) = complete else {
+            self.keep_within_limits();
+            return Ok(None);
+        };
+        let Some(assembly) = self.remove(&key) else {
+            return Ok(None);
+        };
+        let captured = assembly.prefix().min(total);
+        self.whole = assembly.data;
+        self.whole.truncate(captured);
+        let payload = Payload::new(&self.whole, total);
+        Ok(Some(Carried { payload, protocol: assembly.protocol, ..*carried }))
+    }
+
+    fn keep_within_limits(&mut self) {
+        while self.bytes > BYTES_LIMIT || self.waiting.len() > DATAGRAM_LIMIT {
+            let Some((_, oldest)) = self.by_age.first_key_value() else {
+                return;
+            };
+            let oldest = *oldest;
+            self.give_up(&oldest);
+        }
+    }
+
+    fn give_up(&mut self, key: &Key) {
+        if let Some(assembly) = self.remove(key) {
+            self.given_up += assembly.frames;
+        }
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Assembly> {
+        let assembly = self.waiting.remove(key)?;
+        self.by_age.remove(&assembly.age);
+        self.bytes = self.bytes.saturating_sub(assembly.charge() + BOOKKEEPING);
+        self.held = self.held.saturating_sub(assembly.frames);
+        Some(assembly)
+    }
+}
+
+impl Assembly {
+    /// Memory that grows with the fragments.
+    fn charge(&self) -> usize {
+        self.data.capacity() + self.spans.capacity() * size_of::<Span>()
+    }
+
+    /// Puts a fragment where nothing is yet.
+    fn insert(&mut self, start: usize, fragment: Payload<'_>) {
+        let end = start + fragment.length;
+        let mut from = start;
+        let mut index = self.spans.partition_point(|span| span.end <= start);
+        while from < end {
+            let next = self.spans.get(index).copied();
+            let gap_end = next.map_or(end, |span| span.start.min(end));
+            if from < gap_end {
+                let captured = (start + fragment.bytes.len()).clamp(from, gap_end);
+                let bytes = fragment.bytes.get(from - start..captured - start).unwrap_or_default();
+                self.write(from, bytes);
+                self.covered += gap_end - from;
+                self.spans.insert(index, Span { start: from, end: gap_end, captured });
+                index += 1;
+            }
+            from = next.map_or(end, |span| span.end);
+            index += 1;
+        }
+    }
+
+    fn write(&mut self, at: usize, bytes: &[u8]) {
+        let end = at + bytes.len();
+        if self.data.len() < end {
+            self.data.resize(end, 0);
+        }
+        if let Some(place) = self.data.get_mut(at..end) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// The datagram's length, if all of it was on the wire.
+    fn complete(&self) -> Option<usize> {
+        let total = self.total.filter(|total| self.covered >= *total)?;
+        let mut reached = 0;
+        for span in &self.spans {
+            if span.start > reached {
+                return None;
+            }
+            reached = span.end;
+        }
+        (reached >= total).then_some(total)
+    }
+
+    /// Bytes from the start that were captured without interruption.
+    fn prefix(&self) -> usize {
+        let mut reached = 0;
+        for span in &self.spans {
+            if span.start > reached {
+                break;
+            }
+            // Less than its end where the snaplen cut it: then the next span starts too late.
+            reached = span.captured;
+        }
+        reached
+    }
+}
+
+#[cfg(test)]
+#[path = "fragment_tests.rs"]
+mod tests;

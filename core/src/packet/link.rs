@@ -1,0 +1,170 @@
+//! Link-layer headers: from the frame to the IP packet in it.
+//!
+//! Ethernet with any tags (IEEE 802.1Q, 802.1ad, MPLS RFC 3032, `PPPoE` RFC 2516), Linux cooked
+//! captures of both versions, FDDI, BSD loopback, PPP (RFC 1661) and bare IP.
+
+use super::{Other, Payload};
+use crate::capture::LinkType;
+
+/// An IP packet, with whatever padding the frame has after it.
+#[derive(Clone, Copy)]
+pub(super) enum Network<'a> {
+    V4(Payload<'a>),
+    V6(Payload<'a>),
+}
+
+/// Tags and labels beyond this number are taken for damage.
+const TAG_LIMIT: usize = 8;
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+const VLAN: u16 = 0x8100;
+const PROVIDER_VLAN: u16 = 0x88a8;
+const OLD_PROVIDER_VLAN: u16 = 0x9100;
+const OLDER_PROVIDER_VLAN: u16 = 0x9200;
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
+const PPPOE_SESSION: u16 = 0x8864;
+/// Stands for the length of an IEEE 802.3 frame where there is none: LLC follows.
+const LLC: u16 = 0;
+/// Types below are lengths of an IEEE 802.3 frame.
+const SMALLEST_TYPE: u16 = 0x0600;
+
+/// The IP packet in a frame of this link type.
+#[inline]
+pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    match link {
+        LinkType::ETHERNET => ethernet(frame),
+        LinkType::LINUX_SLL => {
+            // packet type 2, hardware type 2, address length 2, address 8, protocol 2
+            let (header, rest) = frame.header::<16>()?;
+            let [.., p0, p1] = *header;
+            tagged(u16::from_be_bytes([p0, p1]), rest)
+        }
+        LinkType::LINUX_SLL2 => {
+            // protocol 2, reserved 2, interface 4, hardware type 2, packet type 1, address length 1, address 8
+            let (header, rest) = frame.header::<20>()?;
+            let [p0, p1, ..] = *header;
+            tagged(u16::from_be_bytes([p0, p1]), rest)
+        }
+        LinkType::FDDI => {
+            // frame control 1, destination 6, source 6
+            let (_, rest) = frame.header::<13>()?;
+            tagged(LLC, rest)
+        }
+        LinkType::RAW | LinkType::RAW_BSD | LinkType::RAW_OPENBSD => bare(frame),
+        LinkType::IPV4 => Ok(Network::V4(frame)),
+        LinkType::IPV6 => Ok(Network::V6(frame)),
+        LinkType::NULL | LinkType::LOOP => loopback(frame),
+        LinkType::PPP | LinkType::PPP_HDLC => ppp(frame),
+        _ => Err(Other::UnsupportedLink),
+    }
+}
+
+#[inline]
+fn ethernet(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    // destination 6, source 6, type 2
+    let (header, rest) = frame.header::<14>()?;
+    let [.., t0, t1] = *header;
+    match u16::from_be_bytes([t0, t1]) {
+        IPV4 => Ok(Network::V4(rest)),
+        kind => tagged(kind, rest),
+    }
+}
+
+/// What an Ethernet type announces, behind any number of tags.
+fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
+    for _ in 0..TAG_LIMIT {
+        match kind {
+            IPV4 => return Ok(Network::V4(rest)),
+            IPV6 => return Ok(Network::V6(rest)),
+            VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN | OLDER_PROVIDER_VLAN => {
+                // priority and VLAN 2, type 2
+                let ([_, _, t0, t1], inner) = rest.header::<4>()?;
+                (kind, rest) = (u16::from_be_bytes([*t0, *t1]), inner);
+            }
+            MPLS | MPLS_MULTICAST => return mpls(rest),
+            PPPOE_SESSION => {
+                // version and type 1, code 1, session 2, length 2
+                let (_, inner) = rest.header::<6>()?;
+                return ppp(inner);
+            }
+            _ if kind < SMALLEST_TYPE => {
+                // LLC 3 and SNAP 5 (RFC 1042); anything else is a protocol without IP
+                let (header, inner) = rest.header::<8>().map_err(|_| Other::NotIp)?;
+                let [0xaa, 0xaa, 3, 0, 0, 0, t0, t1] = *header else {
+                    return Err(Other::NotIp);
+                };
+                (kind, rest) = (u16::from_be_bytes([t0, t1]), inner);
+            }
+            _ => return Err(Other::NotIp),
+        }
+    }
+    Err(Other::MalformedHeader)
+}
+
+/// Labels do not say what follows them; an IP packet shows by its version.
+fn mpls(mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
+    for _ in 0..TAG_LIMIT {
+        // label, class and bottom of stack 3, time to live 1
+        let ([_, _, bottom, _], inner) = rest.header::<4>()?;
+        rest = inner;
+        if bottom & 1 == 1 {
+            return bare(rest);
+        }
+    }
+    Err(Other::MalformedHeader)
+}
+
+/// An IP packet of either version.
+fn bare(packet: Payload<'_>) -> Result<Network<'_>, Other> {
+    let ([first], _) = packet.header::<1>()?;
+    match first >> 4 {
+        4 => Ok(Network::V4(packet)),
+        6 => Ok(Network::V6(packet)),
+        _ => Err(Other::NotIp),
+    }
+}
+
+/// Four bytes of address family: big-endian for LOOP, in the order of the capturing host for NULL.
+fn loopback(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    let (family, rest) = frame.header::<4>()?;
+    let (big, little) = (u32::from_be_bytes(*family), u32::from_le_bytes(*family));
+    match big.min(little) {
+        2 => Ok(Network::V4(rest)),
+        // AF_INET6 of Linux, NetBSD and OpenBSD, FreeBSD, Darwin
+        10 | 24 | 28 | 30 => Ok(Network::V6(rest)),
+        _ => Err(Other::NotIp),
+    }
+}
+
+/// PPP with or without address and control (RFC 1662), long or compressed protocol (RFC 1661
+/// section 6.5); Cisco's HDLC, which puts an Ethernet type in its place.
+fn ppp(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    match frame.bytes {
+        [0xff, 0x03, ..] => protocol(frame.split(2)?.1),
+        [0x0f | 0x8f, 0x00, ..] => {
+            let ([_, _, t0, t1], rest) = frame.header::<4>()?;
+            tagged(u16::from_be_bytes([*t0, *t1]), rest)
+        }
+        _ => protocol(frame),
+    }
+}
+
+fn protocol(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    let ([first], rest) = frame.header::<1>()?;
+    let (number, rest) = if first & 1 == 1 {
+        (*first, rest)
+    } else {
+        let ([high, low], rest) = frame.header::<2>()?;
+        if *high != 0 {
+            return Err(Other::NotIp);
+        }
+        (*low, rest)
+    };
+    match number {
+        0x21 => Ok(Network::V4(rest)),
+        0x57 => Ok(Network::V6(rest)),
+        _ => Err(Other::NotIp),
+    }
+}

@@ -1,0 +1,80 @@
+//! TCP segments (RFC 9293 section 3.1).
+
+use std::net::SocketAddr;
+
+use super::ip::Carried;
+use super::{Other, Payload};
+
+/// The control bits of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// The sender has no more data.
+    pub const fn fin(self) -> bool {
+        self.0 & 0x01 != 0
+    }
+
+    /// Sequence numbers are synchronised: the segment opens a connection.
+    pub const fn syn(self) -> bool {
+        self.0 & 0x02 != 0
+    }
+
+    /// The connection is reset.
+    pub const fn rst(self) -> bool {
+        self.0 & 0x04 != 0
+    }
+
+    /// The receiver is to hand on the data at once.
+    pub const fn psh(self) -> bool {
+        self.0 & 0x08 != 0
+    }
+
+    /// The acknowledgement number counts.
+    pub const fn ack(self) -> bool {
+        self.0 & 0x10 != 0
+    }
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// Address and port it came from.
+    pub source: SocketAddr,
+    /// Address and port it goes to.
+    pub destination: SocketAddr,
+    /// Sequence number of the first byte of the payload, or of the SYN.
+    pub sequence: u32,
+    /// The next sequence number that the sender expects, if the ACK flag is set.
+    pub acknowledgement: u32,
+    /// The control bits.
+    pub flags: TcpFlags,
+    /// Receive window as sent, not yet scaled (RFC 7323).
+    pub window: u16,
+    /// The options as they stand in the header.
+    pub options: &'a [u8],
+    /// The data.
+    pub payload: Payload<'a>,
+}
+
+impl<'a> Segment<'a> {
+    #[inline]
+    pub(super) fn parse(carried: &Carried<'a>) -> Result<Self, Other> {
+        let (header, rest) = carried.payload.header::<20>()?;
+        let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;
+        let Some(options_length) = (usize::from(offset >> 4) * 4).checked_sub(20) else {
+            return Err(Other::MalformedHeader);
+        };
+        let (options, payload) = rest.split(options_length)?;
+        Ok(Self {
+            source: SocketAddr::new(carried.source, u16::from_be_bytes([s0, s1])),
+            destination: SocketAddr::new(carried.destination, u16::from_be_bytes([d0, d1])),
+            sequence: u32::from_be_bytes([q0, q1, q2, q3]),
+            acknowledgement: u32::from_be_bytes([a0, a1, a2, a3]),
+            flags: TcpFlags(flags),
+            window: u16::from_be_bytes([w0, w1]),
+            options,
+            payload,
+        })
+    }
+}

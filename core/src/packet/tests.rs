@@ -1,0 +1,288 @@
+//! Frames in rows, each with its field beside it.
+
+use super::*;
+use crate::capture::LinkType;
+
+const SOURCE: [u8; 4] = [10, 0, 0, 1];
+const DESTINATION: [u8; 4] = [10, 0, 0, 2];
+const DATA: [u8; 4] = *b"data";
+
+fn ethernet(kind: u16, rest: &[u8]) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2]; // destination
+    frame.extend([2, 0, 0, 0, 0, 1]); // source
+    frame.extend(kind.to_be_bytes()); // type
+    frame.extend(rest);
+    frame
+}
+
+/// An IPv4 header with no options; `flags` are those and the fragment offset.
+fn ipv4(protocol: u8, identification: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0]; // version and header length, class
+    packet.extend((payload.len() as u16 + 20).to_be_bytes()); // total length
+    packet.extend(identification.to_be_bytes());
+    packet.extend(flags.to_be_bytes());
+    packet.extend([64, protocol, 0, 0]); // time to live, protocol, checksum
+    packet.extend(SOURCE);
+    packet.extend(DESTINATION);
+    packet.extend(payload);
+    packet
+}
+
+fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x60, 0, 0, 0]; // version, class, flow
+    packet.extend((payload.len() as u16).to_be_bytes()); // payload length
+    packet.extend([next, 64]); // next header, hop limit
+    packet.extend([0xfd; 16]); // source
+    packet.extend([0xfe; 16]); // destination
+    packet.extend(payload);
+    packet
+}
+
+fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut segment = vec![0x03, 0x20]; // source port 800
+    segment.extend([0x08, 0x01]); // destination port 2049
+    segment.extend([0, 0, 0, 7]); // sequence
+    segment.extend([0, 0, 0, 9]); // acknowledgement
+    segment.push((5 + options.len() as u8 / 4) << 4); // data offset
+    segment.push(0x18); // PSH ACK
+    segment.extend([0x01, 0x00]); // window
+    segment.extend([0, 0, 0, 0]); // checksum, urgent pointer
+    segment.extend(options);
+    segment.extend(payload);
+    segment
+}
+
+fn udp(payload: &[u8]) -> Vec<u8> {
+    let mut datagram = vec![0x03, 0x20]; // source port 800
+    datagram.extend([0x08, 0x01]); // destination port 2049
+    datagram.extend((payload.len() as u16 + 8).to_be_bytes()); // length
+    datagram.extend([0, 0]); // checksum
+    datagram.extend(payload);
+    datagram
+}
+
+fn packet(link: LinkType, bytes: &[u8]) -> Packet<'_> {
+    Packet { number: 1, time_ns: 0, link, wire_length: bytes.len() as u32, bytes }
+}
+
+/// The bytes of a payload of which all was captured, or the reason of another content.
+fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
+    match Dissector::new().dissect(&packet(link, bytes)) {
+        Content::Segment(Segment { payload, .. }) | Content::Datagram(Datagram { payload, .. }) => {
+            assert_eq!(payload.bytes.len(), payload.length);
+            Ok(payload.bytes.to_vec())
+        }
+        Content::Other(other) => Err(other),
+    }
+}
+
+fn segment() -> Vec<u8> {
+    ipv4(6, 1, 0x4000, &tcp(&[], &DATA))
+}
+
+#[test]
+fn a_segment_has_its_fields() {
+    let options = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    let frame = ethernet(0x0800, &ipv4(6, 1, 0x4000, &tcp(&options, &DATA)));
+    let mut dissector = Dissector::new();
+    let packet = packet(LinkType::ETHERNET, &frame);
+    let Content::Segment(segment) = dissector.dissect(&packet) else { panic!("no segment") };
+    assert_eq!(segment.source.to_string(), "10.0.0.1:800");
+    assert_eq!(segment.destination.to_string(), "10.0.0.2:2049");
+    assert_eq!((segment.sequence, segment.acknowledgement, segment.window), (7, 9, 256));
+    let flags = segment.flags;
+    assert!(flags.psh() && flags.ack() && !flags.syn() && !flags.fin() && !flags.rst());
+    assert_eq!(segment.options, options);
+    assert_eq!(segment.payload, Payload::new(&DATA, 4));
+}
+
+#[test]
+fn a_datagram_has_its_fields() {
+    let frame = ethernet(0x86dd, &ipv6(17, &udp(&DATA)));
+    let mut dissector = Dissector::new();
+    let packet = packet(LinkType::ETHERNET, &frame);
+    let Content::Datagram(datagram) = dissector.dissect(&packet) else { panic!("no datagram") };
+    assert_eq!(datagram.source.port(), 800);
+    assert_eq!(datagram.destination.to_string(), "[fefe:fefe:fefe:fefe:fefe:fefe:fefe:fefe]:2049");
+    assert_eq!(datagram.payload, Payload::new(&DATA, 4));
+}
+
+#[test]
+fn every_link_type_leads_to_the_segment() {
+    let v4 = segment();
+    let v6 = ipv6(6, &tcp(&[], &DATA));
+    let with = |header: &[u8], rest: &[u8]| [header, rest].concat();
+    let tag = [0x20, 100, 0x81, 0x00]; // priority and VLAN, type
+    let cooked = [0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0]; // type, hardware, address length, address
+    let cooked2 = [0, 0, 0, 0, 0, 2, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0]; // reserved, interface, hardware …
+    let frames = [
+        (LinkType::ETHERNET, ethernet(0x0800, &v4)),
+        (LinkType::ETHERNET, ethernet(0x86dd, &v6)),
+        (LinkType::ETHERNET, ethernet(0x8100, &with(&[0x20, 100, 0x08, 0x00], &v4))),
+        (LinkType::ETHERNET, ethernet(0x88a8, &[&tag[..], &[0, 5, 0x86, 0xdd], &v6].concat())),
+        (LinkType::ETHERNET, ethernet(0x8847, &with(&[0, 1, 0x00, 64, 0, 2, 0x01, 64], &v4))),
+        (LinkType::ETHERNET, ethernet(0x8864, &with(&[0x11, 0, 0, 1, 0, 46, 0x00, 0x21], &v4))),
+        (LinkType::ETHERNET, ethernet(52, &with(&[0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00], &v4))),
+        (LinkType::FDDI, [&[0x51; 13][..], &[0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00], &v4].concat()),
+        (LinkType::LINUX_SLL, [&cooked[..], &[0x08, 0x00], &v4].concat()),
+        (LinkType::LINUX_SLL, [&cooked[..], &[0x81, 0x00, 0, 5, 0x08, 0x00], &v4].concat()),
+        (LinkType::LINUX_SLL2, [&[0x86, 0xdd], &cooked2[..], &v6].concat()),
+        (LinkType::RAW, v4.clone()),
+        (LinkType::RAW_BSD, v6.clone()),
+        (LinkType::RAW_OPENBSD, v4.clone()),
+        (LinkType::IPV4, v4.clone()),
+        (LinkType::IPV6, v6.clone()),
+        (LinkType::NULL, with(&[2, 0, 0, 0], &v4)),
+        (LinkType::NULL, with(&[0, 0, 0, 2], &v4)),
+        (LinkType::NULL, with(&[30, 0, 0, 0], &v6)),
+        (LinkType::LOOP, with(&[0, 0, 0, 24], &v6)),
+        (LinkType::PPP, with(&[0xff, 0x03, 0x00, 0x21], &v4)),
+        (LinkType::PPP, with(&[0x00, 0x57], &v6)),
+        (LinkType::PPP, with(&[0x21], &v4)),
+        (LinkType::PPP_HDLC, with(&[0x0f, 0x00, 0x08, 0x00], &v4)),
+    ];
+    for (link, frame) in frames {
+        assert_eq!(payload(link, &frame), Ok(DATA.to_vec()), "{link} {frame:02x?}");
+    }
+}
+
+#[test]
+fn extension_headers_are_passed_over() {
+    let hop_by_hop = [60, 0, 1, 4, 0, 0, 0, 0]; // next, length, padding option
+    let destination = [51, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let authentication = [44, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+    let atomic = [6, 0, 0, 0, 0, 0, 0, 1]; // a fragment that is the whole
+    let chain = [&hop_by_hop[..], &destination, &authentication, &atomic, &tcp(&[], &DATA)].concat();
+    assert_eq!(payload(LinkType::RAW, &ipv6(0, &chain)), Ok(DATA.to_vec()));
+
+    let endless = [60, 0, 1, 4, 0, 0, 0, 0].repeat(17);
+    assert_eq!(payload(LinkType::RAW, &ipv6(60, &endless)), Err(Other::MalformedHeader));
+}
+
+#[test]
+fn padding_is_no_payload() {
+    let mut frame = ethernet(0x0800, &ipv4(6, 1, 0, &tcp(&[], &[])));
+    frame.resize(60, 0);
+    assert_eq!(payload(LinkType::ETHERNET, &frame), Ok(vec![]));
+    let mut frame = ethernet(0x86dd, &ipv6(17, &udp(b"x")));
+    frame.resize(80, 0xff);
+    assert_eq!(payload(LinkType::ETHERNET, &frame), Ok(b"x".to_vec()));
+}
+
+#[test]
+fn a_total_length_of_zero_means_the_rest_of_the_frame() {
+    let mut v4 = segment();
+    v4[2..4].fill(0);
+    assert_eq!(payload(LinkType::RAW, &v4), Ok(DATA.to_vec()));
+    let mut v6 = ipv6(6, &tcp(&[], &DATA));
+    v6[4..6].fill(0);
+    assert_eq!(payload(LinkType::RAW, &v6), Ok(DATA.to_vec()));
+}
+
+#[test]
+fn the_length_on_the_wire_survives_the_snaplen() {
+    let frame = ethernet(0x0800, &ipv4(6, 1, 0, &tcp(&[], &[5; 1000])));
+    for (captured, wire_length) in [(64, 1054), (64, 64)] {
+        // In the second case something before the capture cut the frame: IP still knows.
+        let packet = Packet { wire_length, bytes: &frame[..captured], ..packet(LinkType::ETHERNET, &frame) };
+        let mut dissector = Dissector::new();
+        let Content::Segment(segment) = dissector.dissect(&packet) else { panic!("no segment") };
+        assert_eq!(segment.payload, Payload { bytes: &[5; 10], length: 1000 });
+    }
+}
+
+#[test]
+fn what_is_no_segment_has_its_reason() {
+    let changed = |index: usize, value: u8| {
+        let mut packet = segment();
+        packet[index] = value;
+        packet
+    };
+    let mut truncated = Other::ALL.to_vec();
+    for (link, bytes, other) in [
+        (LinkType::RAW, ipv4(1, 1, 0, &[8, 0, 0, 0]), Other::OtherProtocol),
+        (LinkType::RAW, ipv6(59, &[]), Other::OtherProtocol),
+        (LinkType::ETHERNET, ethernet(0x0806, &[0; 28]), Other::NotIp),
+        (LinkType::ETHERNET, ethernet(38, &[0x42, 0x42, 3, 0, 0, 0, 0, 0, 0]), Other::NotIp),
+        (LinkType::NULL, vec![7, 0, 0, 0, 0], Other::NotIp),
+        (LinkType::RAW, ipv4(17, 1, 0x2000, &[0; 8]), Other::Fragment),
+        (LinkType(147), segment(), Other::UnsupportedLink),
+        (LinkType::IPV4, changed(0, 0x65), Other::MalformedHeader), // version
+        (LinkType::RAW, changed(0, 0x44), Other::MalformedHeader),  // header length
+        (LinkType::RAW, changed(3, 19), Other::MalformedHeader),    // total length
+        (LinkType::RAW, changed(3, 39), Other::MalformedHeader),    // total length without all of TCP
+        (LinkType::RAW, changed(32, 0x40), Other::MalformedHeader), // data offset
+        (LinkType::RAW, changed(32, 0x70), Other::MalformedHeader), // data offset past the end
+        (LinkType::RAW, ipv4(17, 1, 0, &[0, 1, 0, 2, 0, 7, 0, 0]), Other::MalformedHeader), // UDP length
+        (LinkType::RAW, ipv4(17, 1, 0, &[0, 1, 0, 2, 0, 9, 0, 0]), Other::MalformedHeader), // UDP length
+        (LinkType::ETHERNET, ethernet(0x8100, &[0, 1, 0x81, 0].repeat(9)), Other::MalformedHeader),
+        (LinkType::ETHERNET, vec![0; 13], Other::MalformedHeader),
+    ] {
+        assert_eq!(payload(link, &bytes), Err(other), "{bytes:02x?}");
+        truncated.retain(|reason| *reason != other);
+    }
+    assert_eq!(truncated, [Other::TruncatedHeader], "the next test has that one");
+}
+
+#[test]
+fn every_prefix_of_a_packet_is_truncated_until_its_headers_are_there() {
+    let options = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    let tcp_v4 = ethernet(0x8100, &[&[0, 1, 8, 0], &ipv4(6, 1, 0, &tcp(&options, &DATA))[..]].concat());
+    let udp_v6 = ethernet(0x86dd, &ipv6(60, &[&[17, 0, 1, 4, 0, 0, 0, 0], &udp(&DATA)[..]].concat()));
+    for frame in [tcp_v4, udp_v6] {
+        for captured in 0..=frame.len() {
+            let packet = Packet { bytes: &frame[..captured], ..packet(LinkType::ETHERNET, &frame) };
+            let mut dissector = Dissector::new();
+            match dissector.dissect(&packet) {
+                Content::Segment(Segment { payload, .. }) | Content::Datagram(Datagram { payload, .. }) => {
+                    assert_eq!(payload.length, DATA.len());
+                    assert_eq!(payload.bytes.len() + 4, captured + 8 - frame.len());
+                }
+                Content::Other(other) => {
+                    assert_eq!(other, Other::TruncatedHeader, "of {captured}");
+                    assert!(captured < frame.len() - DATA.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fragments_are_delivered_with_the_frame_that_completes_them() {
+    let datagram = udp(&[7; 24]);
+    let first = ipv4(17, 9, 0x2000, &datagram[..16]);
+    let last = ipv4(17, 9, 2, &datagram[16..]);
+    let mut dissector = Dissector::new();
+    assert_eq!(dissector.dissect(&packet(LinkType::RAW, &last)), Content::Other(Other::Fragment));
+    assert_eq!(dissector.unfinished_fragments(), 1);
+    let packet = packet(LinkType::RAW, &first);
+    let Content::Datagram(whole) = dissector.dissect(&packet) else { panic!("no datagram") };
+    assert_eq!(whole.payload, Payload::new(&[7; 24], 24));
+    assert_eq!(dissector.unfinished_fragments(), 0);
+}
+
+#[test]
+fn the_first_ipv6_fragment_says_what_the_datagram_holds() {
+    let datagram = [&[17, 0, 1, 4, 0, 0, 0, 0], &udp(&[7; 24])[..]].concat();
+    let fragment = |next: u8, flags: u16, part: &[u8]| {
+        let [high, low] = flags.to_be_bytes();
+        ipv6(44, &[&[next, 0, high, low, 0, 0, 0, 1], part].concat())
+    };
+    let mut dissector = Dissector::new();
+    let last = fragment(99, 24, &datagram[24..]);
+    assert_eq!(dissector.dissect(&packet(LinkType::RAW, &last)), Content::Other(Other::Fragment));
+    let first = fragment(60, 1, &datagram[..16]);
+    assert_eq!(dissector.dissect(&packet(LinkType::RAW, &first)), Content::Other(Other::Fragment));
+    let middle = fragment(99, 17, &datagram[16..24]);
+    let packet = packet(LinkType::RAW, &middle);
+    let Content::Datagram(whole) = dissector.dissect(&packet) else { panic!("no datagram") };
+    assert_eq!(whole.payload.bytes, [7; 24]);
+}
+
+#[test]
+fn codes_and_meanings_are_distinct() {
+    for (index, other) in Other::ALL.iter().enumerate() {
+        assert!(!other.meaning().starts_with(' ') && other.meaning().ends_with(['.', '…']));
+        assert!(Other::ALL[..index].iter().all(|before| before.code() != other.code()));
+    }
+}

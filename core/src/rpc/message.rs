@@ -1,0 +1,253 @@
+//! The headers of RPC calls and replies (RFC 5531 section 9), credentials and their wrappers.
+
+use crate::cursor::Cursor;
+use crate::error::{DecodeError, Layer, Reason};
+use crate::rpc::program;
+use crate::wire_enum::wire_enum;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+wire_enum! {
+    /// `accept_stat` (RFC 5531 section 9).
+    pub enum AcceptStatus { SUCCESS = 0, PROG_UNAVAIL = 1, PROG_MISMATCH = 2, PROC_UNAVAIL = 3, GARBAGE_ARGS = 4, SYSTEM_ERR = 5, }
+}
+
+wire_enum! {
+    /// `auth_stat` (RFC 5531 section 9, RFC 2203 section 5.1).
+    pub enum AuthStatus {
+        AUTH_OK = 0, AUTH_BADCRED = 1, AUTH_REJECTEDCRED = 2, AUTH_BADVERF = 3, AUTH_REJECTEDVERF = 4,
+        AUTH_TOOWEAK = 5, AUTH_INVALIDRESP = 6, AUTH_FAILED = 7, AUTH_KERB_GENERIC = 8, AUTH_TIMEEXPIRE = 9,
+        AUTH_TKT_FILE = 10, AUTH_DECODE = 11, AUTH_NET_ADDR = 12, RPCSEC_GSS_CREDPROBLEM = 13,
+        RPCSEC_GSS_CTXPROBLEM = 14,
+    }
+}
+
+wire_enum! {
+    /// `auth_flavor` (RFC 5531 section 8.2, RFC 2203, RFC 9289).
+    pub enum Flavor { AUTH_NONE = 0, AUTH_SYS = 1, AUTH_SHORT = 2, AUTH_DH = 3, RPCSEC_GSS = 6, AUTH_TLS = 7, }
+}
+
+/// Longest credential or verifier body (RFC 5531 section 8.2).
+const AUTH_BODY_LIMIT: usize = 400;
+
+/// Longest AUTH_SYS machine name (RFC 5531 appendix A).
+const MACHINE_LIMIT: usize = 255;
+
+/// Bytes from the xid to the procedure of a call: what a header must have to be recognised.
+pub const CALL_HEADER: usize = 24;
+
+/// The RPC version, alone in its kind since 1988.
+const RPC_VERSION: u32 = 2;
+
+/// What the first bytes of a message look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognised {
+    /// A call of a program that travels with NFS.
+    Call,
+    /// A reply.
+    Reply {
+        /// Its transaction identifier.
+        xid: u32,
+    },
+}
+
+/// Recognises a message by its header: the test for bytes of which nothing is known.
+///
+/// It must never take data for a message, and may need a caller's confirmation for a reply, which
+/// says nothing of its program.
+pub fn recognise(message: &[u8]) -> Option<Recognised> {
+    let mut c = Cursor::new(message, Layer::Rpc);
+    let xid = c.u32().ok()?;
+    match c.u32().ok()? {
+        0 => {
+            let version_of_rpc = c.u32().ok()?;
+            let (program, version, procedure) = (c.u32().ok()?, c.u32().ok()?, c.u32().ok()?);
+            let known = version_of_rpc == RPC_VERSION && program::plausible(program, version, procedure);
+            let flavor = c.u32().ok().is_none_or(|flavor| Flavor(flavor).name().is_some());
+            let length = c.u32().ok().is_none_or(|length| length as usize <= AUTH_BODY_LIMIT);
+            (known && flavor && length).then_some(Recognised::Call)
+        }
+        1 => {
+            let accepted = c.u32().ok()? == 0;
+            let (flavor, length) = (Flavor(c.u32().ok()?), c.u32().ok()? as usize);
+            c.skip(length.min(c.rest().len())).ok()?;
+            let status = c.u32().ok().is_none_or(|status| AcceptStatus(status).name().is_some());
+            let form = accepted && flavor.name().is_some() && length <= AUTH_BODY_LIMIT && status;
+            form.then_some(Recognised::Reply { xid })
+        }
+        _ => None,
+    }
+}
+
+/// Who calls, as the credential says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential<'a> {
+    /// AUTH_SYS (RFC 5531 appendix A).
+    Sys {
+        /// User.
+        uid: u32,
+        /// Group.
+        gid: u32,
+        /// Machine name.
+        machine: &'a [u8],
+    },
+    /// RPCSEC_GSS (RFC 2203 section 5).
+    Gss {
+        /// DATA 0, INIT 1, CONTINUE_INIT 2, DESTROY 3.
+        procedure: u32,
+        /// none 1, integrity 2, privacy 3.
+        service: u32,
+    },
+    /// Any other flavor.
+    Other(Flavor),
+}
+
+impl Credential<'_> {
+    /// The flavor's name, with the service of RPCSEC_GSS.
+    pub fn flavor_name(&self) -> &'static str {
+        match self {
+            Self::Sys { .. } => "AUTH_SYS",
+            Self::Gss { service: 1, .. } => "RPCSEC_GSS/krb5",
+            Self::Gss { service: 2, .. } => "RPCSEC_GSS/krb5i",
+            Self::Gss { service: 3, .. } => "RPCSEC_GSS/krb5p",
+            Self::Gss { .. } => "RPCSEC_GSS",
+            Self::Other(flavor) => flavor.name().unwrap_or("unknown"),
+        }
+    }
+
+    /// The control procedure of RPCSEC_GSS, which travels as procedure 0 but is no NULL call.
+    pub fn control(&self) -> Option<&'static str> {
+        match self {
+            Self::Gss { procedure: 1, .. } => Some("RPCSEC_GSS_INIT"),
+            Self::Gss { procedure: 2, .. } => Some("RPCSEC_GSS_CONTINUE_INIT"),
+            Self::Gss { procedure: 3, .. } => Some("RPCSEC_GSS_DESTROY"),
+            _ => None,
+        }
+    }
+}
+
+/// A call's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// Transaction identifier.
+    pub xid: u32,
+    /// Program number.
+    pub program: u32,
+    /// Program version.
+    pub version: u32,
+    /// Procedure.
+    pub procedure: u32,
+    /// The credential, if it could be read.
+    pub credential: Credential<'a>,
+}
+
+impl<'a> Call<'a> {
+    /// Parses a call after its xid and message type. The cursor is left at the arguments, or the
+    /// second value says why they cannot be reached though the header was read.
+    pub fn parse(c: &mut Cursor<'a>, xid: u32) -> Result<(Self, Option<DecodeError>)> {
+        let before = c.clone();
+        if c.u32()? != RPC_VERSION {
+            return Err(before.malformed());
+        }
+        let (program, version, procedure) = (c.u32()?, c.u32()?, c.u32()?);
+        let mut call =
+            Self { xid, program, version, procedure, credential: Credential::Other(Flavor(u32::MAX)) };
+        let stop = credential(c)
+            .and_then(|credential| {
+                call.credential = credential;
+                verifier(c)
+            })
+            .err();
+        Ok((call, stop))
+    }
+}
+
+/// How a reply answers (RFC 5531 section 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyStatus {
+    /// MSG_ACCEPTED.
+    Accepted(AcceptStatus),
+    /// MSG_DENIED with RPC_MISMATCH.
+    RpcMismatch,
+    /// MSG_DENIED with AUTH_ERROR.
+    AuthError(AuthStatus),
+}
+
+impl ReplyStatus {
+    /// The RFC's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accepted(status) => status.name().unwrap_or("unknown"),
+            Self::RpcMismatch => "RPC_MISMATCH",
+            Self::AuthError(status) => status.name().unwrap_or("AUTH_ERROR"),
+        }
+    }
+
+    /// Parses a reply after its xid and message type. The cursor is left at the results.
+    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
+        let before = c.clone();
+        match c.u32()? {
+            0 => {
+                verifier(c)?;
+                let before = c.clone();
+                let status = AcceptStatus(c.u32()?);
+                if status.name().is_none() {
+                    return Err(before.malformed());
+                }
+                Ok(Self::Accepted(status))
+            }
+            1 => match c.u32()? {
+                0 => Ok(Self::RpcMismatch),
+                1 => Ok(Self::AuthError(AuthStatus(c.u32()?))),
+                _ => Err(before.malformed()),
+            },
+            _ => Err(before.malformed()),
+        }
+    }
+}
+
+/// Opens the body of a call or of a successful reply: the arguments or results inside what the
+/// security flavor wraps around them (RFC 2203 section 5.3.2).
+pub fn unwrap_body<'a>(c: &mut Cursor<'a>, credential: &Credential<'_>, layer: Layer) -> Result<Cursor<'a>> {
+    match credential {
+        Credential::Gss { procedure: 0, service: 2 } => {
+            let length = c.u32()? as usize;
+            let mut body = c.sub(length)?;
+            body.u32()?; // the sequence number again
+            Ok(body.enter(layer))
+        }
+        Credential::Gss { procedure: 0, service: 3 } => Err(c.stop(Reason::Encrypted)),
+        _ => Ok(c.enter(layer)),
+    }
+}
+
+fn credential<'a>(c: &mut Cursor<'a>) -> Result<Credential<'a>> {
+    let flavor = Flavor(c.u32()?);
+    let before = c.clone();
+    let length = c.u32()? as usize;
+    if length > AUTH_BODY_LIMIT {
+        return Err(before.malformed());
+    }
+    let mut body = c.sub(length)?;
+    let credential = match flavor {
+        Flavor::AUTH_SYS => {
+            body.u32()?; // stamp
+            let machine = body.opaque(MACHINE_LIMIT)?;
+            Credential::Sys { uid: body.u32()?, gid: body.u32()?, machine }
+        }
+        Flavor::RPCSEC_GSS => {
+            body.u32()?; // version
+            let procedure = body.u32()?;
+            body.u32()?; // sequence number
+            Credential::Gss { procedure, service: body.u32()? }
+        }
+        other => Credential::Other(other),
+    };
+    c.skip(crate::cursor::padding(length))?;
+    Ok(credential)
+}
+
+fn verifier(c: &mut Cursor<'_>) -> Result<()> {
+    c.u32()?;
+    c.opaque(AUTH_BODY_LIMIT).map(|_body| ())
+}

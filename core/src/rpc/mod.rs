@@ -1,0 +1,9 @@
+//! Bytes in order → RPC messages → call/reply pairs (RFC 5531).
+
+pub mod program;
+
+pub mod message;
+
+pub mod record;
+
+pub mod pairing;

@@ -1,0 +1,261 @@
+//! One direction of a TCP connection: segments in, bytes in order out.
+//!
+//! A pure data structure: it does no I/O, knows no protocol and no clock. In-order segments pass
+//! through without a copy; segments that came too early are held until the hole before them is
+//! filled or given up.
+
+use std::collections::VecDeque;
+
+use crate::stream::seq::SeqNumber;
+
+/// Frame number and time of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stamp {
+    /// Frame number; counts on over the files of one decode.
+    pub frame: u64,
+    /// Nanoseconds since 1970 UTC.
+    pub time_ns: i64,
+}
+
+/// A piece of the byte stream: what one segment contributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The captured bytes.
+    pub bytes: &'a [u8],
+    /// Length on the wire; what exceeds `bytes` was cut off by the snaplen.
+    pub length: usize,
+    /// The packet that brought it.
+    pub stamp: Stamp,
+}
+
+impl Piece<'_> {
+    fn skip(&mut self, length: usize) {
+        self.bytes = self.bytes.get(length..).unwrap_or_default();
+        self.length = self.length.saturating_sub(length);
+    }
+}
+
+/// What became of an offered segment.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Offered<'a> {
+    /// Next in order: here it is, without what was known before.
+    InOrder(Piece<'a>),
+    /// Too early; held.
+    Held,
+    /// All of it was known before: a retransmission, or a packet captured twice.
+    Known,
+}
+
+/// Segments held at most while waiting for a hole; beyond it the hole is given up. A window of
+/// 16 MiB in segments of 1448 bytes, and a bound for one-byte segments.
+const HELD_SEGMENTS_LIMIT: usize = 12_288;
+
+/// Bytes held at most while waiting for a hole: the largest window that is common.
+const HELD_BYTES_LIMIT: usize = 16 << 20;
+
+struct Held {
+    sequence: SeqNumber,
+    bytes: Box<[u8]>,
+    length: usize,
+    stamp: Stamp,
+}
+
+/// Puts one direction's segments in order.
+#[derive(Default)]
+pub struct Assembler {
+    next: Option<SeqNumber>,
+    /// Segments after a hole, by sequence number; each starts behind its predecessor's start.
+    held: VecDeque<Held>,
+    held_bytes: usize,
+    /// The piece that `take_ready` lent last.
+    lent: Option<Held>,
+}
+
+impl Assembler {
+    /// Sets the next sequence number expected, forgetting what was held (SYN).
+    pub fn begin(&mut self, next: SeqNumber) {
+        *self = Self { next: Some(next), ..Self::default() };
+    }
+
+    /// The next sequence number expected; `None` before the first segment.
+    pub fn next(&self) -> Option<SeqNumber> {
+        self.next
+    }
+
+    /// Where the first held segment starts, if one waits for a hole to be filled.
+    pub fn waiting_at(&self) -> Option<SeqNumber> {
+        self.held.front().map(|held| held.sequence)
+    }
+
+    /// The stamp of the segment that has waited longest in stream order.
+    pub fn waiting_since(&self) -> Option<Stamp> {
+        self.held.iter().map(|held| held.stamp).min()
+    }
+
+    /// Whether more is held than the limits allow: the hole has to be given up.
+    pub fn overfull(&self) -> bool {
+        self.held.len() > HELD_SEGMENTS_LIMIT || self.held_bytes > HELD_BYTES_LIMIT
+    }
+
+    /// Offers a segment with at least one byte of payload.
+    pub fn offer<'a>(&mut self, sequence: SeqNumber, mut piece: Piece<'a>) -> Offered<'a> {
+        let next = *self.next.get_or_insert(sequence);
+        let ahead = sequence.ahead_of(next);
+        if ahead > 0 {
+            self.hold(sequence, piece);
+            return Offered::Held;
+        }
+        let known = usize::try_from(-ahead).unwrap_or(usize::MAX);
+        if known >= piece.length {
+            return Offered::Known;
+        }
+        piece.skip(known);
+        self.next = Some(next.advance(piece.length));
+        Offered::InOrder(piece)
+    }
+
+    /// The next held piece that has become contiguous. Call until `None` after each change.
+    pub fn take_ready(&mut self) -> Option<Piece<'_>> {
+        self.lent = None;
+        loop {
+            let next = self.next?;
+            if self.held.front()?.sequence.ahead_of(next) > 0 {
+                return None;
+            }
+            let held = self.held.pop_front()?;
+            self.held_bytes = self.held_bytes.saturating_sub(held.bytes.len());
+            let known = usize::try_from(next.ahead_of(held.sequence)).unwrap_or(0);
+            if known >= held.length {
+                continue;
+            }
+            let held = self.lent.insert(held);
+            let mut piece = Piece { bytes: &held.bytes, length: held.length, stamp: held.stamp };
+            piece.skip(known);
+            self.next = Some(next.advance(piece.length));
+            return Some(piece);
+        }
+    }
+
+    /// Gives up the hole before the first held segment: its length in bytes, and the segment's stamp.
+    pub fn give_up(&mut self) -> Option<(usize, Stamp)> {
+        let (next, first) = (self.next?, self.held.front()?);
+        let length = usize::try_from(first.sequence.ahead_of(next)).ok().filter(|length| *length > 0)?;
+        self.next = Some(first.sequence);
+        Some((length, first.stamp))
+    }
+
+    fn hold(&mut self, sequence: SeqNumber, piece: Piece<'_>) {
+        let after = self.held.partition_point(|held| sequence.ahead_of(held.sequence) >= 0);
+        let twin = after.checked_sub(1).and_then(|before| self.held.get(before));
+        if twin.is_some_and(|held| held.sequence == sequence && held.length >= piece.length) {
+            return; // The same segment again.
+        }
+        self.held_bytes = self.held_bytes.saturating_add(piece.bytes.len());
+        self.held.insert(
+            after,
+            Held { sequence, bytes: piece.bytes.into(), length: piece.length, stamp: piece.stamp },
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn piece(bytes: &[u8], frame: u64) -> Piece<'_> {
+        Piece { bytes, length: bytes.len(), stamp: Stamp { frame, time_ns: 0 } }
+    }
+
+    /// Everything that comes out, as bytes; a gap that was given up is `None`s.
+    fn run(assembler: &mut Assembler, segments: &[(u32, Vec<u8>)], give_up: bool) -> Vec<Option<u8>> {
+        let mut out = Vec::new();
+        for (frame, (sequence, bytes)) in segments.iter().enumerate() {
+            if let Offered::InOrder(piece) = assembler.offer(SeqNumber(*sequence), piece(bytes, frame as u64))
+            {
+                out.extend(piece.bytes.iter().copied().map(Some));
+            }
+            while let Some(piece) = assembler.take_ready() {
+                out.extend(piece.bytes.iter().copied().map(Some));
+            }
+        }
+        while give_up && let Some((length, _)) = assembler.give_up() {
+            out.extend(std::iter::repeat_n(None, length));
+            while let Some(piece) = assembler.take_ready() {
+                out.extend(piece.bytes.iter().copied().map(Some));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn a_segment_in_order_passes_through() {
+        let mut assembler = Assembler::default();
+        assembler.begin(SeqNumber(10));
+        assert_eq!(assembler.offer(SeqNumber(10), piece(b"abc", 1)), Offered::InOrder(piece(b"abc", 1)));
+        assert_eq!(assembler.next(), Some(SeqNumber(13)));
+    }
+
+    #[test]
+    fn a_retransmission_is_known_and_an_overlap_gives_only_what_is_new() {
+        let mut assembler = Assembler::default();
+        assembler.begin(SeqNumber(0));
+        assembler.offer(SeqNumber(0), piece(b"abcd", 1));
+        assert_eq!(assembler.offer(SeqNumber(0), piece(b"abcd", 2)), Offered::Known);
+        assert_eq!(assembler.offer(SeqNumber(2), piece(b"cdef", 3)), Offered::InOrder(piece(b"ef", 3)));
+    }
+
+    #[test]
+    fn an_early_segment_waits_for_the_hole() {
+        let mut assembler = Assembler::default();
+        assembler.begin(SeqNumber(u32::MAX));
+        assert_eq!(assembler.offer(SeqNumber(1), piece(b"cd", 1)), Offered::Held);
+        assert_eq!(assembler.take_ready(), None);
+        assert_eq!(assembler.offer(SeqNumber(u32::MAX), piece(b"ab", 2)), Offered::InOrder(piece(b"ab", 2)));
+        assert_eq!(assembler.take_ready(), Some(piece(b"cd", 1)));
+        assert_eq!(assembler.take_ready(), None);
+    }
+
+    #[test]
+    fn a_hole_given_up_says_how_long_it_was() {
+        let mut assembler = Assembler::default();
+        assembler.begin(SeqNumber(0));
+        assembler.offer(SeqNumber(7), piece(b"x", 9));
+        assert_eq!(assembler.give_up(), Some((7, Stamp { frame: 9, time_ns: 0 })));
+        assert_eq!(assembler.take_ready(), Some(piece(b"x", 9)));
+        assert_eq!(assembler.give_up(), None);
+    }
+
+    proptest! {
+        /// Against a byte map: any order, any overlap, any repetition of segments of one stream.
+        #[test]
+        fn the_same_bytes_come_out_whatever_the_order(
+            length in 1usize..200,
+            start in any::<u32>(),
+            cuts in prop::collection::vec((0usize..200, 1usize..60), 1..40),
+        ) {
+            let stream: Vec<u8> = (0..length).map(|i| (i * 7 % 251) as u8).collect();
+            let segments: Vec<(u32, Vec<u8>)> = cuts
+                .iter()
+                .map(|&(from, count)| (from.min(length - 1), count))
+                .map(|(from, count)| {
+                    let to = (from + count).min(length);
+                    (start.wrapping_add(from as u32), stream[from..to].to_vec())
+                })
+                .collect();
+            let mut map = vec![None; length];
+            for (sequence, bytes) in &segments {
+                let from = sequence.wrapping_sub(start) as usize;
+                for (i, byte) in bytes.iter().enumerate() {
+                    map[from + i] = Some(*byte);
+                }
+            }
+            while map.last() == Some(&None) {
+                map.pop();
+            }
+            let mut assembler = Assembler::default();
+            assembler.begin(SeqNumber(start));
+            prop_assert_eq!(run(&mut assembler, &segments, true), map);
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! Segments → connections whose two directions deliver bytes in order.
+//!
+//! Takes segments and datagrams, gives for each connection and side pieces of the stream, gaps that
+//! will not be filled any more, and ends. It counts what TCP itself shows (handshake, losses,
+//! windows) and knows no RPC.
+//!
+//! A hole in a direction is filled when its segments come late, and given up when the receiver has
+//! acknowledged it and nothing came for a while: then the capture, not the network, lost it.
+
+pub mod assembler;
+
+pub mod seq;
+
+use std::net::SocketAddr;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+use crate::packet::{Datagram, Segment, TcpFlags};
+use crate::stream::assembler::{Assembler, Offered, Piece, Stamp};
+use crate::stream::seq::SeqNumber;
+
+/// Number of a connection within one decode.
+pub type ConnectionId = u32;
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The end whose address and port sort first.
+    #[default]
+    Low,
+    /// The other end.
+    High,
+}
+
+impl Side {
+    /// The other end.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Low => Self::High,
+            Self::High => Self::Low,
+        }
+    }
+}
+
+/// Something that each side has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sides<T> {
+    /// Of the side that sorts first.
+    pub low: T,
+    /// Of the other side.
+    pub high: T,
+}
+
+impl<T> Sides<T> {
+    /// What `side` has.
+    pub fn of(&self, side: Side) -> &T {
+        match side {
+            Side::Low => &self.low,
+            Side::High => &self.high,
+        }
+    }
+
+    /// What `side` has, to be changed.
+    pub fn of_mut(&mut self, side: Side) -> &mut T {
+        match side {
+            Side::Low => &mut self.low,
+            Side::High => &mut self.high,
+        }
+    }
+}
+
+/// What a direction delivers.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// Bytes in order.
+    Piece(Piece<'a>),
+    /// Bytes that are not in the capture; the stamp is that of the segment after them.
+    Gap {
+        /// How many.
+        length: usize,
+        /// Of the segment after the gap.
+        stamp: Stamp,
+    },
+}
+
+/// TCP or UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// TCP: a stream of records.
+    Tcp,
+    /// UDP: a message per datagram.
+    Udp,
+}
+
+/// What one side of a connection was seen to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SideCounts {
+    /// Segments or datagrams with data.
+    pub segments: u64,
+    /// Payload bytes, each counted once.
+    pub bytes: u64,
+    /// Segments whose bytes had all been seen.
+    pub retransmitted: u64,
+    /// Segments that came before their predecessors.
+    pub out_of_order: u64,
+    /// Bytes sent and acknowledged that are not in the capture.
+    pub missing_bytes: u64,
+    /// Payload bytes past the snaplen.
+    pub truncated_bytes: u64,
+    /// Segments that announced a window of 0.
+    pub zero_windows: u64,
+}
+
+/// What is known about a connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// Address and port of each end.
+    pub ends: Sides<SocketAddr>,
+    /// First frame.
+    pub first: Stamp,
+    /// Last frame.
+    pub last: Stamp,
+    /// The side that sent the SYN, and when.
+    pub syn: Option<(Side, i64)>,
+    /// When the SYN+ACK came.
+    pub syn_ack: Option<i64>,
+    /// When the handshake was completed.
+    pub established: Option<i64>,
+    /// What each side was seen to do.
+    pub counts: Sides<SideCounts>,
+}
+
+/// Frames of a connection after which an acknowledged hole is given up: a capture of two ports
+/// can put an ACK before the segment that it acknowledges, but not by many frames …
+const ACKNOWLEDGED_PATIENCE_FRAMES: u64 = 64;
+
+/// … and not by much time.
+const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
+
+/// After this time a hole is given up even though no ACK was seen for it: longer than any sensible
+/// retransmission takes, so that a capture of one direction alone is still decoded.
+const PATIENCE_NS: i64 = 60_000_000_000;
+
+/// Connections kept at most. Beyond it the table is emptied of those that are of no interest.
+const CONNECTIONS_LIMIT: usize = 1 << 18;
+
+#[derive(Default)]
+struct Direction {
+    assembler: Assembler,
+    /// The highest acknowledgement that the other side sent for this direction.
+    acknowledged: Option<SeqNumber>,
+    /// When the acknowledgement first covered the hole that is waited for.
+    hole_acknowledged: Option<(u64, i64)>,
+}
+
+struct State {
+    connection: Connection,
+    directions: Sides<Direction>,
+    /// Frames of this connection so far.
+    frames: u64,
+    /// Nobody wants this connection's bytes.
+    ignored: bool,
+}
+
+/// All connections of a decode.
+#[derive(Default)]
+pub struct Connections {
+    states: HashMap<ConnectionId, State, RandomState>,
+    by_ends: HashMap<(SocketAddr, SocketAddr, Transport), ConnectionId, RandomState>,
+    count: u32,
+    /// The connection looked up last: captures come in runs.
+    recent: Option<((SocketAddr, SocketAddr, Transport), ConnectionId)>,
+    /// Connections forgotten because of the limit.
+    pub forgotten: u64,
+}
+
+impl Connections {
+    /// What is known about a connection.
+    pub fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.states.get(&id).map(|state| &state.connection)
+    }
+
+    /// Stops delivering a connection's bytes (it carries no RPC).
+    pub fn ignore(&mut self, id: ConnectionId) {
+        if let Some(state) = self.states.get_mut(&id) {
+            state.ignored = true;
+            state.directions = Sides::default();
+        }
+    }
+
+    /// Takes a TCP segment; `sink` gets what both directions can deliver now, in order.
+    pub fn segment(
+        &mut self,
+        segment: &Segment<'_>,
+        stamp: Stamp,
+        mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>),
+    ) -> ConnectionId {
+        let (side, id) = self.connection(segment.source, segment.destination, Transport::Tcp, stamp);
+        let opens = segment.flags.syn() && !segment.flags.ack();
+        let id = if opens && self.states.get(&id).is_some_and(|state| state.reused_by(side, segment)) {
+            self.flush_one(id, &mut sink);
+            self.open(segment.source, segment.destination, Transport::Tcp, stamp)
+        } else {
+            id
+        };
+        if let Some(state) = self.states.get_mut(&id) {
+            state.take(side, segment, stamp, |connection, side, event| sink(id, connection, side, event));
+        }
+        id
+    }
+
+    /// Takes a UDP datagram: the exchange it belongs to, and the side that sent it.
+    pub fn datagram(&mut self, datagram: &Datagram<'_>, stamp: Stamp) -> (ConnectionId, Side) {
+        let (side, id) = self.connection(datagram.source, datagram.destination, Transport::Udp, stamp);
+        if let Some(state) = self.states.get_mut(&id) {
+            state.connection.last = stamp;
+            let counts = state.connection.counts.of_mut(side);
+            counts.segments += 1;
+            counts.bytes += datagram.payload.length as u64;
+            counts.truncated_bytes += (datagram.payload.length - datagram.payload.bytes.len()) as u64;
+        }
+        (id, side)
+    }
+
+    /// Ends all connections: what is still held is delivered, with the gaps before it.
+    pub fn flush(&mut self, mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>)) {
+        let mut ids: Vec<_> = self.states.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.flush_one(id, &mut sink);
+        }
+    }
+
+    fn flush_one(
+        &mut self,
+        id: ConnectionId,
+        sink: &mut impl FnMut(ConnectionId, &Connection, Side, Event<'_>),
+    ) {
+        let Some(state) = self.states.get_mut(&id) else { return };
+        for side in [Side::Low, Side::High] {
+            while state.give_up(side, &mut |connection, side, event| sink(id, connection, side, event)) {}
+        }
+    }
+
+    fn connection(
+        &mut self,
+        source: SocketAddr,
+        destination: SocketAddr,
+        transport: Transport,
+        stamp: Stamp,
+    ) -> (Side, ConnectionId) {
+        let side = if source <= destination { Side::Low } else { Side::High };
+        let ends = ordered(source, destination, transport);
+        if let Some((recent, id)) = self.recent
+            && recent == ends
+        {
+            return (side, id);
+        }
+        let id = match self.by_ends.get(&ends) {
+            Some(id) => *id,
+            None => self.open(source, destination, transport, stamp),
+        };
+        self.recent = Some((ends, id));
+        (side, id)
+    }
+
+    fn open(
+        &mut self,
+        source: SocketAddr,
+        destination: SocketAddr,
+        transport: Transport,
+        stamp: Stamp,
+    ) -> ConnectionId {
+        if self.by_ends.len() >= CONNECTIONS_LIMIT {
+            self.forget_ignored();
+        }
+        let id = self.count;
+        self.count += 1;
+        let ends = ordered(source, destination, transport);
+        let connection = Connection {
+            transport,
+            ends: Sides { low: ends.0, high: ends.1 },
+            first: stamp,
+            last: stamp,
+            syn: None,
+            syn_ack: None,
+            established: None,
+            counts: Sides::default(),
+        };
+        self.states.insert(id, State { connection, directions: Sides::default(), frames: 0, ignored: false });
+        self.by_ends.insert(ends, id);
+        self.recent = Some((ends, id));
+        id
+    }
+
+    /// Makes room: drops the connections that carry no RPC, or all of the lookup table if that is
+    /// not enough (their later packets then count as new connections).
+    fn forget_ignored(&mut self) {
+        let states = &self.states;
+        let before = self.by_ends.len();
+        self.by_ends.retain(|_, id| states.get(id).is_some_and(|state| !state.ignored));
+        if self.by_ends.len() > CONNECTIONS_LIMIT / 2 {
+            self.by_ends.clear();
+        }
+        self.forgotten += (before - self.by_ends.len()) as u64;
+        let kept: std::collections::HashSet<ConnectionId> = self.by_ends.values().copied().collect();
+        self.states.retain(|id, _| kept.contains(id));
+        self.recent = None;
+    }
+}
+
+fn ordered(a: SocketAddr, b: SocketAddr, transport: Transport) -> (SocketAddr, SocketAddr, Transport) {
+    if a <= b { (a, b, transport) } else { (b, a, transport) }
+}
+
+impl State {
+    /// Whether a SYN from `side` opens a new connection on the same pair of ports.
+    fn reused_by(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let direction = self.directions.of(side);
+        let begun =
+            direction.assembler.next().is_some_and(|next| next != SeqNumber(segment.sequence).advance(1));
+        let seen_data = self.connection.counts.low.segments + self.connection.counts.high.segments > 0;
+        begun || (seen_data && direction.assembler.next().is_none())
+    }
+
+    fn take(
+        &mut self,
+        side: Side,
+        segment: &Segment<'_>,
+        stamp: Stamp,
+        mut sink: impl FnMut(&Connection, Side, Event<'_>),
+    ) {
+        self.frames += 1;
+        self.connection.last = stamp;
+        if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
+            self.connection.counts.of_mut(side).zero_windows += 1;
+        }
+        if self.ignored {
+            return;
+        }
+        self.handshake(side, segment.flags, stamp);
+        let mut sequence = SeqNumber(segment.sequence);
+        if segment.flags.syn() {
+            sequence = sequence.advance(1);
+            if self.directions.of_mut(side).assembler.next() != Some(sequence) {
+                self.directions.of_mut(side).assembler.begin(sequence);
+            }
+        }
+        if segment.payload.length > 0 && !segment.flags.rst() {
+            let piece = Piece { bytes: segment.payload.bytes, length: segment.payload.length, stamp };
+            self.data(side, sequence, piece, &mut sink);
+        }
+        if segment.flags.ack() {
+            let acknowledged = SeqNumber(segment.acknowledgement);
+            let direction = self.directions.of_mut(side.other());
+            if direction.acknowledged.is_none_or(|before| acknowledged.ahead_of(before) > 0) {
+                direction.acknowledged = Some(acknowledged);
+            }
+        }
+        for side in [side, side.other()] {
+            if self.hopeless(side, stamp) {
+                self.give_up(side, &mut sink);
+            }
+        }
+    }
+
+    fn handshake(&mut self, side: Side, flags: TcpFlags, stamp: Stamp) {
+        let connection = &mut self.connection;
+        match (flags.syn(), flags.ack()) {
+            (true, false) if connection.syn_ack.is_none() => {
+                connection.syn = Some((side, stamp.time_ns));
+            }
+            (true, true) => {
+                connection.syn_ack.get_or_insert(stamp.time_ns);
+            }
+            (false, true)
+                if connection.established.is_none()
+                    && connection.syn_ack.is_some()
+                    && connection.syn.is_some_and(|(opener, _)| opener == side) =>
+            {
+                connection.established = Some(stamp.time_ns);
+            }
+            _ => {}
+        }
+    }
+
+    fn data(
+        &mut self,
+        side: Side,
+        sequence: SeqNumber,
+        piece: Piece<'_>,
+        sink: &mut impl FnMut(&Connection, Side, Event<'_>),
+    ) {
+        self.connection.counts.of_mut(side).segments += 1;
+        match self.directions.of_mut(side).assembler.offer(sequence, piece) {
+            Offered::Known => self.connection.counts.of_mut(side).retransmitted += 1,
+            Offered::Held => self.connection.counts.of_mut(side).out_of_order += 1,
+            Offered::InOrder(piece) => {
+                deliver(&mut self.connection, side, piece, sink);
+                self.deliver_ready(side, sink);
+            }
+        }
+    }
+
+    fn deliver_ready(&mut self, side: Side, sink: &mut impl FnMut(&Connection, Side, Event<'_>)) {
+        let direction = self.directions.of_mut(side);
+        while let Some(piece) = direction.assembler.take_ready() {
+            deliver(&mut self.connection, side, piece, sink);
+        }
+    }
+
+    /// Whether the hole that `side`'s direction waits for will not be filled any more.
+    fn hopeless(&mut self, side: Side, now: Stamp) -> bool {
+        let frames = self.frames;
+        let direction = self.directions.of_mut(side);
+        let Some(waiting_at) = direction.assembler.waiting_at() else {
+            direction.hole_acknowledged = None;
+            return false;
+        };
+        if direction.assembler.overfull() {
+            return true;
+        }
+        let since = direction.assembler.waiting_since().map_or(now.time_ns, |stamp| stamp.time_ns);
+        if now.time_ns.saturating_sub(since) > PATIENCE_NS {
+            return true;
+        }
+        if direction.acknowledged.is_none_or(|acknowledged| acknowledged.ahead_of(waiting_at) < 0) {
+            direction.hole_acknowledged = None;
+            return false;
+        }
+        let (frame, time_ns) = *direction.hole_acknowledged.get_or_insert((frames, now.time_ns));
+        frames - frame > ACKNOWLEDGED_PATIENCE_FRAMES
+            || now.time_ns.saturating_sub(time_ns) > ACKNOWLEDGED_PATIENCE_NS
+    }
+
+    /// Gives up the next hole of a direction and delivers what is behind it.
+    fn give_up(&mut self, side: Side, sink: &mut impl FnMut(&Connection, Side, Event<'_>)) -> bool {
+        let direction = self.directions.of_mut(side);
+        direction.hole_acknowledged = None;
+        let Some((length, stamp)) = direction.assembler.give_up() else { return false };
+        self.connection.counts.of_mut(side).missing_bytes += length as u64;
+        sink(&self.connection, side, Event::Gap { length, stamp });
+        self.deliver_ready(side, sink);
+        true
+    }
+}
+
+fn deliver(
+    connection: &mut Connection,
+    side: Side,
+    piece: Piece<'_>,
+    sink: &mut impl FnMut(&Connection, Side, Event<'_>),
+) {
+    let counts = connection.counts.of_mut(side);
+    counts.bytes += piece.length as u64;
+    counts.truncated_bytes += (piece.length - piece.bytes.len()) as u64;
+    sink(connection, side, Event::Piece(piece));
+}

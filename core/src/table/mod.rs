@@ -1,0 +1,428 @@
+//! Rows → Arrow batches: what the decoder knows of a call, written down in columns.
+//!
+//! The only place where borrowed facts become owned values.
+
+pub mod columns;
+
+pub mod schema;
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+
+use crate::error::DecodeError;
+use crate::names::paths::{Paths, text};
+use crate::names::{Binding, Names, Place};
+use crate::nfs::facts::Facts;
+use crate::nfs::status::status_name;
+use crate::nfs::types::StableHow;
+use crate::nfs::{Done, Walk, attributes};
+use crate::rpc::message::{Call, Credential, ReplyStatus};
+use crate::rpc::pairing::Request;
+use crate::rpc::record::Record;
+use crate::stream::assembler::Stamp;
+use crate::stream::{Connection, ConnectionId, Side, Transport};
+use crate::table::schema::{
+    CallRow, CallsBatch, ConnectionRow, ConnectionsBatch, EntriesBatch, EntryRow, FileRow, FilesBatch,
+    NameRow, NamesBatch, NoteRow, NotesBatch, OperationRow, OperationsBatch,
+};
+
+/// Rows of one table that leave together.
+pub const BATCH_ROWS: usize = 1 << 16;
+
+/// Everything about a call that becomes rows.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    /// Its number.
+    pub call: u64,
+    /// Address of the NFS client.
+    pub client: &'a str,
+    /// Address of the NFS server.
+    pub server: &'a str,
+    /// The server called the client.
+    pub callback: bool,
+    /// The call as it was carried.
+    pub request: &'a Request,
+    /// Its header.
+    pub header: Call<'a>,
+    /// The reply as it was carried.
+    pub reply: Option<Record<'a>>,
+    /// How the reply answers.
+    pub reply_status: Option<ReplyStatus>,
+    /// Name of the protocol, without the minor version.
+    pub protocol: &'static str,
+    /// RFC whose statuses it uses: 3, 4; 0 for none.
+    pub statuses: u32,
+    /// Name of the procedure where no operation tells it.
+    pub procedure_name: &'a str,
+    /// The operations.
+    pub walk: &'a Walk<'a>,
+    /// What they are about.
+    pub places: &'a [Place],
+    /// The names that they bound.
+    pub bindings: &'a [Binding],
+    /// Where the call or the reply stopped being decodable.
+    pub stop: Option<DecodeError>,
+}
+
+/// The tables of a decode.
+#[derive(Default)]
+pub struct Tables {
+    calls: CallsBatch,
+    operations: OperationsBatch,
+    files: FilesBatch,
+    names: NamesBatch,
+    entries: EntriesBatch,
+    connections: ConnectionsBatch,
+    notes: NotesBatch,
+    signature: String,
+    text: [String; 3],
+}
+
+impl Tables {
+    /// Whether a table has enough rows to leave.
+    pub fn full(&self) -> bool {
+        let rows = [self.calls.rows(), self.operations.rows(), self.entries.rows(), self.notes.rows()];
+        rows.into_iter().any(|rows| rows >= BATCH_ROWS)
+    }
+
+    /// Hands over all rows so far, by table.
+    pub fn take(&mut self) -> Result<Vec<(&'static str, RecordBatch)>, ArrowError> {
+        let batches = [
+            ("calls", self.calls.take()?),
+            ("operations", self.operations.take()?),
+            ("files", self.files.take()?),
+            ("names", self.names.take()?),
+            ("entries", self.entries.take()?),
+            ("connections", self.connections.take()?),
+            ("notes", self.notes.take()?),
+        ];
+        Ok(batches.into_iter().filter(|(_, batch)| batch.num_rows() > 0).collect())
+    }
+
+    /// Writes a call, its operations, the names that they bound and the entries that they listed.
+    pub fn append(&mut self, exchange: &Exchange<'_>, names: &Names) {
+        self.append_call(exchange);
+        for (position, (done, place)) in exchange.walk.operations.iter().zip(exchange.places).enumerate() {
+            self.append_operation(exchange, position as u32, done, *place);
+            if !done.facts.entries.is_empty() {
+                self.append_entries(exchange.call, position as u32, done, *place, names);
+            }
+        }
+        for binding in exchange.bindings {
+            self.names.append(&NameRow {
+                call: exchange.call,
+                position: binding.position as u32,
+                directory: binding.directory,
+                name: &text(&binding.name),
+                file: binding.file,
+                ..NameRow::default()
+            });
+        }
+    }
+
+    /// Writes a note on something that was not decoded or came twice.
+    pub fn note(
+        &mut self,
+        error: &DecodeError,
+        at: Stamp,
+        connection: Option<ConnectionId>,
+        call: Option<u64>,
+        xid: Option<u32>,
+    ) {
+        self.notes.append(&NoteRow {
+            reason: error.reason.code(),
+            layer: error.layer.name(),
+            frame: at.frame,
+            time: at.time_ns,
+            connection,
+            call,
+            xid,
+            offset: Some(error.offset as u32),
+            needed: Some(error.needed as u32),
+            available: Some(error.available as u32),
+            ..NoteRow::default()
+        });
+    }
+
+    /// Writes a connection that carried RPC.
+    pub fn append_connection(&mut self, id: ConnectionId, connection: &Connection, client: Side) {
+        let (near, far) = (connection.ends.of(client), connection.ends.of(client.other()));
+        let (up, down) = (connection.counts.of(client), connection.counts.of(client.other()));
+        let syn = connection.syn.map(|(_, time_ns)| time_ns);
+        let between = |from: Option<i64>, to: Option<i64>| Some(to? - from?);
+        let opener_is_client = connection.syn.is_some_and(|(opener, _)| opener == client);
+        self.connections.append(&ConnectionRow {
+            connection: id,
+            transport: match connection.transport {
+                Transport::Tcp => "TCP",
+                Transport::Udp => "UDP",
+            },
+            client: &near.ip().to_string(),
+            client_port: u32::from(near.port()),
+            server: &far.ip().to_string(),
+            server_port: u32::from(far.port()),
+            first_frame: connection.first.frame,
+            first_time: connection.first.time_ns,
+            last_time: connection.last.time_ns,
+            handshake: connection.established.is_some(),
+            syn_rtt: between(syn, connection.syn_ack).filter(|_| opener_is_client),
+            ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
+            client_segments: up.segments,
+            server_segments: down.segments,
+            client_bytes: up.bytes,
+            server_bytes: down.bytes,
+            retransmitted: up.retransmitted + down.retransmitted,
+            out_of_order: up.out_of_order + down.out_of_order,
+            missing_bytes: up.missing_bytes + down.missing_bytes,
+            truncated_bytes: up.truncated_bytes + down.truncated_bytes,
+            zero_windows: up.zero_windows + down.zero_windows,
+            ..ConnectionRow::default()
+        });
+    }
+
+    /// Writes all objects with their paths.
+    pub fn append_files(&mut self, names: &Names, servers: &[String]) {
+        let paths = Paths::new(names);
+        for (id, file) in names.files().iter().enumerate() {
+            let location = paths.locate(id as u32);
+            let name = file.name.as_deref().map(text);
+            self.files.append(&FileRow {
+                file: id as u32,
+                server: servers.get(file.server as usize).map_or("", String::as_str),
+                handle: file.handle.as_deref(),
+                r#type: file.file_type.and_then(super::nfs::types::FileType::name),
+                fsid_major: file.fsid.map(|(major, _)| major),
+                fsid_minor: file.fsid.map(|(_, minor)| minor),
+                fileid: file.fileid,
+                size: file.size,
+                parent: file.parent,
+                name: name.as_deref(),
+                path: &location.path,
+                export: location.export.as_deref(),
+                role: location.role.name(),
+                listed_only: !file.addressed,
+                removed: file.removed,
+                ..FileRow::default()
+            });
+        }
+    }
+
+    fn append_call(&mut self, exchange: &Exchange<'_>) {
+        let walk = exchange.walk;
+        let main = walk.main();
+        let done = main.and_then(|main| walk.operations.get(main));
+        let place = main.and_then(|main| exchange.places.get(main)).copied().unwrap_or_default();
+        let op = done.map_or(exchange.procedure_name, |done| done.operation.name);
+        let mut signature = std::mem::take(&mut self.signature);
+        sign(walk, op, &mut signature);
+        let message = &exchange.request.message;
+        let sequence = walk.operations.iter().find(|done| done.facts.slot.is_some()).map(|done| &done.facts);
+        let (uid, gid, machine) = match exchange.header.credential {
+            Credential::Sys { uid, gid, machine } => (Some(uid), Some(gid), Some(machine)),
+            _ => (None, None, None),
+        };
+        let [_, _, buffer] = &mut self.text;
+        let machine = machine.map(|bytes| readable(bytes, buffer));
+        let status = walk.status;
+        self.calls.append(&CallRow {
+            call: exchange.call,
+            connection: exchange.request.connection,
+            client: exchange.client,
+            server: exchange.server,
+            callback: exchange.callback,
+            xid: exchange.header.xid,
+            program: exchange.header.program,
+            version: exchange.header.version,
+            minor: walk.minor,
+            procedure: exchange.header.procedure,
+            protocol: protocol_name(exchange.protocol, walk.minor),
+            op,
+            signature: &signature,
+            call_first_frame: message.first.frame,
+            call_frame: message.last.frame,
+            reply_first_frame: exchange.reply.map(|reply| reply.first.frame),
+            reply_frame: exchange.reply.map(|reply| reply.last.frame),
+            call_first_time: message.first.time_ns,
+            call_time: message.last.time_ns,
+            reply_first_time: exchange.reply.map(|reply| reply.first.time_ns),
+            reply_time: exchange.reply.map(|reply| reply.last.time_ns),
+            srt: exchange.reply.map(|reply| reply.last.time_ns.saturating_sub(message.last.time_ns)),
+            call_bytes: message.record().length as u32,
+            reply_bytes: exchange.reply.map(|reply| reply.length as u32),
+            transmissions: exchange.request.transmissions,
+            rpc_status: exchange.reply_status.map(ReplyStatus::name),
+            status,
+            status_name: status.and_then(|status| status_name(exchange.statuses, status)),
+            flavor: exchange.header.credential.flavor_name(),
+            uid,
+            gid,
+            machine,
+            session: sequence.and_then(|facts| facts.session.as_ref()).map(<[u8; 16]>::as_slice),
+            slot: sequence.and_then(|facts| facts.slot),
+            stability: walk.class().name(),
+            unlisted: walk.unlisted(),
+            file: place.file,
+            directory: place.directory,
+            operations: walk.in_call,
+            executed: walk.in_reply,
+            undecoded: exchange.stop.map(|stop| stop.reason.code()),
+            ..CallRow::default()
+        });
+        self.signature = signature;
+    }
+
+    fn append_operation(&mut self, exchange: &Exchange<'_>, position: u32, done: &Done<'_>, place: Place) {
+        let facts = &done.facts;
+        let object = facts.attributes.unwrap_or_default();
+        let directory = facts.directory_attributes.unwrap_or_default();
+        let [name, new_name, other] = &mut self.text;
+        let name = facts.name.map(|bytes| readable(bytes, name));
+        let new_name = facts.new_name.map(|bytes| readable(bytes, new_name));
+        let free_text = facts.text.map(|bytes| readable(bytes, other));
+        let mask = facts
+            .attribute_mask
+            .map(|[first, second, third]| format!("{first:08x}:{second:08x}:{third:08x}"));
+        self.operations.append(&OperationRow {
+            call: exchange.call,
+            position,
+            opcode: done.number,
+            op: done.operation.name,
+            executed: done.executed,
+            status: facts.status,
+            status_name: facts.status.and_then(|status| status_name(exchange.statuses, status)),
+            stability: done.class().name(),
+            file: place.file,
+            directory: place.directory,
+            target_directory: place.target_directory,
+            name,
+            new_name,
+            created: created(facts),
+            create_mode: facts.create_mode,
+            offset: facts.offset,
+            requested: facts.count_requested,
+            count: facts.count,
+            eof: facts.eof,
+            stable_requested: facts.stable_requested.and_then(StableHow::name),
+            committed: facts.committed.and_then(StableHow::name),
+            verifier: facts.verifier,
+            change_before: facts.change.map(|change| change.before),
+            change_after: facts.change.map(|change| change.after),
+            change_atomic: facts.change.map(|change| change.atomic),
+            r#type: object.file_type.and_then(super::nfs::types::FileType::name),
+            mode: object.mode,
+            size: object.size,
+            fsid_major: object.fsid.map(|(major, _)| major),
+            fsid_minor: object.fsid.map(|(_, minor)| minor),
+            fileid: object.fileid,
+            change: object.change,
+            mtime: object.mtime_ns,
+            ctime: object.ctime_ns,
+            before_size: facts.before.map(|before| before.size),
+            before_mtime: facts.before.map(|before| before.mtime_ns),
+            before_ctime: facts.before.map(|before| before.ctime_ns),
+            directory_mtime: directory.mtime_ns,
+            directory_ctime: directory.ctime_ns,
+            directory_before_mtime: facts.directory_before.map(|before| before.mtime_ns),
+            directory_before_ctime: facts.directory_before.map(|before| before.ctime_ns),
+            set_size: facts.set_size,
+            attributes: mask.as_deref(),
+            plus: plus(done),
+            entries: facts.eof.filter(|_| facts.cookie.is_some()).map(|_| facts.entries.len() as u32),
+            cookie: facts.cookie,
+            access_requested: facts.access_requested,
+            access_granted: facts.access_granted,
+            share_access: facts.share_access,
+            delegation: facts.delegation.and_then(super::nfs::types::DelegationType::name),
+            stateid: facts.stateid.as_ref().map(|stateid| stateid.other.as_slice()),
+            lock_type: facts.lock_type,
+            highest_slot: facts.highest_slot,
+            target_highest_slot: facts.target_highest_slot,
+            max_read: object.max_read,
+            max_write: object.max_write,
+            text: free_text,
+            ..OperationRow::default()
+        });
+    }
+
+    fn append_entries(&mut self, call: u64, position: u32, done: &Done<'_>, place: Place, names: &Names) {
+        for entry in &done.facts.entries {
+            let attributes = entry.attributes.unwrap_or_default();
+            let known = place.file.and_then(|directory| names.child(directory, entry.name));
+            self.entries.append(&EntryRow {
+                call,
+                position,
+                directory: place.file,
+                name: readable(entry.name, &mut self.text[0]),
+                file: known,
+                fileid: entry.fileid.or(attributes.fileid),
+                r#type: attributes.file_type.and_then(super::nfs::types::FileType::name),
+                size: attributes.size,
+                change: attributes.change,
+                mtime: attributes.mtime_ns,
+                ctime: attributes.ctime_ns,
+                ..EntryRow::default()
+            });
+        }
+    }
+}
+
+/// `calls.protocol`: NFSv4 compounds by their minor version.
+fn protocol_name(name: &'static str, minor: Option<u32>) -> &'static str {
+    match (name, minor) {
+        ("4", Some(0)) => "4.0",
+        ("4", Some(1)) => "4.1",
+        ("4", Some(2)) => "4.2",
+        _ => name,
+    }
+}
+
+/// The operations in order, with what sets them apart.
+fn sign(walk: &Walk<'_>, op: &str, out: &mut String) {
+    out.clear();
+    for done in &walk.operations {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(done.operation.name);
+        if done.operation.effect == crate::nfs::operation::Effect::Descend
+            && done.facts.share_access.is_some()
+            && done.facts.create == Some(true)
+        {
+            out.push_str("(create)");
+        }
+        if plus(done) == Some(true) {
+            out.push_str("(plus)");
+        }
+    }
+    if out.is_empty() {
+        out.push_str(op);
+    }
+}
+
+/// NFSv4 READDIR: whether it asks for what a stat needs.
+fn plus(done: &Done<'_>) -> Option<bool> {
+    let mask = done.facts.attribute_mask.filter(|_| done.facts.cookie.is_some())?;
+    Some(attributes::plus_mask(mask))
+}
+
+fn created(facts: &Facts<'_>) -> Option<bool> {
+    let succeeded = facts.status? == 0;
+    let asked = facts.create?;
+    // An OPEN may find the file; CREATE, MKDIR … succeed only by making the object, but for an
+    // UNCHECKED CREATE of NFSv3, which does not tell.
+    match (facts.share_access, facts.create_mode) {
+        (Some(_), _) => Some(succeeded && facts.created_by_open()),
+        (None, Some(0)) if succeeded => None,
+        _ => Some(succeeded && asked),
+    }
+}
+
+/// UTF-8 as it is; other bytes are escaped into `buffer`.
+fn readable<'a>(bytes: &'a [u8], buffer: &'a mut String) -> &'a str {
+    if let Ok(name) = std::str::from_utf8(bytes) {
+        name
+    } else {
+        *buffer = text(bytes);
+        buffer
+    }
+}

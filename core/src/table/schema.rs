@@ -1,0 +1,387 @@
+//! Every table and column that leaves the core: type, unit and one sentence of meaning.
+//!
+//! Written once, here. The builders fill these columns in this order, Arrow carries the meaning as
+//! field metadata, Python's schema and docs/tables.md are compared with it.
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+
+use crate::table::columns::{Blobs, Bools, Names, Numbers, Strings, Words};
+
+/// Physical type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// Unsigned 32-bit number.
+    U32,
+    /// Unsigned 64-bit number.
+    U64,
+    /// Signed 64-bit number.
+    I64,
+    /// A name that stands in the code: dictionary-encoded.
+    Name,
+    /// Text from a small set: dictionary-encoded.
+    Word,
+    /// Free text, mostly distinct.
+    Text,
+    /// Bytes.
+    Bytes,
+}
+
+impl Kind {
+    /// The Arrow type.
+    pub fn data_type(self) -> DataType {
+        match self {
+            Self::Bool => DataType::Boolean,
+            Self::U32 => DataType::UInt32,
+            Self::U64 => DataType::UInt64,
+            Self::I64 => DataType::Int64,
+            Self::Name | Self::Word => {
+                DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
+            }
+            Self::Text => DataType::Utf8,
+            Self::Bytes => DataType::Binary,
+        }
+    }
+
+    /// The type's name in SQL (DuckDB).
+    pub const fn sql(self) -> &'static str {
+        match self {
+            Self::Bool => "BOOLEAN",
+            Self::U32 => "UINTEGER",
+            Self::U64 => "UBIGINT",
+            Self::I64 => "BIGINT",
+            Self::Name | Self::Word | Self::Text => "VARCHAR",
+            Self::Bytes => "BLOB",
+        }
+    }
+}
+
+/// One column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name.
+    pub name: &'static str,
+    /// Type.
+    pub kind: Kind,
+    /// Whether it can be NULL. NULL always means *unknown or not applicable*, never zero.
+    pub nullable: bool,
+    /// Unit, or empty.
+    pub unit: &'static str,
+    /// One sentence.
+    pub meaning: &'static str,
+}
+
+/// One table.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Name.
+    pub name: &'static str,
+    /// One sentence: what a row is.
+    pub meaning: &'static str,
+    /// The columns in order.
+    pub columns: &'static [Column],
+}
+
+impl Table {
+    /// The Arrow schema; unit and meaning are field metadata.
+    pub fn arrow(&self) -> SchemaRef {
+        let fields: Vec<Field> = self
+            .columns
+            .iter()
+            .map(|column| {
+                let metadata = HashMap::from([
+                    ("unit".to_owned(), column.unit.to_owned()),
+                    ("meaning".to_owned(), column.meaning.to_owned()),
+                ]);
+                Field::new(column.name, column.kind.data_type(), column.nullable).with_metadata(metadata)
+            })
+            .collect();
+        Arc::new(Schema::new(fields))
+    }
+}
+
+/// The Rust type of a column's value.
+macro_rules! value {
+    (Bool false) => { bool };
+    (Bool true) => { Option<bool> };
+    (U32 false) => { u32 };
+    (U32 true) => { Option<u32> };
+    (U64 false) => { u64 };
+    (U64 true) => { Option<u64> };
+    (I64 false) => { i64 };
+    (I64 true) => { Option<i64> };
+    (Name false) => { &'static str };
+    (Name true) => { Option<&'static str> };
+    (Word false) => { &'a str };
+    (Word true) => { Option<&'a str> };
+    (Text false) => { &'a str };
+    (Text true) => { Option<&'a str> };
+    (Bytes true) => { Option<&'a [u8]> };
+}
+
+/// What collects a column's values.
+macro_rules! builder {
+    (Bool) => { Bools };
+    (U32) => { Numbers<UInt32Type> };
+    (U64) => { Numbers<UInt64Type> };
+    (I64) => { Numbers<Int64Type> };
+    (Name) => { Names };
+    (Word) => { Words };
+    (Text) => { Strings };
+    (Bytes) => { Blobs };
+}
+
+/// A column's name, whose Rust identifier may be a raw one (`r#type`).
+const fn strip_raw(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}
+
+/// Declares a table: its description, the row that is written to it, and its columns.
+macro_rules! table {
+    ($table:ident $row:ident $batch:ident $name:literal $about:literal
+     $($column:ident $kind:ident $null:tt $unit:literal $meaning:literal)+) => {
+        #[doc = $about]
+        pub const $table: Table = Table {
+            name: $name,
+            meaning: $about,
+            columns: &[$(Column {
+                name: strip_raw(stringify!($column)), kind: Kind::$kind, nullable: $null, unit: $unit, meaning: $meaning,
+            },)+],
+        };
+
+        #[doc = concat!("A row of `", $name, "`.")]
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct $row<'a> {
+            $(#[doc = $meaning] pub $column: value!($kind $null),)+
+            /// Rows borrow their texts, where they have any.
+            pub borrowed: PhantomData<&'a ()>,
+        }
+
+        #[doc = concat!("Rows of `", $name, "` that have not left the core yet.")]
+        #[derive(Default)]
+        pub struct $batch {
+            rows: usize,
+            $($column: builder!($kind),)+
+        }
+
+        impl $batch {
+            /// Appends a row.
+            pub fn append(&mut self, row: &$row<'_>) {
+                self.rows += 1;
+                $(self.$column.push(row.$column.into());)+
+            }
+
+            /// Rows appended since the last `take`.
+            pub fn rows(&self) -> usize {
+                self.rows
+            }
+
+            /// Hands over what was appended, and starts anew.
+            pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
+                self.rows = 0;
+                RecordBatch::try_new($table.arrow(), vec![$(self.$column.finish(),)+])
+            }
+        }
+    };
+}
+
+#[rustfmt::skip]
+table! { CALLS CallRow CallsBatch "calls" "An RPC call with its reply. A call that was sent again with the same xid is one row; a call without reply has NULL in the reply's columns."
+        call             U64  false ""      "Number of the call in this trace, in the order in which calls were completed or given up."
+        connection       U32  false ""      "The connection that carried the call (table connections)."
+        client           Word false ""      "Address of the NFS client, also for callbacks."
+        server           Word false ""      "Address of the NFS server, also for callbacks."
+        callback         Bool false ""      "The server called the client (NFSv4 callback, NLM GRANTED)."
+        xid              U32  false ""      "Transaction identifier (RFC 5531 section 9)."
+        program          U32  false ""      "RPC program number."
+        version          U32  false ""      "RPC program version."
+        minor            U32  true  ""      "NFSv4 minor version."
+        procedure        U32  false ""      "Procedure number."
+        protocol         Name false ""      "Program and version as pcapnfs names them: 3, 4.0, 4.1, 4.2, nfsacl3, mount3 …"
+        op               Word false ""      "Procedure, or main operation of an NFSv4 compound (docs/definitions.md)."
+        signature        Word false ""      "All operations of the call in order, with what sets them apart: SEQUENCE PUTFH OPEN(create) GETFH …"
+        call_first_frame U64  false ""      "Frame with the first byte of the call's first transmission."
+        call_frame       U64  false ""      "Frame that completes the call's first transmission."
+        reply_first_frame U64 true  ""      "Frame with the first byte of the reply."
+        reply_frame      U64  true  ""      "Frame that completes the reply."
+        call_first_time  I64  false "ns"    "Time of call_first_frame, nanoseconds since 1970 UTC."
+        call_time        I64  false "ns"    "Time of call_frame, nanoseconds since 1970 UTC."
+        reply_first_time I64  true  "ns"    "Time of reply_first_frame, nanoseconds since 1970 UTC."
+        reply_time       I64  true  "ns"    "Time of reply_frame, nanoseconds since 1970 UTC."
+        srt              I64  true  "ns"    "Service time: reply_time minus call_time. Negative when a capture put the reply before the call."
+        call_bytes       U32  false "bytes" "Length of the call's RPC message, without record marks."
+        reply_bytes      U32  true  "bytes" "Length of the reply's RPC message, without record marks."
+        transmissions    U32  false ""      "How often the call was sent before its reply was complete: 1, or more for a retransmitted call."
+        rpc_status       Name true  ""      "accept_stat, or reject_stat and auth_stat, of the reply (RFC 5531 section 9): SUCCESS, PROG_MISMATCH …"
+        status           U32  true  ""      "Status of the procedure; of a compound, that of its last executed operation."
+        status_name      Name true  ""      "The RFC's name of status: NFS3_OK, NFS3ERR_NOENT, NFS4ERR_DELAY …"
+        flavor           Name false ""      "Security flavor of the call: AUTH_SYS, RPCSEC_GSS/krb5i …"
+        uid              U32  true  ""      "AUTH_SYS user."
+        gid              U32  true  ""      "AUTH_SYS group."
+        machine          Word true  ""      "AUTH_SYS machine name."
+        session          Bytes true ""      "NFSv4.1 session."
+        slot             U32  true  ""      "NFSv4.1 session slot."
+        stability        Name false ""      "stable, unstable, unstable_write, read or state (docs/definitions.md)."
+        unlisted         Bool false ""      "Stable by an operation that RFC 1813's list of synchronous procedures does not name (SETATTR, SETACL)."
+        file             U32  true  ""      "The file that the call belongs to: that of its main operation (table files)."
+        directory        U32  true  ""      "The directory in which the main operation named the file."
+        operations       U32  false ""      "Operations in the call."
+        executed         U32  false ""      "Operations in the reply."
+        undecoded        Name true  ""      "Why the call or its reply was not decoded to the end; NULL when it was (docs/reasons.md)."
+}
+
+#[rustfmt::skip]
+table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: the procedure of an NFSv3 call, or each operation of an NFSv4 compound in order."
+        call             U64  false ""      "The call (table calls)."
+        position         U32  false ""      "Place in the compound, from 0."
+        opcode           U32  false ""      "Procedure or operation number."
+        op               Name false ""      "Name in the RFC."
+        executed         Bool false ""      "The reply holds a result of it. A compound stops at the first operation that fails."
+        status           U32  true  ""      "Status of this operation."
+        status_name      Name true  ""      "The RFC's name of status."
+        stability        Name false ""      "stable, unstable, unstable_write, read or state."
+        file             U32  true  ""      "The file that the operation is about."
+        directory        U32  true  ""      "The directory in which it named the file."
+        target_directory U32  true  ""      "RENAME: the directory of the new name."
+        name             Word true  ""      "Name in directory. Bytes that are not UTF-8 are written \\xNN."
+        new_name         Word true  ""      "RENAME: the new name."
+        created          Bool true  ""      "OPEN, CREATE …: the object came into being by this operation."
+        create_mode      U32  true  ""      "UNCHECKED 0, GUARDED 1, EXCLUSIVE 2, EXCLUSIVE4_1 3."
+        offset           U64  true  "bytes" "Where in the file."
+        requested        U64  true  "bytes" "Bytes asked for (READ, WRITE, COMMIT, READDIR)."
+        count            U64  true  "bytes" "Bytes read or written, as the reply says."
+        eof              Bool true  ""      "READ, READDIR: the end was reached."
+        stable_requested Name true  ""      "WRITE: level asked for: UNSTABLE, DATA_SYNC, FILE_SYNC."
+        committed        Name true  ""      "WRITE: level granted."
+        verifier         U64  true  ""      "WRITE, COMMIT: the server's write verifier."
+        change_before    U64  true  ""      "NFSv4 change_info4: the directory's change attribute before."
+        change_after     U64  true  ""      "NFSv4 change_info4: the directory's change attribute after."
+        change_atomic    Bool true  ""      "NFSv4 change_info4: both were taken atomically with the operation."
+        r#type           Name true  ""      "Type of the object: REG, DIR, LNK …"
+        mode             U32  true  ""      "Permission bits."
+        size             U64  true  "bytes" "Size of the object after the operation."
+        fsid_major       U64  true  ""      "File system (v3 fsid; v4 major part)."
+        fsid_minor       U64  true  ""      "File system, v4 minor part."
+        fileid           U64  true  ""      "File number in its file system."
+        change           U64  true  ""      "NFSv4 change attribute of the object."
+        mtime            I64  true  "ns"    "Modification time of the object, nanoseconds since 1970."
+        ctime            I64  true  "ns"    "Change time of the object, nanoseconds since 1970."
+        before_size      U64  true  "bytes" "NFSv3 wcc_attr of the object: size before."
+        before_mtime     I64  true  "ns"    "NFSv3 wcc_attr of the object: modification time before."
+        before_ctime     I64  true  "ns"    "NFSv3 wcc_attr of the object: change time before."
+        directory_mtime  I64  true  "ns"    "NFSv3: modification time of the directory after."
+        directory_ctime  I64  true  "ns"    "NFSv3: change time of the directory after."
+        directory_before_mtime I64 true "ns" "NFSv3 wcc_attr of the directory: modification time before."
+        directory_before_ctime I64 true "ns" "NFSv3 wcc_attr of the directory: change time before."
+        set_size         U64  true  "bytes" "SETATTR, CREATE, OPEN: the size that was set."
+        attributes       Word true  ""      "Attributes asked for or to be set: the bitmap's words in hexadecimal, joined by a colon."
+        plus             Bool true  ""      "READDIR: attributes or handles were asked for that a stat needs."
+        entries          U32  true  ""      "READDIR, READDIRPLUS: entries in the reply."
+        cookie           U64  true  ""      "READDIR, READDIRPLUS: where the listing continues; 0 begins."
+        access_requested U32  true  ""      "ACCESS: rights asked for."
+        access_granted   U32  true  ""      "ACCESS: rights granted."
+        share_access     U32  true  ""      "OPEN: 1 read, 2 write, 3 both."
+        delegation       Name true  ""      "OPEN: delegation granted: NONE, READ, WRITE, NONE_EXT."
+        stateid          Bytes true ""      "The part of the state id that identifies the state."
+        lock_type        U32  true  ""      "LOCK, LOCKT, LOCKU: nfs_lock_type4."
+        highest_slot     U32  true  ""      "SEQUENCE: highest slot that the client has in use."
+        target_highest_slot U32 true ""     "SEQUENCE: highest slot that the server wants used."
+        max_read         U64  true  "bytes" "FSINFO rtmax, or the maxread attribute."
+        max_write        U64  true  "bytes" "FSINFO wtmax, or the maxwrite attribute."
+        text             Word true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute."
+}
+
+#[rustfmt::skip]
+table! { FILES FileRow FilesBatch "files" "An object that the capture names by handle, or a name that was looked for and not found."
+        file             U32  false ""      "Number of the object in this trace."
+        server           Word false ""      "Address of the server."
+        handle           Bytes true ""      "File handle; NULL for a name that never had one."
+        r#type           Name true  ""      "REG, DIR, LNK …; NULL when no attributes were seen."
+        fsid_major       U64  true  ""      "File system (v3 fsid; v4 major part)."
+        fsid_minor       U64  true  ""      "File system, v4 minor part."
+        fileid           U64  true  ""      "File number in its file system."
+        size             U64  true  "bytes" "Size when last seen."
+        parent           U32  true  ""      "The directory that holds it, as last seen."
+        name             Text true  ""      "Its name there."
+        path             Text false ""      "Path below the export where its root is known; else absolute in the server's name space, or below a [short handle]."
+        export           Text true  ""      "The export, or mounted directory, that path is below."
+        role             Name false ""      "file, directory, other, unknown, absent (a name that was not found), pseudo (above an export)."
+        listed_only      Bool false ""      "Known from listings alone: no call addressed it by handle or name."
+        removed          Bool false ""      "It was removed or replaced during the capture."
+}
+
+#[rustfmt::skip]
+table! { NAMES NameRow NamesBatch "names" "What an operation taught about a name in a directory."
+        call             U64  false ""      "The call that taught it."
+        position         U32  false ""      "The operation in the call."
+        directory        U32  false ""      "The directory."
+        name             Text false ""      "The name."
+        file             U32  true  ""      "The object that it denotes from then on; NULL: it denotes nothing."
+}
+
+#[rustfmt::skip]
+table! { ENTRIES EntryRow EntriesBatch "entries" "An entry of a READDIR or READDIRPLUS reply."
+        call             U64  false ""      "The call."
+        position         U32  false ""      "The operation in the call."
+        directory        U32  true  ""      "The directory listed."
+        name             Text false ""      "The name."
+        file             U32  true  ""      "The object, when the entry brought its handle or the name was known."
+        fileid           U64  true  ""      "File number."
+        r#type           Name true  ""      "Type, when the entry brought attributes."
+        size             U64  true  "bytes" "Size, when the entry brought attributes."
+        change           U64  true  ""      "Change attribute, when the entry brought it."
+        mtime            I64  true  "ns"    "Modification time, when the entry brought it."
+        ctime            I64  true  "ns"    "Change time, when the entry brought it."
+}
+
+#[rustfmt::skip]
+table! { CONNECTIONS ConnectionRow ConnectionsBatch "connections" "A TCP connection, or the UDP exchange between two ports, that carried RPC."
+        connection       U32  false ""      "Number of the connection in this trace."
+        transport        Name false ""      "TCP or UDP."
+        client           Word false ""      "Address of the side that is the NFS client."
+        client_port      U32  false ""      "Its port."
+        server           Word false ""      "Address of the NFS server."
+        server_port      U32  false ""      "Its port."
+        first_frame      U64  false ""      "First frame seen."
+        first_time       I64  false "ns"    "Its time, nanoseconds since 1970."
+        last_time        I64  false "ns"    "Time of the last frame seen."
+        handshake        Bool false ""      "The TCP handshake is in the capture."
+        syn_rtt          I64  true  "ns"    "From SYN to SYN+ACK."
+        ack_rtt          I64  true  "ns"    "From SYN+ACK to the ACK that completes the handshake."
+        client_segments  U64  false ""      "Segments or datagrams with data from the client."
+        server_segments  U64  false ""      "Segments or datagrams with data from the server."
+        client_bytes     U64  false "bytes" "Payload bytes from the client, without retransmissions."
+        server_bytes     U64  false "bytes" "Payload bytes from the server, without retransmissions."
+        retransmitted    U64  false ""      "Segments whose bytes had all been seen before."
+        out_of_order     U64  false ""      "Segments that came before their predecessors."
+        missing_bytes    U64  false "bytes" "Bytes that were sent but are not in the capture."
+        truncated_bytes  U64  false "bytes" "Payload bytes past the snaplen."
+        zero_windows     U64  false ""      "Segments that announced a window of 0."
+}
+
+#[rustfmt::skip]
+table! { NOTES NoteRow NotesBatch "notes" "Everything that was not decoded, or was counted once though sent twice, with reason and place."
+        reason           Name false ""      "Stable code (docs/reasons.md)."
+        layer            Name false ""      "The layer whose parser stopped."
+        frame            U64  false ""      "The frame."
+        time             I64  false "ns"    "Its time, nanoseconds since 1970."
+        connection       U32  true  ""      "The connection."
+        call             U64  true  ""      "The call it belongs to."
+        xid              U32  true  ""      "Transaction identifier."
+        offset           U32  true  "bytes" "Where in the layer the missing element begins."
+        needed           U32  true  "bytes" "How many bytes it needs."
+        available        U32  true  "bytes" "How many were there."
+}
+
+/// All tables in the order of the documentation.
+pub const TABLES: &[&Table] = &[&CALLS, &OPERATIONS, &FILES, &NAMES, &ENTRIES, &CONNECTIONS, &NOTES];

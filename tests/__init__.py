@@ -1,0 +1,1 @@
+"""Tests of pcapnfs; `oracles` holds the truth that they compare with."""

@@ -169,7 +169,7 @@ impl Decoder {
             file.snaplen = reader.snaplen();
             file.dropped_packets = reader.dropped();
             file.format = reader.format().to_string();
-            file.damage = file.damage.take().or_else(|| error.map(ToString::to_string));
+            file.damage = file.damage.take().or_else(|| error.map(ReadError::what));
         }
         while self.reader.is_none() {
             match self.open_next() {
@@ -177,7 +177,7 @@ impl Decoder {
                 Ok(false) => return,
                 Err(error) => {
                     if let Some(file) = self.meta.files.last_mut() {
-                        file.damage = Some(error.to_string());
+                        file.damage = Some(error.what());
                     }
                 }
             }

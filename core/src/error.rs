@@ -126,11 +126,30 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
+impl ReadError {
+    /// The sentence without the file's name, for places that name the file themselves.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Io { source, .. } => plain(source),
+            Self::Format { what, .. } => what.clone(),
+            Self::Damaged { what, offset, packet, .. } => {
+                format!("{what} at byte {offset}, after packet {packet}")
+            }
+        }
+    }
+}
+
+/// What the operating system said, without its error number.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.clone(), |(sentence, _)| sentence.to_owned())
+}
+
 /// Why a capture file could not be read (further). What was read before it stays valid.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The operating system refused.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", plain(source))]
     Io {
         /// The file.
         path: PathBuf,

@@ -36,7 +36,7 @@ const WAITING_BYTES_LIMIT: usize = 64 << 20;
 const SHORT_CALL: usize = 1024;
 
 /// Replies held that came before their call; beyond it the oldest counts as having none.
-const EARLY_LIMIT: usize = 1024;
+const EARLY_LIMIT: usize = 4096;
 
 /// How long a reply may come before its call: clocks of two capture ports, or a hole given up late.
 const EARLY_NS: i64 = 1_000_000_000;

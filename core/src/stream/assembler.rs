@@ -82,14 +82,9 @@ impl Assembler {
         self.next
     }
 
-    /// Where the first held segment starts, if one waits for a hole to be filled.
-    pub fn waiting_at(&self) -> Option<SeqNumber> {
-        self.held.front().map(|held| held.sequence)
-    }
-
-    /// The stamp of the segment that has waited longest in stream order.
-    pub fn waiting_since(&self) -> Option<Stamp> {
-        self.held.iter().map(|held| held.stamp).min()
+    /// The first segment that waits for a hole to be filled: where it starts, and its stamp.
+    pub fn waiting(&self) -> Option<(SeqNumber, Stamp)> {
+        self.held.front().map(|held| (held.sequence, held.stamp))
     }
 
     /// Whether more is held than the limits allow: the hole has to be given up.

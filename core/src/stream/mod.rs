@@ -134,7 +134,7 @@ pub struct Connection {
     pub counts: Sides<SideCounts>,
 }
 
-/// Frames of a connection after which an acknowledged hole is given up: a capture of two ports
+/// Frames after which an acknowledged hole is given up: a capture of two ports
 /// can put an ACK before the segment that it acknowledges, but not by many frames …
 const ACKNOWLEDGED_PATIENCE_FRAMES: u64 = 64;
 
@@ -153,15 +153,11 @@ struct Direction {
     assembler: Assembler,
     /// The highest acknowledgement that the other side sent for this direction.
     acknowledged: Option<SeqNumber>,
-    /// When the acknowledgement first covered the hole that is waited for.
-    hole_acknowledged: Option<(u64, i64)>,
 }
 
 struct State {
     connection: Connection,
     directions: Sides<Direction>,
-    /// Frames of this connection so far.
-    frames: u64,
     /// Nobody wants this connection's bytes.
     ignored: bool,
 }
@@ -200,7 +196,8 @@ impl Connections {
         mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>),
     ) -> ConnectionId {
         let (side, id) = self.connection(segment.source, segment.destination, Transport::Tcp, stamp);
-        let opens = segment.flags.syn() && !segment.flags.ack();
+        // A SYN with data on a pair of ports in use is no opening but a damaged packet.
+        let opens = segment.flags.syn() && !segment.flags.ack() && segment.payload.length == 0;
         let id = if opens && self.states.get(&id).is_some_and(|state| state.reused_by(side, segment)) {
             self.flush_one(id, &mut sink);
             self.open(segment.source, segment.destination, Transport::Tcp, stamp)
@@ -291,7 +288,7 @@ impl Connections {
             established: None,
             counts: Sides::default(),
         };
-        self.states.insert(id, State { connection, directions: Sides::default(), frames: 0, ignored: false });
+        self.states.insert(id, State { connection, directions: Sides::default(), ignored: false });
         self.by_ends.insert(ends, id);
         self.recent = Some((ends, id));
         id
@@ -334,7 +331,6 @@ impl State {
         stamp: Stamp,
         mut sink: impl FnMut(&Connection, Side, Event<'_>),
     ) {
-        self.frames += 1;
         self.connection.last = stamp;
         if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
             self.connection.counts.of_mut(side).zero_windows += 1;
@@ -346,6 +342,9 @@ impl State {
         let mut sequence = SeqNumber(segment.sequence);
         if segment.flags.syn() {
             sequence = sequence.advance(1);
+            if segment.payload.length > 0 && self.directions.of(side).assembler.next().is_some() {
+                return;
+            }
             if self.directions.of_mut(side).assembler.next() != Some(sequence) {
                 self.directions.of_mut(side).assembler.begin(sequence);
             }
@@ -362,9 +361,7 @@ impl State {
             }
         }
         for side in [side, side.other()] {
-            if self.hopeless(side, stamp) {
-                self.give_up(side, &mut sink);
-            }
+            while self.hopeless(side, stamp) && self.give_up(side, &mut sink) {}
         }
     }
 
@@ -414,33 +411,22 @@ impl State {
     }
 
     /// Whether the hole that `side`'s direction waits for will not be filled any more.
-    fn hopeless(&mut self, side: Side, now: Stamp) -> bool {
-        let frames = self.frames;
-        let direction = self.directions.of_mut(side);
-        let Some(waiting_at) = direction.assembler.waiting_at() else {
-            direction.hole_acknowledged = None;
-            return false;
-        };
-        if direction.assembler.overfull() {
+    fn hopeless(&self, side: Side, now: Stamp) -> bool {
+        let direction = self.directions.of(side);
+        let Some((waiting_at, since)) = direction.assembler.waiting() else { return false };
+        let waited_ns = now.time_ns.saturating_sub(since.time_ns);
+        if direction.assembler.overfull() || waited_ns > PATIENCE_NS {
             return true;
         }
-        let since = direction.assembler.waiting_since().map_or(now.time_ns, |stamp| stamp.time_ns);
-        if now.time_ns.saturating_sub(since) > PATIENCE_NS {
-            return true;
-        }
-        if direction.acknowledged.is_none_or(|acknowledged| acknowledged.ahead_of(waiting_at) < 0) {
-            direction.hole_acknowledged = None;
-            return false;
-        }
-        let (frame, time_ns) = *direction.hole_acknowledged.get_or_insert((frames, now.time_ns));
-        frames - frame > ACKNOWLEDGED_PATIENCE_FRAMES
-            || now.time_ns.saturating_sub(time_ns) > ACKNOWLEDGED_PATIENCE_NS
+        // The receiver has what is missing here, and the capture had time enough to show it.
+        let received = direction.acknowledged.is_some_and(|until| until.ahead_of(waiting_at) >= 0);
+        let waited_frames = now.frame.saturating_sub(since.frame);
+        received && (waited_frames > ACKNOWLEDGED_PATIENCE_FRAMES || waited_ns > ACKNOWLEDGED_PATIENCE_NS)
     }
 
     /// Gives up the next hole of a direction and delivers what is behind it.
     fn give_up(&mut self, side: Side, sink: &mut impl FnMut(&Connection, Side, Event<'_>)) -> bool {
         let direction = self.directions.of_mut(side);
-        direction.hole_acknowledged = None;
         let Some((length, stamp)) = direction.assembler.give_up() else { return false };
         self.connection.counts.of_mut(side).missing_bytes += length as u64;
         sink(&self.connection, side, Event::Gap { length, stamp });

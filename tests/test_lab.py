@@ -116,7 +116,7 @@ def _dissect(capture: Capture, config: pytest.Config) -> Dissection:
     require_tshark()
     cache = (
         config.cache.mkdir("tshark")
-        if config.cache
+        if config.pluginmanager.hasplugin("cacheprovider")
         else Path(tempfile.gettempdir()) / "tshark-oracle"
     )
     return dissect(capture.files, capture.ports, cache, whole_packets=capture.full)
@@ -328,9 +328,7 @@ def test_frames_and_times_are_those_of_tshark(
     )
 
 
-def test_statuses_are_those_of_tshark(
-    capture: Capture, decoded: list[DecodedCall], dissection: Dissection
-) -> None:
+def test_statuses_are_those_of_tshark(decoded: list[DecodedCall], dissection: Dissection) -> None:
     ours = {(row.call_frame, row.xid): row for row in decoded}
     wrong: list[tuple[object, ...]] = []
     for item, row in _same(ours, dissection):

@@ -1,0 +1,249 @@
+"""Writes the pages of the documentation that the code knows best.
+
+`python docs/generate.py` writes commands, json, tables, operations and reasons; with `--check` it
+compares them instead and exits with 1 when one is out of date. Names of pages limit it to those.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import json
+import re
+import sys
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+GENERATED = "<!-- Written by docs/generate.py: change the code, not this page. -->\n"
+
+WIDTH = 96
+"""Columns of the help texts in commands.md."""
+
+
+def commands() -> str:
+    """The help text of every command."""
+    import os
+    from unittest import mock
+
+    from typer.testing import CliRunner
+
+    from pcapnfs.cli.app import app
+
+    # Typer asks for the terminal's width when it formats; TERM and colours must not matter.
+    with mock.patch.dict(os.environ, {"COLUMNS": str(WIDTH + 2), "NO_COLOR": "1"}):
+        texts = {
+            name: CliRunner().invoke(app, [*name.split(), "--help"], prog_name="pcapnfs").output
+            for name in ["", *command_names()]
+        }
+    sections = [
+        f"## `{f'pcapnfs {name}'.strip()}`\n\n```\n{_stripped(text)}\n```\n"
+        for name, text in texts.items()
+    ]
+    return _page(
+        "Commands",
+        "What every command takes. Exit status: 0 done, 1 the capture could not be read or holds "
+        "no NFS, 2 wrong usage.",
+        sections,
+    )
+
+
+def command_names() -> list[str]:
+    """The commands in the order of the help text."""
+    from pcapnfs.cli.app import app
+
+    return [command.name for command in app.registered_commands if command.name]
+
+
+def json_keys() -> str:
+    """The keys of the JSON documents, from the fields of the results."""
+    sections = []
+    for title, result in documents().items():
+        rows = [f"| `{key}` | {kind} | {text} |" for key, kind, text in keys(result)]
+        head = "| key | type | meaning |\n| --- | --- | --- |\n"
+        sections.append(f"## `{title}`\n\n{head}{_lines(rows)}")
+    return _page(
+        "JSON",
+        "The keys of `--json`. Times are seconds, sizes bytes, shares 0…1; unknown is null. "
+        "`[]` stands for each element of a list, `{}` for each value of an object with free keys.",
+        sections,
+    )
+
+
+def documents() -> dict[str, type]:
+    """The results that commands write as JSON."""
+    from pcapnfs.analyses.perfile import PerFile
+    from pcapnfs.summary import Summary
+
+    return {"pcapnfs summarize --json": Summary, "pcapnfs perfile --json": PerFile}
+
+
+def keys(result: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """Path, type and meaning of every key of a result, depth first."""
+    hints = typing.get_type_hints(result)
+    documented = field_docs(result)
+    for field in dataclasses.fields(result):
+        kind, inner, suffix = _json_type(hints[field.name])
+        path = f"{prefix}{field.name}{suffix}"
+        # What is None in Python is null in JSON.
+        yield path, kind, re.sub(r"\bNone\b", "null", documented[field.name]).replace("|", "\\|")
+        if inner is not None:
+            yield from keys(inner, path + ".")
+
+
+def field_docs(result: type) -> dict[str, str]:
+    """The string below each field of a dataclass, in one line.
+
+    Raises:
+        KeyError: A field has none.
+    """
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(result))).body
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for field, text in zip(tree.body, tree.body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+            and isinstance(text.value.value, str)
+        ):
+            found[field.target.id] = " ".join(text.value.value.split())
+    missing = [field.name for field in dataclasses.fields(result) if field.name not in found]
+    if missing:
+        raise KeyError(f"{result.__name__} says nothing of {', '.join(missing)}")
+    return found
+
+
+def tables() -> str:
+    """Every table and column."""
+    from pcapnfs import schema
+
+    sections = []
+    for table in schema.parse(_core("schema")):
+        rows = [
+            f"| `{column.name}` | {column.sql} | {column.unit} "
+            f"| {'yes' if column.nullable else ''} "
+            f"| {column.meaning.replace('|', chr(92) + '|')} |"
+            for column in table.columns
+        ]
+        head = "| column | type | unit | NULL | meaning |\n| --- | --- | --- | --- | --- |\n"
+        sections.append(f"## `{table.name}`\n\n{table.meaning}\n\n{head}{_lines(rows)}")
+    return _page(
+        "Tables",
+        "What `pcapnfs sql` and `Trace.sql` can ask. NULL always means unknown or not applicable.",
+        sections,
+    )
+
+
+def operations() -> str:
+    """Every operation that the decoder knows."""
+    by_protocol: dict[str, list[str]] = {}
+    for row in json.loads(_core("operations")):
+        by_protocol.setdefault(row["protocol"], []).append(
+            f"| {row['number']} | `{row['name']}` | {row['first_minor']} | {row['subject']} "
+            f"| {row['effect']} | {row['stability']} | {row['rank']} "
+            f"| {'yes' if row['small'] else ''} "
+            f"| {'yes' if row['decoded'] else 'counted only'} | {row['source']} |"
+        )
+    head = (
+        "| number | operation | since minor | is about | handles | stable | rank | small "
+        "| decoded | source |\n" + "| --- " * 10 + "|\n"
+    )
+    sections = [f"## `{name}`\n\n{head}{_lines(rows)}" for name, rows in by_protocol.items()]
+    return _page(
+        "Operations",
+        "The main operation of a compound is the first of the lowest rank. *Small* operations show "
+        "the round trip. See definitions.md for what counts as stable.",
+        sections,
+    )
+
+
+def reasons() -> str:
+    """Every reason for which something was not decoded."""
+    rows = [
+        f"| `{row['code']}` | {row['meaning'].strip()} |" for row in json.loads(_core("reasons"))
+    ]
+    table = "| code | meaning |\n| --- | --- |\n" + _lines(rows)
+    return _page(
+        "Reasons",
+        "Why a message was not decoded to its end: the keys of `trust.undecoded_reasons`, and the "
+        "column `reason` of the table notes.",
+        [table],
+    )
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "commands": commands,
+    "json": json_keys,
+    "tables": tables,
+    "operations": operations,
+    "reasons": reasons,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Write or compare the pages named, or all."""
+    check = "--check" in arguments
+    names = [name for name in arguments if name != "--check"] or list(PAGES)
+    unknown = [name for name in names if name not in PAGES]
+    if unknown:
+        print(f"no such page: {', '.join(unknown)}; there are {', '.join(PAGES)}", file=sys.stderr)
+        return 2
+    status = 0
+    for name in names:
+        path, text = HERE / f"{name}.md", PAGES[name]()
+        if not check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
+            print(f"docs/{path.name} is out of date: run python docs/generate.py", file=sys.stderr)
+            status = 1
+    return status
+
+
+def _core(function: str) -> str:
+    """What the decoder says of itself."""
+    text = getattr(import_module("pcapnfs._core"), function)()
+    assert isinstance(text, str)
+    return text
+
+
+def _json_type(hint: object) -> tuple[str, type | None, str]:
+    """How JSON has a field: its type, the result inside, and the mark for a list or free keys."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        (inner,) = [argument for argument in arguments if argument is not types.NoneType]
+        kind, result, suffix = _json_type(inner)
+        return f"{kind} or null", result, suffix
+    if origin is tuple:
+        kind, result, suffix = _json_type(arguments[0])
+        return f"list of {kind}", result, "[]" + suffix
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        kind, result, suffix = _json_type(arguments[1])
+        return f"object of {kind}", result, "{}" + suffix
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return "object", hint, ""
+    names: dict[object, str] = {int: "integer", float: "number", str: "string", bool: "boolean"}
+    return names[hint], None, ""
+
+
+def _page(title: str, introduction: str, sections: list[str]) -> str:
+    return f"{GENERATED}# {title}\n\n{introduction}\n\n" + "\n".join(sections)
+
+
+def _lines(rows: list[str]) -> str:
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _stripped(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

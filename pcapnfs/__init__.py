@@ -1,0 +1,48 @@
+"""Explains from a packet capture why an NFS mount is slow.
+
+`open` decodes captures into a `Trace`; `summarize` and `perfile` answer the first questions;
+`Trace.sql` takes all others. Heavy libraries are imported when a name is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.perfile import perfile
+    from pcapnfs.summary import Summary, summarize
+    from pcapnfs.trace import Trace, open
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CaptureError",
+    "PcapnfsError",
+    "Summary",
+    "Trace",
+    "UsageError",
+    "__version__",
+    "open",
+    "perfile",
+    "summarize",
+]
+
+_HOMES = {
+    "Summary": "pcapnfs.summary",
+    "Trace": "pcapnfs.trace",
+    "open": "pcapnfs.trace",
+    "perfile": "pcapnfs.analyses.perfile",
+    "summarize": "pcapnfs.summary",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its home at its first use (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

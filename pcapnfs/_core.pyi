@@ -1,0 +1,40 @@
+"""The typed face of the decoder, which is written in Rust."""
+
+from typing import Self, final
+
+__all__ = [
+    "Batch",
+    "Decoder",
+    "ReadError",
+    "operations",
+    "reasons",
+    "schema",
+    "version",
+]
+
+class ReadError(Exception):
+    """A file is not a capture, or cannot be opened. The text is one sentence, the path first."""
+
+@final
+class Batch:
+    """Rows of one table, handed over once as an Arrow stream."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Decoder:
+    """Reads captures from first to last packet."""
+
+    def __new__(cls, paths: list[str], ports: list[int] = ...) -> Self: ...
+    def next(self) -> list[Batch] | None: ...
+    def progress(self) -> tuple[int, int]: ...
+    def finish(self) -> str: ...
+
+def schema() -> str: ...
+def operations() -> str: ...
+def reasons() -> str: ...
+def version() -> str: ...

@@ -1,0 +1,91 @@
+"""What was read: files, packets, time span, and who talked to whom in which protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.units import timestamp
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """The captures of a trace, taken together."""
+
+    files: tuple[str, ...]
+    """Paths as they were named; `-` is standard input."""
+    format: str | None
+    """File format; several formats are joined by a comma; None without files."""
+    link_types: tuple[str, ...]
+    """Link types of all interfaces."""
+    packets: int
+    """Packets read."""
+    packet_kinds: Mapping[str, int]
+    """Packets by what they turned out to be; adds up to `packets`."""
+    bytes: int
+    """Bytes read, after decompression."""
+    start: str | None
+    """Time of the earliest packet, ISO 8601 in UTC; None without packets."""
+    end: str | None
+    """Time of the latest packet, ISO 8601 in UTC; None without packets."""
+    duration_s: float | None
+    """From the earliest to the latest packet, seconds; None without packets."""
+    snaplen: int | None
+    """Bytes kept of each packet, the smallest of all files; None when no file sets a limit."""
+    truncated_packets: int
+    """Packets that were longer on the wire than in the file."""
+    dropped_packets: int | None
+    """Packets that the capturing host says it lost; None when no file tells."""
+    damage: tuple[str, ...]
+    """For each file that breaks off: where and why. What came before was read."""
+    limits_hit: Mapping[str, int]
+    """How often each of the decoder's limits was reached, by its code; empty as a rule."""
+    clients: tuple[str, ...]
+    """Addresses of the NFS clients."""
+    servers: tuple[str, ...]
+    """Addresses of the NFS servers."""
+    protocols: tuple[str, ...]
+    """Protocols that calls were made in: `3`, `4.2`, `nfsacl3`, `mount3` …"""
+
+
+def capture(trace: Trace) -> Capture:
+    """Put together what the decoder says of its files, and the two sides of all calls."""
+    meta = trace.meta
+    start, end = meta.start_ns, meta.end_ns
+    clients, servers, protocols = trace.sql(
+        "select list(distinct client), list(distinct server), list(distinct protocol) from calls"
+    ).fetchall()[0]
+    dropped = [file.dropped_packets for file in meta.files if file.dropped_packets is not None]
+    return Capture(
+        files=tuple(file.path for file in meta.files),
+        format=", ".join(_distinct(file.format for file in meta.files)) or None,
+        link_types=_distinct(name for file in meta.files for name in file.link_types),
+        packets=sum(file.packets for file in meta.files),
+        packet_kinds=dict(meta.packets),
+        bytes=sum(file.bytes for file in meta.files),
+        start=timestamp(start),
+        end=timestamp(end),
+        duration_s=None if start is None or end is None else (end - start) / NANOSECONDS,
+        snaplen=min(
+            (file.snaplen for file in meta.files if file.snaplen is not None), default=None
+        ),
+        truncated_packets=sum(file.truncated_packets for file in meta.files),
+        dropped_packets=sum(dropped) if dropped else None,
+        damage=tuple(
+            f"{file.path}: {file.damage}" for file in meta.files if file.damage is not None
+        ),
+        limits_hit=dict(meta.limits_hit),
+        clients=tuple(sorted(clients or ())),
+        servers=tuple(sorted(servers or ())),
+        protocols=tuple(sorted(protocols or ())),
+    )
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """The distinct names in order of appearance."""
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,88 @@
+"""Service times: the statistics that several analyses give.
+
+Takes the column `srt` of the table calls in whatever grouping a query has; gives a `ServiceTime`.
+The definition is Wireshark's: frame time that completes the reply minus frame time that completes
+the call, for a retransmitted call from its first transmission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NANOSECONDS = 1e9
+"""Nanoseconds in a second."""
+
+COLUMNS = """
+    count(srt), min(srt), avg(srt), quantile_cont(srt, 0.5), quantile_cont(srt, 0.95),
+    quantile_cont(srt, 0.99), max(srt), sum(srt)
+"""
+"""What a query selects for `of_row`, in its order; calls without reply have no srt and do not
+count."""
+
+FAILED = "(coalesce(status, 0) <> 0 or coalesce(rpc_status, 'SUCCESS') <> 'SUCCESS')"
+"""Whether a row of the table calls failed: refused by RPC, or answered with a status other than
+0."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTime:
+    """Statistics of service times.
+
+    Retransmitted calls are in, counted from their first transmission as Wireshark does; their
+    number stands beside every such statistic. Negative times, which a capture with disordered
+    packets can hold, are kept as they are.
+    """
+
+    count: int
+    """Calls with a reply."""
+    min_s: float | None
+    """Shortest, seconds; None when count is 0."""
+    mean_s: float | None
+    """Arithmetic mean, seconds; None when count is 0."""
+    p50_s: float | None
+    """Median, seconds, exact and interpolated between neighbours; None when count is 0."""
+    p95_s: float | None
+    """95th percentile, seconds, exact and interpolated; None when count is 0."""
+    p99_s: float | None
+    """99th percentile, seconds, exact and interpolated; None when count is 0."""
+    max_s: float | None
+    """Longest, seconds; None when count is 0."""
+    sum_s: float
+    """Sum, seconds; 0 when count is 0."""
+
+
+def of_row(row: Sequence[object]) -> ServiceTime:
+    """Read the eight values of `COLUMNS`."""
+    count, least, mean, p50, p95, p99, most, total = row
+    return ServiceTime(
+        count=integer(count),
+        min_s=seconds(least),
+        mean_s=seconds(mean),
+        p50_s=seconds(p50),
+        p95_s=seconds(p95),
+        p99_s=seconds(p99),
+        max_s=seconds(most),
+        sum_s=seconds(total) or 0.0,
+    )
+
+
+def seconds(nanoseconds: object) -> float | None:
+    """A database value in nanoseconds as seconds; NULL is None."""
+    return None if nanoseconds is None else number(nanoseconds) / NANOSECONDS
+
+
+def integer(value: object) -> int:
+    """A whole number from the database; NULL, the sum of nothing, is 0."""
+    return 0 if value is None else int(number(value))
+
+
+def number(value: object) -> int | float:
+    """A number from the database.
+
+    Raises:
+        TypeError: The column is not numeric: the query and its reader disagree.
+    """
+    if isinstance(value, int | float):
+        return value
+    raise TypeError(f"a number was expected from the database, not {value!r}")

@@ -1,0 +1,96 @@
+"""What the server had to persist before it could reply, and how long it took.
+
+Every answered call of a client is in exactly one of five rows, so that calls and times add up to
+the total. Callbacks, whose service time is the client's, are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.service_time import integer, seconds
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityRow:
+    """Calls of one kind."""
+
+    calls: int
+    """Calls with a reply."""
+    sum_s: float
+    """Sum of their service times, seconds."""
+    mean_s: float | None
+    """Mean service time, seconds; None without calls."""
+    p50_s: float | None
+    """Median service time, seconds, exact; None without calls."""
+    calls_share: float | None
+    """Share of all answered calls, 0…1; None when there are none."""
+    time_share: float | None
+    """Share of the service time of all answered calls, 0…1; None when there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """Answered calls by what they ask of the server's storage; the first five are disjoint."""
+
+    stable: StabilityRow
+    """Calls that succeeded and had to be on stable storage before the reply; a compound when one of
+    its ops had to."""
+    unstable: StabilityRow
+    """All calls that are in no other row: nothing had to be persisted."""
+    unstable_write: StabilityRow
+    """WRITE answered UNSTABLE: the data may wait for a COMMIT."""
+    read: StabilityRow
+    """READ: data that may have to come from disk."""
+    state: StabilityRow
+    """Operations that record client state (EXCHANGE_ID, CREATE_SESSION, OPEN_CONFIRM …)."""
+    total: StabilityRow
+    """All of the above."""
+    unlisted: StabilityRow
+    """The part of `stable` that is so only by SETATTR or SETACL, which RFC 1813's list does not
+    name."""
+
+
+def stability(trace: Trace) -> Stability:
+    """Split the answered calls into stable, unstable, unstable writes, reads and state."""
+    rows = trace.sql(
+        """
+        with answered as (
+            select stability, unlisted, srt from calls where srt is not null and not callback
+        ),
+        kinds as (
+            select stability as kind, srt from answered
+            union all select 'total', srt from answered
+            union all select 'unlisted', srt from answered where stability = 'stable' and unlisted
+        )
+        select kind, count(*), sum(srt), avg(srt), quantile_cont(srt, 0.5)
+        from kinds group by kind
+        """
+    ).fetchall()
+    found = {str(kind): values for kind, *values in rows}
+    all_calls, all_time, *_ = found.get("total", (0, 0))
+
+    def row(kind: str) -> StabilityRow:
+        calls, total, mean, median = found.get(kind, (0, 0, None, None))
+        return StabilityRow(
+            calls=integer(calls),
+            sum_s=seconds(total) or 0.0,
+            mean_s=seconds(mean),
+            p50_s=seconds(median),
+            calls_share=calls / all_calls if all_calls else None,
+            time_share=total / all_time if all_time else None,
+        )
+
+    return Stability(
+        stable=row("stable"),
+        unstable=row("unstable"),
+        unstable_write=row("unstable_write"),
+        read=row("read"),
+        state=row("state"),
+        total=row("total"),
+        unlisted=row("unlisted"),
+    )

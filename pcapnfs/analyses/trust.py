@@ -1,0 +1,151 @@
+"""How far the numbers can be trusted: what was matched, what is missing, and why.
+
+Two sums hold by definition: calls are matched or unanswered, replies are matched or orphans.
+Nothing is dropped silently: each message that was not decoded to its end is in `undecoded_reasons`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.service_time import integer
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+ORPHAN_REPLY = "reply_without_call"
+"""Reason of a reply whose call is not in the capture."""
+
+DUPLICATE_REPLY = "duplicate_reply"
+"""Reason of a reply that came again."""
+
+LATE_RETRANSMISSION = "retransmitted_call"
+"""Reason of a call that came again after its reply."""
+
+COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
+"""Reasons with a field of their own; all others are messages that were not decoded to their end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What the capture holds and what it does not."""
+
+    rpc_calls: int
+    """Distinct RPC calls; one that was retransmitted counts once."""
+    rpc_replies: int
+    """Distinct RPC replies: matched and orphan_replies together."""
+    matched: int
+    """Calls whose reply was found."""
+    matched_share: float | None
+    """matched divided by rpc_calls, 0…1; None without calls."""
+    unanswered: int
+    """Calls without a reply."""
+    unanswered_at_end: int
+    """Part of unanswered: sent so close to the end of the capture (less than the 99th percentile of
+    their connection's service times) that the reply may have come after it."""
+    orphan_replies: int
+    """Replies whose call is not in the capture."""
+    orphan_replies_at_start: int
+    """Part of orphan_replies: so close to the start of the capture (less than the 99th percentile
+    of their connection's service times) that the call may have come before it."""
+    retransmitted_calls: int
+    """Calls that were sent more than once, before or after their reply."""
+    duplicate_replies: int
+    """Replies that came again for a call that had its reply; not in rpc_replies."""
+    negative_times: int
+    """Calls whose reply the capture holds before the call; their service times are kept as they
+    are."""
+    undecoded: int
+    """Messages that were not decoded to their end: the sum of undecoded_reasons."""
+    undecoded_reasons: Mapping[str, int]
+    """Messages that were not decoded to their end, by the code of the reason (docs/reasons.md)."""
+    missing_bytes: int
+    """Bytes that were sent but are not in the capture, without those past the snaplen."""
+    truncated_bytes: int
+    """Payload bytes past the snaplen."""
+    truncated_packets: int
+    """Packets that were cut at the snaplen."""
+    dropped_packets: int | None
+    """Packets that the capturing host says it lost; None when the capture does not tell."""
+    damaged_files: int
+    """Files that break off or contradict themselves; what came before was read."""
+    complete: bool
+    """Every call has its reply and every reply its call, all were decoded, nothing is missing or
+    damaged."""
+
+
+def trust(trace: Trace) -> Trust:
+    """Count what was matched and decoded, and what was not, by reason."""
+    calls, matched, retransmitted, negative = trace.sql(
+        """
+        select count(*), count(reply_frame),
+               count(*) filter (
+                   transmissions > 1 or call in (select call from notes where reason = $late)
+               ),
+               count(*) filter (srt < 0)
+        from calls
+        """,
+        {"late": LATE_RETRANSMISSION},
+    ).fetchall()[0]
+    unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
+    reasons: dict[str, int] = dict(
+        trace.sql(
+            "select reason, count(*) from notes group by reason order by count(*) desc, reason"
+        ).fetchall()
+    )
+    undecoded = {
+        reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
+    }
+    orphans = reasons.get(ORPHAN_REPLY, 0)
+    missing, truncated = trace.sql(
+        "select sum(missing_bytes), sum(truncated_bytes) from connections"
+    ).fetchall()[0]
+    dropped = [
+        file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
+    ]
+    damaged = sum(file.damage is not None for file in trace.meta.files)
+    return Trust(
+        rpc_calls=calls,
+        rpc_replies=matched + orphans,
+        matched=matched,
+        matched_share=matched / calls if calls else None,
+        unanswered=calls - matched,
+        unanswered_at_end=unanswered_at_end,
+        orphan_replies=orphans,
+        orphan_replies_at_start=orphans_at_start,
+        retransmitted_calls=retransmitted,
+        duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
+        negative_times=negative,
+        undecoded=sum(undecoded.values()),
+        undecoded_reasons=undecoded,
+        missing_bytes=integer(missing),
+        truncated_bytes=integer(truncated),
+        truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
+        dropped_packets=sum(dropped) if dropped else None,
+        damaged_files=damaged,
+        complete=not (
+            calls - matched or orphans or undecoded or missing or damaged or sum(dropped)
+        ),
+    )
+
+
+def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
+    """Unanswered calls at the end and orphan replies at the start of the capture."""
+    rows = trace.sql(
+        """
+        with usual as (
+            select connection, quantile_cont(srt, 0.99) as time
+            from calls where srt is not null group by connection
+        )
+        select
+            (select count(*) from calls left join usual using (connection)
+             where reply_frame is null and call_time + coalesce(usual.time, 0) >= $end),
+            (select count(*) from notes left join usual using (connection)
+             where reason = $orphan and notes.time - coalesce(usual.time, 0) <= $start)
+        """,
+        {"start": trace.meta.start_ns, "end": trace.meta.end_ns, "orphan": ORPHAN_REPLY},
+    ).fetchall()
+    unanswered, orphans = rows[0]
+    return integer(unanswered), integer(orphans)

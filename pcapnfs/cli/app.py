@@ -1,0 +1,85 @@
+"""The commands, and the one place where failures become a sentence and an exit status.
+
+Exit statuses: 0 done, 1 the capture could not be read or holds no NFS, 2 wrong
+usage; besides them 130 interrupted and 141 nobody reads the output any more, as shells have it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pcapnfs import __version__
+from pcapnfs.cli import output, perfile, sql, summarize
+from pcapnfs.errors import PcapnfsError
+from pcapnfs.text import escape
+
+INTERRUPTED = 130
+"""128 and SIGINT."""
+
+app = typer.Typer(
+    name="pcapnfs",
+    help="Explains from a packet capture why an NFS mount is slow.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("summarize")(summarize.summarize)
+app.command("perfile")(perfile.perfile)
+app.command("sql")(sql.sql)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        output.write([f"pcapnfs {__version__}\n"])
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Explains from a packet capture why an NFS mount is slow."""
+
+
+def main() -> None:
+    """Run the command line of this process and exit with its status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; gives the exit status."""
+    output.prepare()
+    try:
+        app(args=list(arguments), prog_name="pcapnfs")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except PcapnfsError as error:
+        output.tell(escape(str(error)))
+        return error.exit_status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except MemoryError:
+        output.tell("there is not enough memory; --memory limits what the database may take")
+        return 1
+    except Exception as error:
+        if not _from_database(error):
+            raise
+        output.tell(escape(f"the database gave up: {' '.join(str(error).split())}"))
+        return 1
+    return 0
+
+
+def _from_database(error: Exception) -> bool:
+    """Whether DuckDB raised it (out of memory, disk full), without importing it to ask."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(error, duckdb.Error)

@@ -1,0 +1,124 @@
+"""Options that commands share, and how they become a trace.
+
+Takes what the user typed; gives an open `Trace` that holds NFS, or raises the sentence that says
+why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcapnfs import units
+from pcapnfs.cli import last, output
+from pcapnfs.cli.progress import progress
+from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.text import escape
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+Captures = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="CAPTURE...",
+        help="Captures of the same time: pcap or pcapng, also compressed; - is standard input.",
+        show_default=False,
+    ),
+]
+CapturesOrLast = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[CAPTURE]...",
+        help="Captures of the same time; without any, those of the command before.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON (docs/json.md).")]
+Ports = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--port",
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help="A port that carries NFS besides those recognised by themselves; may be repeated.",
+        show_default=False,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory for the database, as in 512M or 4G; beyond that it uses the disk.",
+        show_default=False,
+    ),
+]
+
+NFS_PROGRAMS = (100003, 100227)
+"""RPC programs NFS and NFSACL; a capture with neither holds no NFS."""
+
+
+def open_trace(
+    captures: Sequence[Path] | None, ports: Sequence[int] | None, memory: str | None
+) -> Trace:
+    """Open the captures named, or those of the command before, and remember them.
+
+    Raises:
+        CaptureError: A capture cannot be read, or there is no NFS in it.
+        UsageError: No capture is named or remembered, or the memory limit is no size.
+    """
+    limit = None if memory is None else units.parse_size(memory)
+    chosen = last.Captures(tuple(str(path) for path in captures or ()), tuple(ports or ()))
+    if not chosen.paths:
+        remembered = last.recall()
+        if remembered is None:
+            raise UsageError("name a capture; there is none from a command before")
+        chosen = last.Captures(remembered.paths, chosen.ports or remembered.ports)
+        output.tell(escape(f"using {', '.join(chosen.paths)} of the command before"))
+    from pcapnfs import trace as traces
+
+    with progress() as report:
+        trace = traces.open(chosen.paths, memory=limit, ports=chosen.ports, progress=report)
+    try:
+        _demand_nfs(trace)
+    except BaseException:
+        trace.close()
+        raise
+    last.remember(chosen)
+    for file in trace.meta.files:
+        if file.damage is not None:
+            output.tell(escape(f"{file.path}: {file.damage}; everything before that was read"))
+    return trace
+
+
+def _demand_nfs(trace: Trace) -> None:
+    """Refuse a capture without NFS, saying what is in it instead."""
+    found = trace.sql(
+        "select 1 from calls where callback or list_contains($programs, program) limit 1",
+        {"programs": NFS_PROGRAMS},
+    )
+    if found.fetchall():
+        return
+    calls = "select protocol, count(*) from calls group by protocol order by protocol"
+    notes = "select reason, count(*) from notes group by reason order by reason"
+    contents = {
+        "packets": trace.meta.packets.items(),
+        "calls": trace.sql(calls).fetchall(),
+        "not decoded": trace.sql(notes).fetchall(),
+    }
+    facts = [
+        f"{title}: {', '.join(f'{number} {kind}' for kind, number in counts if number)}"
+        for title, counts in contents.items()
+        if counts
+    ]
+    facts += [f"damage: {file.damage}" for file in trace.meta.files if file.damage is not None]
+    names = ", ".join(file.path for file in trace.meta.files)
+    raise CaptureError(
+        f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); "
+        "a server on an unusual port is named with --port"
+    )

@@ -1,0 +1,60 @@
+"""Where results and messages go: results to stdout, everything else to stderr.
+
+Takes renderables or text; writes them whole. Promises that colours reach only terminals (NO_COLOR
+is respected), that a terminal without Unicode gets replacement characters instead of an error, and
+that a reader who has gone away ends the command silently.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+NO_READER = 141
+"""Exit status when nobody reads the output any more: 128 and SIGPIPE, as shells have it."""
+
+
+def prepare() -> None:
+    """Let characters that the terminal cannot show be replaced."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def screen(renderable: RenderableType) -> None:
+    """Write a renderable at the terminal's width."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    with console.capture() as captured:
+        console.print(renderable)
+    write([captured.get()])
+
+
+def write(pieces: Iterable[str]) -> None:
+    """Write text piece by piece.
+
+    Raises:
+        SystemExit: Nobody reads any more; the status is `NO_READER`.
+    """
+    try:
+        for piece in pieces:
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+    except BrokenPipeError as gone:
+        # What is still buffered goes nowhere, so that Python's own flush at exit stays silent.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        raise SystemExit(NO_READER) from gone
+
+
+def tell(message: str) -> None:
+    """Write a line for the user to stderr; the caller has escaped what came from a capture."""
+    sys.stderr.write(f"pcapnfs: {message}\n")

@@ -1,0 +1,61 @@
+"""`pcapnfs sql`: a question of one's own."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from pcapnfs.cli import options, output
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.query import Answer
+
+ROWS_ON_SCREEN = 1000
+"""Rows shown on the screen; CSV and JSON have no limit."""
+
+
+def sql(
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[CAPTURE]... QUERY",
+            help="Captures (without any, those of the command before), and last the query.",
+            show_default=False,
+        ),
+    ],
+    form: Annotated[
+        Literal["screen", "csv", "json"], typer.Option("--format", help="How to write the answer.")
+    ] = "screen",
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Ask the trace in DuckDB's SQL; docs/tables.md describes the tables. Nothing changes."""
+    *captures, query = words
+    if Path(query).is_file():
+        raise UsageError(f"the query is missing: {query} is a file")
+    from pcapnfs.query import select
+
+    with options.open_trace([Path(name) for name in captures], port, memory) as trace:
+        _write(select(trace, query), "json" if json else form)
+
+
+def _write(answer: Answer, form: str) -> None:
+    from pcapnfs.views import table
+
+    if form == "csv":
+        output.write(table.csv_pieces(answer.columns, answer.rows))
+    elif form == "json":
+        output.write(table.json_pieces(answer.columns, answer.rows))
+    elif answer.drawn:
+        output.screen(table.plan(answer.rows))
+    else:
+        output.screen(table.AnswerTable(answer.columns, list(islice(answer.rows, ROWS_ON_SCREEN))))
+        if next(answer.rows, None) is not None:
+            output.tell(
+                f"these are the first {ROWS_ON_SCREEN} rows; --format csv or json writes all"
+            )

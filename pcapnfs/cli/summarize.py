@@ -1,0 +1,23 @@
+"""`pcapnfs summarize`: what the capture says, on one screen."""
+
+from __future__ import annotations
+
+from pcapnfs.cli import options, output
+
+
+def summarize(
+    captures: options.Captures,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Say what was read, how far to trust it, and where the service time went."""
+    from pcapnfs import summary
+    from pcapnfs.views import document, screen
+
+    with options.open_trace(captures, port, memory) as trace:
+        result = summary.summarize(trace)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(screen.summary(result))

@@ -1,0 +1,33 @@
+"""Failures that a user can do something about: one sentence and an exit status each.
+
+Takes nothing; gives the exceptions that the package raises on purpose. Promises that `str(error)`
+is one sentence, fit for a terminal line once `text.escape` has been over it. Anything else that
+escapes is a bug in pcapnfs.
+"""
+
+from __future__ import annotations
+
+
+class PcapnfsError(Exception):
+    """A failure with its exit status (1 capture, 2 usage)."""
+
+    def __init__(self, message: str, exit_status: int = 1) -> None:
+        """Keep the sentence and the status that a command ends with."""
+        super().__init__(message)
+        self.exit_status = exit_status
+
+
+class CaptureError(PcapnfsError):
+    """The capture could not be read, or holds no NFS."""
+
+    def __init__(self, message: str) -> None:
+        """Keep the sentence; the exit status is 1."""
+        super().__init__(message, 1)
+
+
+class UsageError(PcapnfsError):
+    """What was asked for makes no sense: an unknown unit, a query that writes, no capture named."""
+
+    def __init__(self, message: str) -> None:
+        """Keep the sentence; the exit status is 2."""
+        super().__init__(message, 2)

@@ -1,0 +1,78 @@
+"""What is known about a trace besides its tables: the files read and what was met in them.
+
+Takes the JSON text that the decoder ends with; gives frozen values. Imports nothing heavy, so that
+views may name them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureFile:
+    """One capture file."""
+
+    path: str
+    """As it was named; `-` is standard input."""
+    format: str
+    """pcap, pcapng …, and how it was compressed."""
+    link_types: tuple[str, ...]
+    """Link types of its interfaces."""
+    packets: int
+    """Packets read."""
+    bytes: int
+    """Bytes read, after decompression."""
+    start_ns: int | None
+    """Time of the earliest packet, nanoseconds since 1970; None without packets."""
+    end_ns: int | None
+    """Time of the latest packet, nanoseconds since 1970; None without packets."""
+    snaplen: int | None
+    """Bytes kept of each packet; None when the file sets no limit."""
+    truncated_packets: int
+    """Packets that were longer on the wire than in the file."""
+    first_frame: int | None
+    """Number of its first frame, counted over all files of the trace; None without packets."""
+    dropped_packets: int | None
+    """Packets that the capturing host says it lost; None when the file does not tell."""
+    damage: str | None
+    """Where and why the file breaks off; None when it was read to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What the decoder says at its end."""
+
+    files: tuple[CaptureFile, ...]
+    """The files, in the order in which they were named."""
+    packets: Mapping[str, int]
+    """Packets by what they turned out to be: rpc, tcp, udp, fragment, not_ip, other_protocol …"""
+    limits_hit: Mapping[str, int]
+    """How often each of the decoder's limits was reached, by its code; empty as a rule."""
+    calls: int
+    """Rows of the table calls."""
+    undecoded: int
+    """Messages that were not decoded to their end."""
+
+    @property
+    def start_ns(self) -> int | None:
+        """Time of the earliest packet, nanoseconds since 1970; None without packets."""
+        return min(
+            (file.start_ns for file in self.files if file.start_ns is not None), default=None
+        )
+
+    @property
+    def end_ns(self) -> int | None:
+        """Time of the latest packet, nanoseconds since 1970; None without packets."""
+        return max((file.end_ns for file in self.files if file.end_ns is not None), default=None)
+
+
+def parse(document: str) -> Meta:
+    """Read the text of `Decoder.finish()`."""
+    told = json.loads(document)
+    files = tuple(
+        CaptureFile(**{**file, "link_types": tuple(file["link_types"])}) for file in told["files"]
+    )
+    return Meta(files, told["packets"], told["limits_hit"], told["calls"], told["undecoded"])

@@ -1,0 +1,86 @@
+"""A user's own SQL, which may only read the trace.
+
+Takes a trace and one statement; gives column names and rows. Promises that nothing is written, no
+file, extension, setting or Python variable is reached, and that a refusal is one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+"""What DuckDB makes of select, with, from, values, describe, show, summarize and explain."""
+
+ROWS_AT_A_TIME = 10_000
+"""Rows fetched together, so that a long answer does not have to fit in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Columns and rows of an answer."""
+
+    columns: tuple[str, ...]
+    """Column names in order."""
+    rows: Iterator[tuple[object, ...]]
+    """The rows, fetched while they are consumed; values as DuckDB gives them in Python."""
+    drawn: bool
+    """The rows hold a drawing of several lines: the plan of an EXPLAIN."""
+
+
+def select(trace: Trace, query: str) -> Answer:
+    """Run one reading statement on the trace, which is locked from then on (`Trace.lock`).
+
+    Raises:
+        UsageError: The text is not SQL, is not exactly one statement, does not only read, or fails.
+    """
+    try:
+        statements = duckdb.extract_statements(query)
+    except duckdb.Error as error:
+        raise UsageError(_sentence(error)) from error
+    if len(statements) != 1:
+        raise UsageError(f"one SQL statement is wanted, not {len(statements)}")
+    (statement,) = statements
+    if statement.type not in READING:
+        raise UsageError(
+            f"this is a {statement.type.name} statement; a trace can only be read: "
+            "select, with, from, describe, show, summarize, explain"
+        )
+    trace.lock()
+    cursor = trace.cursor()
+    try:
+        # The type does not say what EXPLAIN ANALYZE executes; the transaction refuses changes.
+        cursor.execute("begin transaction read only")
+        cursor.execute(statement)
+        columns = tuple(str(column[0]) for column in cursor.description or ())
+    except duckdb.Error as error:
+        raise UsageError(_sentence(error)) from error
+    return Answer(columns, _rows(cursor), drawn=statement.type == duckdb.StatementType.EXPLAIN)
+
+
+def _rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:
+    while True:
+        try:
+            rows = cursor.fetchmany(ROWS_AT_A_TIME)
+        except duckdb.Error as error:
+            raise UsageError(_sentence(error)) from error
+        if not rows:
+            return
+        yield from rows
+
+
+def _sentence(error: duckdb.Error) -> str:
+    """What DuckDB says, in one line: it goes on with a picture of the query."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    picture = next(
+        (place for place, line in enumerate(lines) if line.startswith("LINE ")), len(lines)
+    )
+    return " ".join(line for line in lines[:picture] if line)

@@ -1,0 +1,65 @@
+"""Everything that pcapnfs says of a trace in one document: the JSON contract of `summarize`.
+
+Takes a trace; gives a `Summary`, whose fields are the keys of the JSON in this order. Each is the
+result of one analysis, which defines its numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.capture import Capture, capture
+from pcapnfs.analyses.files import Files, files
+from pcapnfs.analyses.operations import (
+    OperationCount,
+    OperationTimes,
+    SignatureTimes,
+    operation_counts,
+    operation_times,
+    signature_times,
+)
+from pcapnfs.analyses.stability import Stability, stability
+from pcapnfs.analyses.trust import Trust, trust
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the capture says, and how far that can be trusted."""
+
+    capture: Capture
+    """What was read."""
+    trust: Trust
+    """What was matched and decoded, and what was not."""
+    operations: tuple[OperationTimes, ...]
+    """Service times by protocol and main operation, longest sum first."""
+    signatures: tuple[SignatureTimes, ...]
+    """Service times of NFSv4 calls by signature, longest sum first; the first hundred."""
+    op_counts: tuple[OperationCount, ...]
+    """Every single operation, also those inside compounds, most frequent first."""
+    stability: Stability
+    """Calls split by what they ask of the server's storage."""
+    files: Files
+    """How many files, and what one of them costs in calls."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from pcapnfs.views import notebook
+
+        return notebook.summary_html(self)
+
+
+def summarize(trace: Trace) -> Summary:
+    """Answer the first questions about a trace."""
+    return Summary(
+        capture=capture(trace),
+        trust=trust(trace),
+        operations=operation_times(trace),
+        signatures=signature_times(trace),
+        op_counts=operation_counts(trace),
+        stability=stability(trace),
+        files=files(trace),
+    )

@@ -1,0 +1,27 @@
+r"""Names from a capture made harmless for terminals and tables.
+
+Takes any text; gives text in which every character is visible. A capture is hostile input: a file
+name may hold escape sequences that rewrite the screen, line breaks that forge a row, or
+bidirectional overrides that turn `gpj.exe` around.
+"""
+
+from __future__ import annotations
+
+
+def escape(text: str) -> str:
+    r"""Write every character that cannot be seen as `\xNN`, `\uNNNN` or `\UNNNNNNNN`.
+
+    That is everything outside Unicode's letters, marks, numbers, punctuation and symbols, apart
+    from the plain space:
+    controls, format characters (bidirectional overrides, zero-width joiners), surrogates, odd
+    spaces and line breaks.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _notation(ord(c)) for c in text)
+
+
+def _notation(code: int) -> str:
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -1,0 +1,107 @@
+"""A table that fits its width: columns are dropped by priority, numbers are never wrapped or cut.
+
+Takes columns and cells of finished text; gives a Rich renderable. A column without any content is
+left out. When columns that may shrink are as narrow as they may be, others go by priority; paths
+are shortened in their middle, where they differ least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+GAP = 2
+"""Blanks between columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a `FittedTable`."""
+
+    title: str
+    """Heading."""
+    priority: int = 0
+    """0 always stays; of the others the largest goes first, the rightmost among equals."""
+    align: Literal["left", "right"] = "right"
+    """Numbers to the right, names to the left."""
+    least: int | None = None
+    """Width down to which cells may be shortened; None for cells that are never cut."""
+    cut: Literal["middle", "end"] = "middle"
+    """Where cells are shortened."""
+
+
+class FittedTable:
+    """Columns and rows of text, laid out when the width is known."""
+
+    def __init__(
+        self, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: int = 0
+    ) -> None:
+        """Keep the cells; each row has one for each column."""
+        self._columns = columns
+        self._rows = rows
+        self._indent = indent
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield a line for the heading and one for each row."""
+        titles = [column.title for column in self._columns]
+        content = [
+            max((cell_len(row[place]) for row in self._rows), default=0)
+            for place in range(len(titles))
+        ]
+        widths = {
+            place: max(cell_len(titles[place]), width)
+            for place, width in enumerate(content)
+            if width or not self._rows
+        }
+        kept = _fit(self._columns, widths, options.max_width - self._indent)
+        yield self._line(titles, kept, "bold")
+        for row in self._rows:
+            yield self._line(row, kept, "")
+
+    def _line(self, cells: Sequence[str], kept: dict[int, int], style: str) -> Text:
+        parts = []
+        for place, width in kept.items():
+            cell = shorten(cells[place], width, self._columns[place].cut)
+            blanks = " " * (width - cell_len(cell))
+            parts.append(cell + blanks if self._columns[place].align == "left" else blanks + cell)
+        line = " " * self._indent + (" " * GAP).join(parts)
+        return Text(line.rstrip(), style=style, no_wrap=True, overflow="crop")
+
+
+def shorten(text: str, width: int, cut: Literal["middle", "end"] = "middle") -> str:
+    """Cut the middle or the end off a text that is too wide, and say so with an ellipsis."""
+    if cell_len(text) <= width:
+        return text
+    tail_cells = (width - 1) * 2 // 3 if cut == "middle" else 0
+    tail = text
+    while cell_len(tail) > tail_cells:
+        tail = tail[max(1, (cell_len(tail) - tail_cells) // 2) :]
+    head = set_cell_size(text, width - 1 - cell_len(tail))
+    return head + "…" + tail
+
+
+def _fit(columns: Sequence[Column], widths: dict[int, int], available: int) -> dict[int, int]:
+    """The places of the columns that stay, in order, with their widths."""
+    least = {place: min(width, columns[place].least or width) for place, width in widths.items()}
+    by_priority = sorted(widths, key=lambda place: (-columns[place].priority, -place))
+    for place in by_priority:
+        if columns[place].priority == 0 or _total(least) <= available:
+            break
+        del least[place]
+    kept = {place: widths[place] for place in least}
+    for place in by_priority:
+        surplus = _total(kept) - available
+        if place in kept and surplus > 0:
+            kept[place] = max(least[place], kept[place] - surplus)
+    return kept
+
+
+def _total(widths: dict[int, int]) -> int:
+    return sum(widths.values()) + GAP * (len(widths) - 1)

@@ -1,0 +1,38 @@
+"""A result as JSON: its fields are the keys.
+
+Takes a frozen result; gives plain values or text. Promises that unknown is null, that there is
+neither NaN nor Infinity, and that a text from the capture cannot reach the terminal as a control
+character.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+
+
+def document(result: object) -> object:
+    """Plain dicts, lists, strings, numbers, booleans and None, keys in the order of the fields.
+
+    Raises:
+        TypeError: The result holds something that JSON has no word for.
+    """
+    if result is None or isinstance(result, str | bool | int | float):
+        return result
+    if is_dataclass(result):
+        return {field.name: document(getattr(result, field.name)) for field in fields(result)}
+    if isinstance(result, Mapping):
+        return {str(key): document(value) for key, value in result.items()}
+    if isinstance(result, tuple | list):
+        return [document(value) for value in result]
+    raise TypeError(f"{type(result).__name__} has no place in a document")
+
+
+def to_json(result: object) -> str:
+    """The document as indented JSON in ASCII, with a line end.
+
+    Raises:
+        ValueError: A number is not finite: an analysis forgot to say None.
+    """
+    return json.dumps(document(result), indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,299 @@
+"""Results on a terminal: what was read, how far to trust it, then the largest numbers first.
+
+Takes results; gives Rich renderables that fit 80 columns and use 140. Promises that no text from
+the capture reaches the terminal unescaped or is read as markup.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.words import plural, trust_sentences
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.capture import Capture
+    from pcapnfs.analyses.files import Distribution, Files
+    from pcapnfs.analyses.operations import OperationTimes
+    from pcapnfs.analyses.perfile import FileCost, PerFile, Total
+    from pcapnfs.analyses.stability import Stability
+    from pcapnfs.analyses.trust import Trust
+    from pcapnfs.summary import Summary
+
+ADDRESSES_SHOWN = 4
+"""Clients or servers that are named; the rest is counted."""
+
+STABILITY_ROWS = (
+    ("stable", "stable: on disk before the reply"),
+    ("unstable", "unstable: metadata, lookups"),
+    ("unstable_write", "unstable writes"),
+    ("read", "reads"),
+    ("state", "client state"),
+)
+"""The disjoint kinds of calls and how the screen calls them."""
+
+
+def summary(result: Summary) -> RenderableType:
+    """The screen of `summarize`."""
+    return Group(
+        _capture(result.capture, result.trust),
+        _heading("Trust"),
+        _trust(result.trust, result.capture),
+        _heading("Where the service time went"),
+        _stability(result.stability),
+        _heading("Operations"),
+        _operations(result.operations),
+        _heading("Files"),
+        _files(result.files),
+    )
+
+
+def perfile(result: PerFile) -> RenderableType:
+    """The screen of `perfile`."""
+    parts: list[RenderableType] = [
+        FittedTable(_PERFILE_COLUMNS, [_file_row(file) for file in result.files])
+    ]
+    lines = []
+    if result.shown.files < result.listed.files:
+        lines.append(("shown", result.shown))
+    lines.append(("all files", result.listed))
+    if result.left_out.calls:
+        lines.append(("not found, or above an export (--all shows them)", result.left_out))
+    if result.without_file.calls:
+        lines.append(("calls on no file", result.without_file))
+    if len(lines) > 1:
+        lines.append(("total", result.total))
+    parts += [
+        Text(""),
+        FittedTable(_TOTAL_COLUMNS, [_total_row(title, total) for title, total in lines]),
+    ]
+    return Group(*parts)
+
+
+def _heading(title: str) -> Text:
+    return Text(f"\n{title}", style="bold cyan")
+
+
+def _capture(capture: Capture, trust: Trust) -> RenderableType:
+    names = ", ".join(escape(path) for path in capture.files)
+    facts = [escape(capture.format or "no format"), f"{units.count(capture.packets)} packets"]
+    facts.append(units.size(capture.bytes))
+    if capture.duration_s is not None and capture.start is not None:
+        start = capture.start[:19].replace("T", " ")
+        facts.append(f"{units.duration(capture.duration_s)} from {start} UTC")
+    protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols)
+    return Group(
+        Text(names, style="bold", overflow="fold"),
+        Text(", ".join(facts)),
+        Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
+        Text(f"{units.count(trust.rpc_calls)} calls: {protocols or 'none'}"),
+    )
+
+
+def protocol_name(protocol: str) -> str:
+    """A protocol as people say it: `3` is NFSv3; side programs keep their names."""
+    return f"NFSv{protocol}" if protocol[:1].isdigit() else escape(protocol)
+
+
+def _addresses(addresses: tuple[str, ...]) -> str:
+    shown = ", ".join(escape(address) for address in addresses[:ADDRESSES_SHOWN])
+    more = len(addresses) - ADDRESSES_SHOWN
+    return f"{shown} and {units.count(more)} more" if more > 0 else shown or "nobody"
+
+
+def _trust(trust: Trust, capture: Capture) -> RenderableType:
+    style = "" if trust.complete else "yellow"
+    return Group(
+        *(
+            Padding(Text(line, style=style), (0, 0, 0, 2), expand=False)
+            for line in trust_sentences(trust, capture)
+        )
+    )
+
+
+def _stability(stability: Stability) -> RenderableType:
+    columns = [
+        Column("", align="left"),
+        Column("calls"),
+        Column("of calls", 2),
+        Column("time"),
+        Column("of time"),
+        Column("mean", 1),
+        Column("median", 1),
+    ]
+    rows = []
+    for kind, title in (*STABILITY_ROWS, ("total", "total")):
+        row = getattr(stability, kind)
+        if row.calls:
+            rows.append(
+                [
+                    title,
+                    units.count(row.calls),
+                    units.share(row.calls_share),
+                    units.duration(row.sum_s),
+                    units.share(row.time_share),
+                    units.duration(row.mean_s),
+                    units.duration(row.p50_s),
+                ]
+            )
+    parts: list[RenderableType] = [FittedTable(columns, rows, indent=2)]
+    if stability.unlisted.calls:
+        parts.append(
+            _note(
+                f"stable includes {units.count(stability.unlisted.calls)} SETATTR and SETACL "
+                f"({units.duration(stability.unlisted.sum_s)}), which RFC 1813 does not list."
+            )
+        )
+    return Group(*parts)
+
+
+_OPERATION_COLUMNS = (
+    Column("version", align="left"),
+    Column("operation", align="left"),
+    Column("calls"),
+    Column("errors", 1),
+    Column("stable", 1),
+    Column("resent", 5),
+    Column("time"),
+    Column("mean"),
+    Column("min", 6),
+    Column("median", 1),
+    Column("p95", 1),
+    Column("p99", 4),
+    Column("max", 3),
+)
+
+
+def _operations(operations: tuple[OperationTimes, ...]) -> RenderableType:
+    rows = [
+        [
+            escape(row.version),
+            escape(row.op),
+            units.count(row.calls),
+            _unless_zero(row.errors),
+            _unless_zero(row.stable_calls),
+            _unless_zero(row.retransmitted_calls),
+            units.duration(row.srt.sum_s),
+            units.duration(row.srt.mean_s),
+            units.duration(row.srt.min_s),
+            units.duration(row.srt.p50_s),
+            units.duration(row.srt.p95_s),
+            units.duration(row.srt.p99_s),
+            units.duration(row.srt.max_s),
+        ]
+        for row in operations
+    ]
+    return FittedTable(_OPERATION_COLUMNS, rows, indent=2)
+
+
+def _files(files: Files) -> RenderableType:
+    facts = [
+        f"{plural(files.regular, 'regular file', 'regular files')}, "
+        f"{plural(files.directories, 'directory', 'directories')}"
+    ]
+    if files.other:
+        facts.append(plural(files.other, "other object", "other objects"))
+    if files.listed_only:
+        facts.append(f"{units.count(files.listed_only)} only listed")
+    if files.absent_names:
+        facts.append(plural(files.absent_names, "name not found", "names not found"))
+    lines: list[RenderableType] = [_note("; ".join(facts) + ".")]
+    if files.regular:
+        columns = [
+            Column("per regular file", align="left"),
+            Column("mean"),
+            Column("median"),
+            Column("p95"),
+            Column("max"),
+        ]
+        rows = [
+            _spread("calls", files.calls_per_file),
+            _spread("stable calls", files.stable_per_file),
+        ]
+        lines.append(FittedTable(columns, rows, indent=2))
+    lines.append(
+        _note(f"{units.size(files.bytes_read)} read, {units.size(files.bytes_written)} written.")
+    )
+    return Group(*lines)
+
+
+def _spread(title: str, spread: Distribution) -> list[str]:
+    return [
+        title,
+        *(units.number(value) for value in (spread.mean, spread.p50, spread.p95, spread.max)),
+    ]
+
+
+def _note(text: str) -> RenderableType:
+    return Padding(Text(text), (0, 0, 0, 2), expand=False)
+
+
+def _unless_zero(number: int) -> str:
+    """A count whose zeros would only be noise."""
+    return units.count(number) if number else ""
+
+
+_PERFILE_COLUMNS = (
+    Column("file", align="left", least=36),
+    Column("calls"),
+    Column("stable"),
+    Column("time"),
+    Column("stable time", 4),
+    Column("as parent", 3),
+    Column("read", 1),
+    Column("written", 1),
+    Column("size", 5),
+    Column("errors", 2),
+    Column("resent", 6),
+    Column("frames", 3),
+    Column("lifetime", 7),
+    Column("operations", 8, align="left", least=24, cut="end"),
+)
+
+_TOTAL_COLUMNS = (
+    Column("", align="left"),
+    Column("files"),
+    Column("calls"),
+    Column("stable"),
+    Column("time"),
+)
+
+
+def _file_row(file: FileCost) -> list[str]:
+    frames = units.UNKNOWN
+    if file.first_frame is not None and file.last_frame is not None:
+        frames = f"{file.first_frame}-{file.last_frame}"
+    return [
+        escape(file.path) + (" (removed)" if file.removed else ""),
+        units.count(file.calls),
+        _unless_zero(file.stable_calls),
+        units.duration(file.time_s),
+        units.duration(file.stable_s),
+        _unless_zero(file.directory_calls),
+        units.size(file.bytes_read) if file.bytes_read else "",
+        units.size(file.bytes_written) if file.bytes_written else "",
+        units.size(file.size_bytes),
+        _unless_zero(file.errors),
+        _unless_zero(file.retransmitted),
+        frames,
+        units.duration(file.lifetime_s),
+        " ".join(f"{escape(op)} {number}" for op, number in file.ops.items()),
+    ]
+
+
+def _total_row(title: str, total: Total) -> list[str]:
+    return [
+        title,
+        units.count(total.files),
+        units.count(total.calls),
+        units.count(total.stable_calls),
+        units.duration(total.time_s),
+    ]

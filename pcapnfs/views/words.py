@@ -1,0 +1,132 @@
+"""The trust of a capture in plain words.
+
+Takes a `Trust` and the capture it is about; gives sentences, one per thing that is missing.
+Promises to say nothing but the good news when nothing is missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.text import escape
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.capture import Capture
+    from pcapnfs.analyses.trust import Trust
+
+PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
+
+REASONS = {
+    "truncated": "cut at the snaplen",
+    "missing": "with bytes that are not in the capture",
+    "malformed": "that contradict the protocol",
+    "unsupported": "of a kind that pcapnfs does not decode",
+    "encrypted": "encrypted",
+    "record_limit": "longer than the limit",
+    "pending_limit": "given up: too many calls without reply",
+    "desynchronised": "lost between two record marks",
+}
+"""How a reason reads after "3 messages"; one that is not here is shown by its code."""
+
+
+def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
+    """What can be relied on and what is missing, most important first."""
+    remarks = (
+        trust.retransmitted_calls, trust.negative_times, trust.truncated_packets, capture.limits_hit
+    )  # fmt: skip
+    if trust.complete and not any(remarks):
+        return [PERFECT]
+    candidates = [
+        *(f"{escape(damage)}. Everything before that was read." for damage in capture.damage),
+        _matched(trust),
+        _orphans(trust),
+        _undecoded(trust),
+        _missing(trust, capture),
+        _retransmitted(trust),
+        _negative(trust),
+        _limits(capture),
+    ]
+    return [sentence for sentence in candidates if sentence]
+
+
+def _matched(trust: Trust) -> str:
+    if not trust.rpc_calls:
+        return "No call was found."
+    if not trust.unanswered:
+        return "Every call has its reply."
+    sentence = (
+        f"{units.share(trust.matched_share)} of the calls have their reply; "
+        f"{units.count(trust.unanswered)} of {units.count(trust.rpc_calls)} have none"
+    )
+    if trust.unanswered_at_end:
+        sentence += f", {units.count(trust.unanswered_at_end)} of them sent as the capture ended"
+    return sentence + "."
+
+
+def _orphans(trust: Trust) -> str:
+    if not trust.orphan_replies:
+        return ""
+    sentence = f"{plural(trust.orphan_replies, 'reply', 'replies')} without call"
+    if trust.orphan_replies_at_start:
+        sentence += f", {units.count(trust.orphan_replies_at_start)} of them as the capture began"
+    return sentence + "."
+
+
+def _undecoded(trust: Trust) -> str:
+    if not trust.undecoded:
+        return ""
+    reasons = [
+        (messages, REASONS.get(reason, escape(reason)))
+        for reason, messages in trust.undecoded_reasons.items()
+    ]
+    # The only reason needs no count of its own.
+    counted = ", ".join(
+        f"{units.count(messages)} {words}" if len(reasons) > 1 else words
+        for messages, words in reasons
+    )
+    return f"{plural(trust.undecoded, 'message', 'messages')} not decoded to the end: {counted}."
+
+
+def _missing(trust: Trust, capture: Capture) -> str:
+    parts = []
+    if trust.missing_bytes:
+        parts.append(f"{units.size(trust.missing_bytes)} on the wire are not in the capture")
+    if trust.dropped_packets:
+        parts.append(
+            f"the capturing host lost {plural(trust.dropped_packets, 'packet', 'packets')}"
+        )
+    if trust.truncated_packets:
+        limit = "" if capture.snaplen is None else f" to {units.count(capture.snaplen)} bytes"
+        parts.append(f"{plural(trust.truncated_packets, 'packet was', 'packets were')} cut{limit}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _retransmitted(trust: Trust) -> str:
+    if not trust.retransmitted_calls:
+        return ""
+    return (
+        f"{plural(trust.retransmitted_calls, 'call was', 'calls were')} sent more than once, "
+        "counted once and timed from the first transmission."
+    )
+
+
+def _negative(trust: Trust) -> str:
+    if not trust.negative_times:
+        return ""
+    replies = plural(trust.negative_times, "reply", "replies")
+    return f"The capture holds {replies} before the call: packets out of order."
+
+
+def _limits(capture: Capture) -> str:
+    if not capture.limits_hit:
+        return ""
+    limits = ", ".join(
+        f"{escape(code)} {units.count(times)} times" for code, times in capture.limits_hit.items()
+    )
+    return f"Limits of the decoder were reached: {limits}."
+
+
+def plural(number: int, one: str, many: str) -> str:
+    """A count with its noun."""
+    return f"{units.count(number)} {one if number == 1 else many}"

@@ -1,0 +1,45 @@
+"""What was read."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses.capture import capture
+from pcapnfs.meta import Meta
+from tests.unit.rows import MILLISECOND, START_NS, call, meta, trace_of
+
+
+def test_takes_several_files_together() -> None:
+    first = meta(path="a.pcap").files[0]
+    second = meta(
+        path="b.pcapng",
+        format="pcapng",
+        snaplen=128,
+        truncated_packets=3,
+        start_ns=START_NS - 2_000 * MILLISECOND,
+        dropped_packets=4,
+        damage="breaks off at byte 99",
+    ).files[0]
+    told = Meta((first, second), {"rpc": 40}, {"record_limit": 1}, 2, 0)
+    with trace_of(
+        told, calls=[call(1, "NULL", 1), call(2, "MNT", 1, protocol="mount3", client="10.0.0.3")]
+    ) as trace:
+        result = capture(trace)
+    assert result.files == ("a.pcap", "b.pcapng")
+    assert (result.format, result.link_types) == ("pcap, pcapng", ("ETHERNET",))
+    assert (result.packets, result.bytes, result.snaplen, result.truncated_packets) == (
+        40,
+        8192,
+        128,
+        3,
+    )
+    assert result.start == "2001-09-09T01:46:38.000000000Z"
+    assert result.duration_s == 12.0
+    assert (result.dropped_packets, result.damage) == (4, ("b.pcapng: breaks off at byte 99",))
+    assert (result.clients, result.servers) == (("10.0.0.2", "10.0.0.3"), ("10.0.0.1",))
+    assert (result.protocols, dict(result.limits_hit)) == (("3", "mount3"), {"record_limit": 1})
+
+
+def test_without_packets_times_are_unknown() -> None:
+    with trace_of(meta(start_ns=None, end_ns=None, snaplen=None)) as trace:
+        result = capture(trace)
+    assert (result.start, result.end, result.duration_s, result.snaplen) == (None, None, None, None)
+    assert result.clients == ()

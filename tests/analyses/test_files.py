@@ -1,0 +1,54 @@
+"""Which objects count as files, and what one of them costs."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.files import files
+from tests.unit.rows import call, file, operation, trace_of
+
+
+def test_counts_addressed_files_and_spreads_calls_over_them() -> None:
+    with trace_of(
+        files=[
+            file(1, "a"),
+            file(2, "b"),
+            file(3, "never touched", listed_only=True),
+            file(4, ".", "directory"),
+            file(5, "/", "pseudo"),
+            file(6, "missing", "absent"),
+            file(7, "link", "other", type="LNK"),
+            file(8, "handle seen in a compound"),
+        ],
+        calls=[
+            call(1, "CREATE", 1, file=1, directory=4, stability="stable"),
+            call(2, "WRITE", 1, file=1, stability="stable"),
+            call(3, "GETATTR", 1, file=1),
+            call(4, "READ", 1, file=2, stability="read"),
+            call(5, "READ", 1, file=2, stability="read"),
+            call(6, "READ", None, file=2, stability="read"),
+            call(7, "GETATTR", 1, file=4),
+            call(8, "CB_RECALL", 1, file=1, callback=True),
+        ],
+        operations=[
+            operation(2, "WRITE", file=1, count=1000, requested=4096),
+            operation(4, "READ", file=2, count=300),
+            operation(5, "READ_PLUS", file=2, count=200),
+            operation(7, "READDIR", file=4, count=77),
+        ],
+    ) as trace:
+        counted = files(trace)
+    assert (counted.regular, counted.directories, counted.other) == (3, 1, 1)
+    assert (counted.listed_only, counted.absent_names) == (1, 1)
+    assert counted.calls_per_file.mean == pytest.approx(2)  # 3, 3 and 0
+    assert (counted.calls_per_file.p50, counted.calls_per_file.max) == (3, 3)
+    assert counted.stable_per_file.mean == pytest.approx(2 / 3)
+    assert (counted.bytes_read, counted.bytes_written) == (500, 1000)
+
+
+def test_without_regular_files_the_distribution_is_unknown() -> None:
+    with trace_of(files=[file(1, ".", "directory")]) as trace:
+        counted = files(trace)
+    assert (counted.regular, counted.directories) == (0, 1)
+    assert (counted.calls_per_file.mean, counted.calls_per_file.max) == (None, None)
+    assert (counted.bytes_read, counted.bytes_written) == (0, 0)

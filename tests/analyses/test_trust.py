@@ -1,0 +1,89 @@
+"""What was matched, what is missing, and why."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses.trust import trust
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
+
+
+def note(reason: str, at_ms: int, **columns: object) -> Row:
+    return {
+        "reason": reason,
+        "layer": "rpc",
+        "frame": 1,
+        "time": START_NS + at_ms * MILLISECOND,
+        "connection": 0,
+    } | columns
+
+
+def test_a_perfect_capture_is_complete() -> None:
+    with trace_of(
+        calls=[call(1, "GETATTR", 1)], connections=[{"connection": 0, "transport": "TCP"}]
+    ) as trace:
+        result = trust(trace)
+    assert result.complete
+    assert (result.rpc_calls, result.rpc_replies, result.matched, result.matched_share) == (
+        1,
+        1,
+        1,
+        1.0,
+    )
+    assert dict(result.undecoded_reasons) == {}
+
+
+def test_calls_are_matched_or_unanswered_and_replies_matched_or_orphans() -> None:
+    with trace_of(
+        calls=[
+            call(1, "GETATTR", 20),
+            call(2, "GETATTR", None),
+            call(999, "GETATTR", None),  # 9 990 ms after the start; the capture ends at 10 000 ms
+            call(4, "READ", -1, transmissions=2),
+            call(5, "READ", 20),
+        ],
+        notes=[
+            note("reply_without_call", 5),
+            note("reply_without_call", 5000),
+            note("duplicate_reply", 60, call=1),
+            note("retransmitted_call", 70, call=5),
+            note("encrypted", 80),
+            note("encrypted", 81),
+            note("truncated", 82),
+        ],
+        connections=[
+            {"connection": 0, "missing_bytes": 100},
+            {"connection": 1, "missing_bytes": 20, "truncated_bytes": 7},
+        ],
+    ) as trace:
+        result = trust(trace)
+    assert (result.rpc_calls, result.matched, result.unanswered) == (5, 3, 2)
+    assert (result.rpc_replies, result.orphan_replies) == (5, 2)
+    assert (result.unanswered_at_end, result.orphan_replies_at_start) == (1, 1)
+    assert (result.retransmitted_calls, result.duplicate_replies, result.negative_times) == (
+        2,
+        1,
+        1,
+    )
+    assert (result.undecoded, dict(result.undecoded_reasons)) == (
+        3,
+        {"encrypted": 2, "truncated": 1},
+    )
+    assert (result.missing_bytes, result.truncated_bytes) == (120, 7)
+    assert not result.complete
+
+
+def test_each_misfortune_alone_makes_a_capture_incomplete() -> None:
+    fine = call(1, "GETATTR", 1)
+    with trace_of(meta(damage="breaks off"), calls=[fine]) as damaged:
+        assert (trust(damaged).damaged_files, trust(damaged).complete) == (1, False)
+    with trace_of(meta(dropped_packets=3), calls=[fine]) as lossy:
+        assert (trust(lossy).dropped_packets, trust(lossy).complete) == (3, False)
+    with trace_of(meta(dropped_packets=0), calls=[fine]) as clean:
+        assert (trust(clean).dropped_packets, trust(clean).complete) == (0, True)
+    with trace_of(calls=[fine], connections=[{"connection": 0, "missing_bytes": 1}]) as gaps:
+        assert not trust(gaps).complete
+
+
+def test_without_calls_the_share_is_unknown_and_times_may_be_too() -> None:
+    with trace_of(meta(start_ns=None, end_ns=None)) as trace:
+        result = trust(trace)
+    assert (result.rpc_calls, result.matched_share, result.unanswered_at_end) == (0, None, 0)

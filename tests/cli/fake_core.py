@@ -1,0 +1,90 @@
+"""A decoder whose captures are JSON files with rows, so that commands are tested without captures.
+
+Takes `{"meta": …, "rows": {table: [row]}}` written by `write_capture`; behaves as `pcapnfs._core`
+is declared to: an Arrow stream per table, errors as `ReadError`, the rest from `finish`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+
+import pcapnfs
+from pcapnfs.meta import Meta
+from tests.unit.rows import Row, fill, meta, tables
+
+
+class ReadError(Exception):
+    """As in the decoder."""
+
+
+class Batch:
+    """Rows of one table, given once as an Arrow stream."""
+
+    def __init__(self, table: str, relation: duckdb.DuckDBPyRelation) -> None:
+        self.table = table
+        self.rows = len(relation)
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+
+class Decoder:
+    """Reads one JSON file."""
+
+    interrupt = False
+    seen: list[tuple[list[str], list[int]]]
+
+    def __init__(self, paths: list[str], ports: list[int] | None = None) -> None:
+        Decoder.seen = [(paths, ports or [])]
+        try:
+            self._told = json.loads(Path(paths[0]).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ReadError(f"{paths[0]}: {error.strerror}") from error
+        except ValueError as error:
+            raise ReadError(f"{paths[0]}: not a capture") from error
+        self._left: list[Batch] | None = self._batches()
+
+    def _batches(self) -> list[Batch]:
+        self._connection = duckdb.connect()
+        for table in tables():
+            self._connection.execute(table.create_statement())
+        fill(self._connection, self._told["rows"])
+        return [Batch(name, self._connection.table(name)) for name in self._told["rows"]]
+
+    def next(self) -> list[Batch] | None:
+        if Decoder.interrupt:
+            raise KeyboardInterrupt
+        batches, self._left = self._left, None
+        return batches
+
+    def progress(self) -> tuple[int, int]:
+        return 1, 1
+
+    def finish(self) -> str:
+        return json.dumps(self._told["meta"])
+
+
+def install() -> None:
+    """Put this in the decoder's place."""
+    module = types.ModuleType("pcapnfs._core")
+    declared = [dataclasses.asdict(table) for table in tables()]
+    module.__dict__.update(
+        ReadError=ReadError, Batch=Batch, Decoder=Decoder, schema=lambda: json.dumps(declared)
+    )
+    sys.modules["pcapnfs._core"] = module
+    setattr(pcapnfs, "_core", module)  # noqa: B010 (the stub says that it cannot be assigned)
+
+
+def write_capture(path: Path, told: Meta | None = None, **rows: Sequence[Row]) -> Path:
+    """Write what the decoder above reads."""
+    facts: Mapping[str, object] = dataclasses.asdict(told or meta(path=str(path)))
+    path.write_text(json.dumps({"meta": facts, "rows": rows}), encoding="utf-8")
+    return path

@@ -1,0 +1,245 @@
+"""Commands from end to end: results on stdout, sentences on stderr, and the exit status."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.cli.app import run
+from tests.cli import fake_core
+from tests.unit.rows import ROOT, call, meta
+
+SCRIPT = (
+    "from tests.cli import fake_core; fake_core.install(); from pcapnfs.cli.app import main; main()"
+)
+"""A process of its own with the stand-in decoder."""
+
+Printed = pytest.CaptureFixture[str]
+
+
+def test_summarize_shows_a_screen(capture: Path, capsys: Printed) -> None:
+    assert run(["summarize", str(capture)]) == 0
+    told = capsys.readouterr()
+    assert "Every call has its reply" in told.out
+    assert "CREATE" in told.out
+    assert told.err == ""
+
+
+def test_summarize_writes_json(capture: Path, capsys: Printed) -> None:
+    assert run(["summarize", "--json", str(capture)]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["trust"]["matched"] == 3
+    assert told.err == ""
+
+
+def test_perfile_uses_the_capture_of_the_command_before_and_says_so(
+    capture: Path, capsys: Printed
+) -> None:
+    assert run(["summarize", str(capture), "--port", "20490"]) == 0
+    capsys.readouterr()
+    assert run(["perfile", "--json", "--sort", "name"]) == 0
+    told = capsys.readouterr()
+    assert [row["path"] for row in json.loads(told.out)["files"]] == ["new", "old\x1b[2J"]
+    assert told.err == f"pcapnfs: using {capture} of the command before\n"
+    assert fake_core.Decoder.seen == [([str(capture)], [20490])]
+
+
+def test_perfile_shows_a_screen_without_anything_hostile(capture: Path, capsys: Printed) -> None:
+    assert run(["perfile", str(capture)]) == 0
+    told = capsys.readouterr().out
+    assert "\x1b" not in told
+    assert "old\\x1b[2J" in told
+    assert "calls on no file" in told
+
+
+def test_sql_answers_on_the_screen_as_csv_and_as_json(capture: Path, capsys: Printed) -> None:
+    query = "select op, count(*) as n from calls where op <> 'NULL' group by op order by op"
+    assert run(["sql", str(capture), query]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["op", "n"],
+        ["CREATE", "1"],
+        ["GETATTR", "1"],
+    ]
+    assert run(["sql", str(capture), query, "--format", "csv"]) == 0
+    assert list(csv.reader(io.StringIO(capsys.readouterr().out))) == [
+        ["op", "n"],
+        ["CREATE", "1"],
+        ["GETATTR", "1"],
+    ]
+    assert run(["sql", query, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"op": "CREATE", "n": 1},
+        {"op": "GETATTR", "n": 1},
+    ]
+
+
+def test_sql_shows_a_limited_number_of_rows_on_the_screen_only(
+    capture: Path, capsys: Printed
+) -> None:
+    query = "select range as n from range(1500)"
+    assert run(["sql", str(capture), query]) == 0
+    told = capsys.readouterr()
+    assert len(told.out.splitlines()) == 1001
+    assert "first 1000 rows" in told.err
+    assert run(["sql", str(capture), query, "--format", "csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1501
+
+
+def test_sql_draws_plans(capture: Path, capsys: Printed) -> None:
+    assert run(["sql", str(capture), "explain select op from calls"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 3
+
+
+def test_a_damaged_capture_is_read_and_the_damage_told(
+    core: object, tmp_path: Path, capsys: Printed
+) -> None:
+    del core
+    path = fake_core.write_capture(
+        tmp_path / "c", meta(damage="breaks off at byte 9"), calls=[call(1, "NULL", 1)]
+    )
+    assert run(["summarize", "--json", str(path)]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["capture"]["damage"] == ["hand.pcap: breaks off at byte 9"]
+    assert "hand.pcap: breaks off at byte 9; everything before that was read" in told.err
+
+
+@pytest.mark.parametrize("command", ["summarize", "perfile"])
+def test_a_capture_that_cannot_be_read_exits_with_1(
+    core: object, tmp_path: Path, capsys: Printed, command: str
+) -> None:
+    del core
+    assert run([command, str(tmp_path / "no\x1bne")]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == f"pcapnfs: {tmp_path}/no\\x1bne: No such file or directory\n"
+    (tmp_path / "text").write_text("hello")
+    assert run([command, str(tmp_path / "text")]) == 1
+    assert "not a capture" in capsys.readouterr().err
+
+
+def test_a_capture_without_nfs_exits_with_1_and_says_what_is_in_it(
+    core: object, tmp_path: Path, capsys: Printed
+) -> None:
+    del core
+    notes = [{"reason": "encrypted", "layer": "rpc"}]
+    path = fake_core.write_capture(
+        tmp_path / "c",
+        calls=[call(1, "GETPORT", 1, program=100000, protocol="portmap2")],
+        notes=notes,
+    )
+    assert run(["summarize", str(path)]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert (
+        "no NFS call in it (packets: 18 rpc, 2 tcp; calls: 1 portmap2; not decoded: 1 encrypted)"
+        in told.err
+    )
+    assert "--port" in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["summarize"], "Missing argument"),
+        (["summarize", "--wrong", "c"], "No such option"),
+        (["perfile", "--sort", "size", "c"], "size"),
+        (["perfile", "--top", "-1", "c"], "--top"),
+        (["summarize", "--port", "70000", "c"], "--port"),
+        (["summarize", "--memory", "lots", "c"], "is no size"),
+        (["nothing"], "No such command"),
+        (["perfile"], "name a capture"),
+        (["sql", "select 1"], "name a capture"),
+    ],
+)
+def test_wrong_usage_exits_with_2(
+    core: object, capsys: Printed, arguments: list[str], sentence: str
+) -> None:
+    del core
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert sentence in told.err
+    assert told.out == ""
+
+
+def test_a_query_that_is_missing_or_wrong_exits_with_2(capture: Path, capsys: Printed) -> None:
+    assert run(["sql", str(capture)]) == 2
+    assert "the query is missing" in capsys.readouterr().err
+    assert run(["sql", str(capture), "selekt 1"]) == 2
+    told = capsys.readouterr()
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+
+
+def test_an_interrupt_exits_with_130(
+    capture: Path, core: type[fake_core.Decoder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "interrupt", True)
+    assert run(["summarize", str(capture)]) == 130
+
+
+def test_no_argument_shows_the_help_and_version_the_version(capsys: Printed) -> None:
+    assert run([]) in (0, 2)
+    told = capsys.readouterr()
+    assert "summarize" in told.out + told.err
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"pcapnfs {pcapnfs.__version__}\n"
+
+
+def test_a_reader_who_goes_away_ends_the_command_silently(capture: Path) -> None:
+    query = "select range from range(1000000)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, "sql", str(capture), query, "--format", "csv"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+def test_a_terminal_without_unicode_gets_replacements(capture: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "summarize", str(capture)],
+        cwd=ROOT,
+        env={"PYTHONIOENCODING": "ascii", "PATH": "", "HOME": "/nonexistent"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+
+
+def test_python_m_runs_and_help_is_fast_and_light() -> None:
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pcapnfs", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert time.monotonic() - start < 2  # 0.2 s on an idle machine
+    assert "perfile" in done.stdout
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert not imported & {
+        "duckdb",
+        "numpy",
+        "rich.console",
+        "pyshark",
+        "scapy",
+        "jinja2",
+        "pcapnfs._core",
+    }

@@ -1,0 +1,103 @@
+"""A user's query reads the trace and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pcapnfs import summarize
+from pcapnfs.analyses.perfile import perfile
+from pcapnfs.errors import UsageError
+from pcapnfs.query import select
+from pcapnfs.trace import Trace
+from tests.unit.rows import call, file, trace_of
+
+secret = [(1,)]  # a Python variable that no query may see
+
+
+@pytest.fixture
+def trace() -> Iterator[Trace]:
+    with trace_of(calls=[call(1, "GETATTR", 1, file=1)], files=[file(1, "a")]) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select op from calls",
+        "with c as (from calls) select op from c",
+        "from calls select op",
+        "values ('GETATTR')",
+        "select op from calls; ",
+        "-- a comment\nselect op from calls",
+    ],
+)
+def test_reading_is_allowed(trace: Trace, query: str) -> None:
+    assert list(select(trace, query).rows) == [("GETATTR",)]
+
+
+@pytest.mark.parametrize(
+    "query", ["describe calls", "show tables", "summarize files", "explain select 1"]
+)
+def test_so_is_looking_around(trace: Trace, query: str) -> None:
+    assert list(select(trace, query).rows)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "select 1; select 2",
+        "selekt",
+        "select nothing from calls",
+        "select 1/'x'",
+        "insert into calls select * from calls",
+        "update calls set op = 'x'",
+        "delete from calls",
+        "drop table calls",
+        "create table z (a integer)",
+        "create temp table z as select 1",
+        "copy calls to 'stolen.csv'",
+        "export database 'stolen'",
+        "attach 'other.db'",
+        "install httpfs",
+        "load httpfs",
+        "set threads = 1",
+        "pragma threads = 1",
+        "reset threads",
+        "call pragma_version()",
+        "checkpoint",
+        "begin",
+        "prepare p as select 1",
+        "explain analyze delete from calls",
+        "select * from read_csv('/etc/passwd')",
+        "select * from read_text('/etc/passwd')",
+        "select * from '/etc/passwd'",
+        "select * from glob('/etc/*')",
+        "select * from secret",
+    ],
+)
+def test_everything_else_is_refused_with_one_sentence(
+    trace: Trace, query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as refused:
+        list(select(trace, query).rows)
+    assert "\n" not in str(refused.value)
+    assert str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+    assert list(select(trace, "select op from calls").rows) == [("GETATTR",)]
+
+
+def test_every_analysis_works_on_a_locked_trace(trace: Trace) -> None:
+    before = summarize(trace), perfile(trace)
+    trace.lock()
+    assert (summarize(trace), perfile(trace)) == before
+
+
+def test_a_long_answer_is_fetched_in_pieces(trace: Trace) -> None:
+    answer = select(trace, "select range from range(25000)")
+    assert answer.columns == ("range",)
+    assert sum(1 for _ in answer.rows) == 25000

@@ -1,0 +1,93 @@
+"""Commands with the real decoder: sums that must hold for any capture, and files that are none."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.cli.app import run
+from pcapnfs.views.document import to_json
+from tests.oracles.corpus import Capture, lab_captures, other_captures, require_corpus
+
+pytest.importorskip("pcapnfs._core")
+
+_CAPTURES: list[Capture | None] = [*lab_captures(), *other_captures()] or [None]
+
+PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
+"""A capture without packets, link type Ethernet."""
+
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize(
+    "capture", _CAPTURES, ids=lambda capture: capture.name if capture else "none"
+)
+def test_sums_hold_for_every_capture(capture: Capture | None) -> None:
+    require_corpus()
+    assert capture is not None
+    with pcapnfs.open(capture.files, ports=capture.ports) as trace:
+        summary = pcapnfs.summarize(trace)
+        perfile = pcapnfs.perfile(trace, top=0, show_all=True)
+    assert json.loads(to_json(summary))
+    assert json.loads(to_json(perfile))
+    trust, split = summary.trust, summary.stability
+    assert trust.rpc_calls == trust.matched + trust.unanswered
+    assert trust.rpc_calls == sum(row.calls for row in summary.operations)
+    assert trust.matched == sum(row.srt.count for row in summary.operations)
+    assert sum(summary.capture.packet_kinds.values()) == summary.capture.packets
+    kinds = [split.stable, split.unstable, split.unstable_write, split.read, split.state]
+    assert sum(row.calls for row in kinds) == split.total.calls
+    assert sum(row.sum_s for row in kinds) == pytest.approx(split.total.sum_s)
+    assert sum(file.calls for file in perfile.files) == perfile.listed.calls
+    assert len(perfile.files) == perfile.listed.files
+    parts = (perfile.listed, perfile.left_out, perfile.without_file)
+    assert perfile.total == dataclasses.replace(
+        perfile.total,
+        files=sum(part.files for part in parts),
+        calls=sum(part.calls for part in parts),
+    )
+    assert perfile.total.calls >= split.total.calls
+    for file in perfile.files:
+        assert sum(file.ops.values()) == file.calls
+        assert file.stable_s + file.unstable_s == pytest.approx(file.time_s)
+
+
+def test_an_empty_capture_holds_no_nfs(tmp_path: Path, capsys: Printed) -> None:
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(PCAP_HEADER)
+    assert run(["summarize", str(path)]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "no NFS call in it" in told.err
+
+
+def test_the_library_opens_an_empty_capture(tmp_path: Path) -> None:
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(PCAP_HEADER)
+    with pcapnfs.open(path) as trace:
+        summary = pcapnfs.summarize(trace)
+    assert (summary.capture.packets, summary.capture.start) == (0, None)
+    assert json.loads(to_json(summary))["trust"]["matched_share"] is None
+
+
+@pytest.mark.parametrize("content", [b"", b"hello\n", b"\xa1\xb2\xc3\xd4", bytes(range(256))])
+def test_what_is_no_capture_exits_with_1_and_one_sentence(
+    tmp_path: Path, capsys: Printed, content: bytes
+) -> None:
+    path = tmp_path / "no.pcap"
+    path.write_bytes(content)
+    assert run(["summarize", str(path)]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith(f"pcapnfs: {path}")
+    assert told.err.count("\n") == 1
+
+
+def test_a_capture_that_does_not_exist_exits_with_1(tmp_path: Path, capsys: Printed) -> None:
+    assert run(["perfile", str(tmp_path / "none.pcap")]) == 1
+    assert "none.pcap" in capsys.readouterr().err

@@ -1,0 +1,117 @@
+"""Opening captures, with the stand-in decoder: database, temporary files, failures."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs import trace as traces
+from pcapnfs.errors import CaptureError, UsageError
+from tests.cli import fake_core
+from tests.unit.rows import call
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go in this test."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    return place
+
+
+def test_loads_batches_and_meta(capture: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    with pcapnfs.open(capture, progress=lambda done, total: heard.append((done, total))) as trace:
+        assert trace.calls.count("*").fetchall() == [(3,)]
+        assert trace.sql("select op from calls where call = ?", [1]).fetchall() == [("CREATE",)]
+        assert trace.meta.files[0].path == str(capture)
+        assert repr(trace) == f"<Trace of {capture}: 0 calls>"
+    assert heard == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "threshold", "databases"),
+    [
+        (".pcap", traces.DATABASE_FILE_THRESHOLD_BYTES, []),
+        (".pcap", 10, ["trace.duckdb"]),
+        (".gz", traces.DATABASE_FILE_THRESHOLD_BYTES, ["trace.duckdb"]),
+    ],
+)
+def test_large_and_compressed_captures_go_into_a_file_that_vanishes(
+    capture: Path,
+    temporary: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    suffix: str,
+    threshold: int,
+    databases: list[str],
+) -> None:
+    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", threshold)
+    with pcapnfs.open(capture.rename(capture.with_suffix(suffix))) as trace:
+        assert [path.name for path in temporary.rglob("*.duckdb")] == databases
+        assert trace.calls.count("*").fetchall() == [(3,)]
+    assert list(temporary.iterdir()) == []
+
+
+def test_nothing_is_left_behind_after_a_failure(
+    capture: Path, temporary: Path, core: type[fake_core.Decoder]
+) -> None:
+    with pytest.raises(CaptureError, match="nowhere: No such file"):
+        pcapnfs.open("/nowhere")
+    core.interrupt = True
+    with pytest.raises(KeyboardInterrupt):
+        pcapnfs.open(capture)
+    assert list(temporary.iterdir()) == []
+
+
+def test_no_capture_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="at least one"):
+        pcapnfs.open([])
+
+
+def test_a_statement_without_rows_is_wrong_usage(capture: Path) -> None:
+    with pcapnfs.open(capture) as trace, pytest.raises(UsageError, match="gives no rows"):
+        trace.sql("create table mine (n integer)")
+
+
+def test_the_memory_limit_holds_and_large_sorts_spill(capture: Path, temporary: Path) -> None:
+    with pcapnfs.open(capture, memory=100 << 20) as trace:
+        trace.lock()
+        query = """
+            select count(*) from (
+                select n, row_number() over (order by hash(n)) as place,
+                       repeat('x', 40) || n as text
+                from range(3000000) numbers(n) order by text
+            ) where place > 0
+        """
+        assert trace.sql("select current_setting('memory_limit')").fetchall() == [("100.0 MiB",)]
+        assert trace.sql(query).fetchall() == [(3000000,)]
+    assert list(temporary.iterdir()) == []
+
+
+def test_all_public_names_resolve(capture: Path) -> None:
+    for name in pcapnfs.__all__:
+        assert getattr(pcapnfs, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        pcapnfs.nonsense  # noqa: B018
+    with pcapnfs.open(capture) as trace:
+        assert pcapnfs.summarize(trace).trust.matched == 3
+        assert len(pcapnfs.perfile(trace).files) == 2
+
+
+def test_ports_reach_the_decoder(capture: Path) -> None:
+    pcapnfs.open([capture], ports=(111, 20490)).close()
+    assert fake_core.Decoder.seen == [([str(capture)], [111, 20490])]
+
+
+def test_closing_twice_does_nothing(core: object, tmp_path: Path) -> None:
+    del core
+    path = fake_core.write_capture(tmp_path / "c", calls=[call(1, "NULL", 1)])
+    assert json.loads(path.read_text())["rows"]["calls"]
+    trace = pcapnfs.open(path)
+    trace.close()
+    trace.close()

@@ -1,0 +1,140 @@
+"""A trace from rows written by hand.
+
+Takes the columns that a test is about; all others get NULL, or zero where the schema forbids it.
+The schema is the decoder's, so that a column that does not exist fails the test.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+
+from pcapnfs import _core, schema
+from pcapnfs.meta import CaptureFile, Meta
+from pcapnfs.trace import Trace, connect
+
+ROOT = Path(__file__).parents[2]
+
+Row = Mapping[str, object]
+
+_ZERO = {"BOOLEAN": False, "VARCHAR": "", "BLOB": b""}
+_TABLES = schema.parse(_core.schema())
+
+MILLISECOND = 1_000_000
+START_NS = 1_000_000_000_000 * MILLISECOND
+
+
+def tables() -> tuple[schema.Table, ...]:
+    """The tables that the core declares."""
+    return _TABLES
+
+
+def meta(**changes: object) -> Meta:
+    """One capture file of ten seconds, without damage."""
+    facts: dict[str, object] = {
+        "path": "hand.pcap",
+        "format": "pcap",
+        "link_types": ("ETHERNET",),
+        "packets": 20,
+        "bytes": 4096,
+        "start_ns": START_NS,
+        "end_ns": START_NS + 10_000 * MILLISECOND,
+        "snaplen": 262144,
+        "truncated_packets": 0,
+        "first_frame": 1,
+        "dropped_packets": None,
+        "damage": None,
+    }
+    limits = changes.pop("limits_hit", {})
+    assert isinstance(limits, dict)
+    file = CaptureFile(**(facts | changes))  # type: ignore[arg-type]
+    return Meta((file,), {"rpc": 18, "tcp": 2}, limits, 0, 0)
+
+
+def call(number: int, op: str, srt_ms: float | None, **columns: object) -> Row:
+    """An NFSv3 call, sent `number` × 10 ms after the start; `srt_ms` None: no reply."""
+    sent = START_NS + number * 10 * MILLISECOND
+    row: dict[str, object] = {
+        "call": number,
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "program": 100003,
+        "version": 3,
+        "protocol": "3",
+        "op": op,
+        "signature": op,
+        "call_first_frame": number * 2 - 1,
+        "call_frame": number * 2 - 1,
+        "call_first_time": sent,
+        "call_time": sent,
+        "transmissions": 1,
+        "flavor": "AUTH_SYS",
+        "stability": "unstable",
+        "operations": 1,
+    }
+    if srt_ms is not None:
+        srt = int(srt_ms * MILLISECOND)
+        row |= {
+            "reply_first_frame": number * 2,
+            "reply_frame": number * 2,
+            "reply_first_time": sent + srt,
+            "reply_time": sent + srt,
+            "srt": srt,
+            "rpc_status": "SUCCESS",
+            "status": 0,
+            "status_name": "NFS3_OK",
+            "executed": 1,
+        }
+    return row | columns
+
+
+def operation(number: int, op: str, **columns: object) -> Row:
+    """The operation of an NFSv3 call, executed."""
+    return {
+        "call": number,
+        "op": op,
+        "executed": True,
+        "status": 0,
+        "stability": "unstable",
+    } | columns
+
+
+def file(number: int, path: str, role: str = "file", **columns: object) -> Row:
+    """An object with a handle."""
+    kinds = {"file": "REG", "directory": "DIR"}
+    return {
+        "file": number,
+        "server": "10.0.0.1",
+        "handle": bytes([number]),
+        "type": kinds.get(role),
+        "path": path,
+        "role": role,
+    } | columns
+
+
+def trace_of(told: Meta | None = None, /, **rows: Sequence[Row]) -> Trace:
+    """A trace with the given rows, by table."""
+    directory = tempfile.mkdtemp(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory, in_memory=True)
+    fill(connection, rows)
+    return Trace(connection, told or meta(), directory)
+
+
+def fill(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Sequence[Row]]) -> None:
+    """Insert rows into tables that exist."""
+    declared = {table.name: table for table in tables()}
+    for name, given in rows.items():
+        columns = declared[name].columns
+        unknown = {key for row in given for key in row} - {column.name for column in columns}
+        assert not unknown, f"no such column in {name}: {unknown}"
+        for row in given:
+            values = [
+                row.get(column.name, None if column.nullable else _ZERO.get(column.sql, 0))
+                for column in columns
+            ]
+            connection.execute(
+                f"insert into {name} values ({', '.join('?' * len(values))})", values
+            )

@@ -1,0 +1,164 @@
+"""Generated pages are up to date, and every field of every result says what it means."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import json
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import pcapnfs.analyses
+from tests.unit.rows import ROOT
+
+
+def load() -> ModuleType:
+    """docs/generate.py, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generate = load()
+
+
+def results() -> list[type]:
+    """The dataclasses of all analyses, of the summary, the schema and the metadata."""
+    names = [
+        f"pcapnfs.analyses.{module.name}"
+        for module in pkgutil.iter_modules(pcapnfs.analyses.__path__)
+    ]
+    modules = [
+        importlib.import_module(name)
+        for name in [*names, "pcapnfs.summary", "pcapnfs.meta", "pcapnfs.schema"]
+    ]
+    found = {
+        value: None
+        for module in modules
+        for _, value in inspect.getmembers(module, inspect.isclass)
+        if dataclasses.is_dataclass(value)
+    }
+    return list(found)
+
+
+def test_every_field_of_every_result_has_its_meaning() -> None:
+    assert len(results()) >= 15
+    for result in results():
+        for name, text in generate.field_docs(result).items():
+            assert text.endswith((".", "…")), f"{result.__name__}.{name}: {text}"
+
+
+def test_fields_that_can_be_none_say_when() -> None:
+    for result in results():
+        documented = generate.field_docs(result)
+        for name, hint in inspect.get_annotations(result).items():
+            if "None" in str(hint):
+                assert any(word in documented[name] for word in ("None", "likewise")), (
+                    f"{result.__name__}.{name}"
+                )
+
+
+def test_results_are_frozen_and_have_slots() -> None:
+    for result in results():
+        assert result.__dataclass_params__.frozen, result.__name__  # type: ignore[attr-defined]
+        assert "__slots__" in result.__dict__, result.__name__
+
+
+def test_a_field_without_meaning_is_found() -> None:
+    @dataclasses.dataclass
+    class Silent:
+        told: int
+        """Something."""
+        untold: int
+
+    with pytest.raises(KeyError, match="untold"):
+        generate.field_docs(Silent)
+
+
+@pytest.mark.parametrize("name", ["commands", "json"])
+def test_pages_from_the_package_are_up_to_date(name: str) -> None:
+    assert generate.main(["--check", name]) == 0
+
+
+@pytest.mark.parametrize("name", ["tables", "operations", "reasons"])
+def test_pages_from_the_decoder_are_up_to_date(name: str) -> None:
+    pytest.importorskip("pcapnfs._core")
+    assert generate.main(["--check", name]) == 0
+
+
+def test_a_page_that_is_out_of_date_is_told(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(generate, "HERE", tmp_path)
+    assert generate.main(["--check", "json"]) == 1
+    assert "json.md is out of date" in capsys.readouterr().err
+    assert generate.main(["json"]) == 0
+    assert generate.main(["--check", "json"]) == 0
+    assert generate.main(["nonsense"]) == 2
+
+
+def test_pages_of_the_decoder_are_built_from_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {
+        "schema": [
+            {
+                "name": "calls",
+                "meaning": "A call.",
+                "columns": [
+                    {
+                        "name": "srt",
+                        "sql": "BIGINT",
+                        "nullable": True,
+                        "unit": "ns",
+                        "meaning": "Service | time.",
+                    }
+                ],
+            }
+        ],
+        "operations": [
+            {
+                "protocol": "nfs3",
+                "number": 1,
+                "name": "GETATTR",
+                "first_minor": 0,
+                "subject": "Object",
+                "effect": "Keep",
+                "stability": "Unstable",
+                "rank": 1,
+                "small": True,
+                "source": "RFC 1813 3.3.1",
+                "decoded": False,
+            }
+        ],
+        "reasons": [{"code": "truncated", "meaning": " Cut. "}],
+    }
+    monkeypatch.setattr(generate, "_core", lambda function: json.dumps(told[function]))
+    assert "| `srt` | BIGINT | ns | yes | Service \\| time. |" in generate.tables()
+    assert (
+        "| 1 | `GETATTR` | 0 | Object | Keep | Unstable | 1 | yes | counted only | RFC 1813 3.3.1 |"
+        in generate.operations()
+    )
+    assert "| `truncated` | Cut. |" in generate.reasons()
+
+
+def test_every_command_and_option_is_in_the_page() -> None:
+    page = generate.commands()
+    for name in generate.command_names():
+        assert f"## `pcapnfs {name}`" in page
+    for option in (
+        "--json",
+        "--port",
+        "--memory",
+        "--top",
+        "--sort",
+        "--all",
+        "--format",
+        "--version",
+    ):
+        assert option in page

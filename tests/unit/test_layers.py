@@ -1,0 +1,116 @@
+"""Who may import whom: read from the import statements, so that a slip is seen before it runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.rows import ROOT
+
+PACKAGE = ROOT / "pcapnfs"
+
+FORBIDDEN = {
+    "analyses": (
+        "typer",
+        "rich",
+        "jinja2",
+        "pcapnfs.views",
+        "pcapnfs.cli",
+        "pcapnfs._core",
+        "scapy",
+    ),
+    "views": (
+        "duckdb",
+        "numpy",
+        "pcapnfs._core",
+        "pcapnfs.trace",
+        "pcapnfs.query",
+        "typer",
+        "scapy",
+    ),
+    "cli": ("duckdb", "numpy", "pcapnfs._core", "scapy"),
+}
+"""What a folder never imports, not even inside a function. Imports for types alone are allowed."""
+
+HEAVY = (
+    "duckdb",
+    "numpy",
+    "rich",
+    "jinja2",
+    "pyshark",
+    "pcapnfs._core",
+    "pcapnfs.trace",
+    "pcapnfs.query",
+)
+"""What the command line imports only inside the commands that need it."""
+
+
+def imports(path: Path, *, top_level: bool) -> Iterator[str]:
+    """The modules that a file imports when it runs, without those under TYPE_CHECKING."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes: list[ast.AST] = [tree]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+        if not (top_level and isinstance(node, ast.FunctionDef)):
+            nodes.extend(ast.iter_child_nodes(node))
+
+
+def hits(path: Path, forbidden: tuple[str, ...], *, top_level: bool) -> list[str]:
+    """The imports of a file that are, or are inside, a forbidden module."""
+    return [
+        name
+        for name in imports(path, top_level=top_level)
+        if any(name == module or name.startswith(module + ".") for module in forbidden)
+    ]
+
+
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_layers_know_only_what_they_may(folder: str) -> None:
+    files = sorted((PACKAGE / folder).rglob("*.py"))
+    assert files
+    assert {
+        file.name: found
+        for file in files
+        if (found := hits(file, FORBIDDEN[folder], top_level=False))
+    } == {}
+
+
+def test_the_command_line_imports_heavy_libraries_inside_commands_only() -> None:
+    files = [*(PACKAGE / "cli").glob("*.py"), PACKAGE / "__init__.py", PACKAGE / "__main__.py"]
+    assert {
+        file.name: found for file in files if (found := hits(file, HEAVY, top_level=True))
+    } == {}
+
+
+def test_the_decoder_is_imported_by_the_trace_alone_and_scapy_by_synth_alone() -> None:
+    files = [file for file in PACKAGE.rglob("*.py") if "synth" not in file.parts]
+    found = {file.name for file in files if hits(file, ("pcapnfs._core",), top_level=False)}
+    assert found == {"trace.py"}
+    assert [file.name for file in files if hits(file, ("scapy",), top_level=False)] == []
+
+
+def test_only_units_turns_numbers_into_text() -> None:
+    """A format specification in a view would be a second opinion on how numbers look."""
+    for file in (PACKAGE / "views").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            assert not (isinstance(node, ast.FormattedValue) and node.format_spec), (
+                f"{file.name}:{node.lineno}"
+            )
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    import tomllib
+
+    import pcapnfs
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == pcapnfs.__version__

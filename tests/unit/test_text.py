@@ -1,0 +1,34 @@
+"""Names from a capture cannot do anything to a terminal."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapnfs.text import escape
+
+
+@pytest.mark.parametrize(
+    ("hostile", "harmless"),
+    [
+        ("plain name.txt", "plain name.txt"),
+        ("Grüße 文件", "Grüße 文件"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("a\nb\tc\r", "a\\x0ab\\x09c\\x0d"),
+        ("\x9b31m", "\\x9b31m"),
+        ("\u202egpj.exe", "\\u202egpj.exe"),
+        ("\u200b\ufeff", "\\u200b\\ufeff"),
+        ("\U000e0041", "\\U000e0041"),
+        ("\udc80", "\\udc80"),
+        ("\u00a0\u2028", "\\xa0\\u2028"),
+    ],
+)
+def test_makes_every_character_visible(hostile: str, harmless: str) -> None:
+    assert escape(hostile) == harmless
+
+
+@given(st.text())
+def test_gives_printable_text_for_any_text(text: str) -> None:
+    assert escape(text).isprintable()
+    assert escape(escape(text)) == escape(text)

@@ -1,0 +1,141 @@
+"""Numbers and text become each other as docs/definitions.md says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapnfs import units
+from pcapnfs.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "-"),
+        (0, "0 s"),
+        (340e-9, "340 ns"),
+        (999.6e-9, "1.00 µs"),
+        (0.2e-3, "200 µs"),
+        (999.6e-6, "1.00 ms"),
+        (1.25e-3, "1.25 ms"),
+        (12.62e-3, "12.6 ms"),
+        (0.99949, "999 ms"),
+        (0.9996, "1.00 s"),
+        (59.94, "59.9 s"),
+        (59.96, "1 m 0 s"),
+        (3660, "61 m 0 s"),
+        (7500, "2 h 5 m"),
+        (-0.002, "-2.00 ms"),
+    ],
+)
+def test_writes_durations_in_a_fitting_unit(seconds: float | None, text: str) -> None:
+    assert units.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("200us", 200e-6),
+        ("0.2ms", 200e-6),
+        ("5s", 5),
+        ("1m30s", 90),
+        ("1 m 30 s", 90),
+        ("2h", 7200),
+        ("0", 0),
+        (".5ms", 0.5e-3),
+    ],
+)
+def test_reads_durations_with_units(text: str, seconds: float) -> None:
+    assert units.parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "s", "5 parsecs", "30s1m", "1s1s", "-5s", "1e3s", "5s!", "٣s"]
+)
+def test_refuses_what_is_no_duration(text: str) -> None:
+    with pytest.raises(UsageError, match="no duration"):
+        units.parse_duration(text)
+
+
+@given(st.floats(min_value=1e-9, max_value=1e6))
+def test_a_written_duration_reads_back_to_three_digits(seconds: float) -> None:
+    assert units.parse_duration(units.duration(seconds)) == pytest.approx(
+        seconds, rel=0.006, abs=0.6e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (None, "-"),
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.00 KiB"),
+        (65536, "64.0 KiB"),
+        (1048064, "1.00 MiB"),
+        (5 << 40, "5.00 TiB"),
+    ],
+)
+def test_writes_sizes_in_powers_of_1024(number: int | None, text: str) -> None:
+    assert units.size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1G", 1 << 30), ("512M", 512 << 20), ("64KiB", 65536), ("1.5k", 1536), ("1000", 1000)],
+)
+def test_reads_sizes(text: str, number: int) -> None:
+    assert units.parse_size(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "G", "0", "-1G", "1X", "lots", "0.0001"])
+def test_refuses_what_is_no_size(text: str) -> None:
+    with pytest.raises(UsageError, match="no size"):
+        units.parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (None, "-"),
+        (0, "0 %"),
+        (1, "100 %"),
+        (0.1234, "12.3 %"),
+        (0.00001, "<0.1 %"),
+        (0.99999, ">99.9 %"),
+        (0.5, "50.0 %"),
+    ],
+)
+def test_nearly_all_is_not_all(part: float | None, text: str) -> None:
+    assert units.share(part) == text
+
+
+def test_groups_digits() -> None:
+    assert units.count(1234567) == "1\u2009234\u2009567"
+    assert units.number(12.345) == "12.3"
+    assert units.number(4.0) == "4"
+    assert units.number(None) == "-"
+
+
+def test_writes_timestamps_to_the_nanosecond_even_beyond_the_calendar() -> None:
+    assert units.timestamp(1_000_000_000_000_000_001) == "2001-09-09T01:46:40.000000001Z"
+    assert units.timestamp(2**63 - 1) == "2262-04-11T23:47:16.854775807Z"
+    assert units.timestamp(10**21) == "@1000000000000.000000000"
+    assert units.timestamp(None) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (4.5079142857142855, "4.50791"),
+        (1795231887.503916, "1795231887.504"),
+        (0.000012345678, "1.23457e-05"),
+        (2.0, "2"),
+        (-1234.5678, "-1234.568"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_writes_bare_numbers_with_the_digits_that_matter(value: float, text: str) -> None:
+    assert units.fraction(value) == text

@@ -1,0 +1,172 @@
+"""Results with round numbers, for views: no trace needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rich.console import Console, RenderableType
+
+from pcapnfs.analyses.capture import Capture
+from pcapnfs.analyses.files import Distribution, Files
+from pcapnfs.analyses.operations import OperationCount, OperationTimes, SignatureTimes
+from pcapnfs.analyses.perfile import FileCost, PerFile, Total
+from pcapnfs.analyses.service_time import ServiceTime
+from pcapnfs.analyses.stability import Stability, StabilityRow
+from pcapnfs.analyses.trust import Trust
+from pcapnfs.summary import Summary
+
+HOSTILE = "\x1b[31m[bold]<script>\u202e"
+"""An escape sequence, Rich's markup, HTML's, and a bidirectional override."""
+
+TIMES = ServiceTime(1200, 30e-6, 1.25e-3, 1e-3, 2e-3, 4e-3, 0.25, 1.5)
+
+NO_TIMES = ServiceTime(0, None, None, None, None, None, None, 0.0)
+
+
+def capture() -> Capture:
+    return Capture(
+        files=("tar-x.pcap",),
+        format="pcap",
+        link_types=("ETHERNET",),
+        packets=24000,
+        packet_kinds={"rpc": 20000, "tcp": 4000},
+        bytes=5 << 20,
+        start="2026-08-01T12:00:00.000000000Z",
+        end="2026-08-01T12:01:01.000000000Z",
+        duration_s=61.0,
+        snaplen=None,
+        truncated_packets=0,
+        dropped_packets=None,
+        damage=(),
+        limits_hit={},
+        clients=("10.0.0.2",),
+        servers=("10.0.0.1",),
+        protocols=("3", "mount3"),
+    )
+
+
+def trust() -> Trust:
+    return Trust(
+        rpc_calls=10000,
+        rpc_replies=10000,
+        matched=10000,
+        matched_share=1.0,
+        unanswered=0,
+        unanswered_at_end=0,
+        orphan_replies=0,
+        orphan_replies_at_start=0,
+        retransmitted_calls=0,
+        duplicate_replies=0,
+        negative_times=0,
+        undecoded=0,
+        undecoded_reasons={},
+        missing_bytes=0,
+        truncated_bytes=0,
+        truncated_packets=0,
+        dropped_packets=None,
+        damaged_files=0,
+        complete=True,
+    )
+
+
+def poor_trust() -> Trust:
+    return replace(
+        trust(),
+        matched=9000,
+        matched_share=0.9,
+        unanswered=1000,
+        unanswered_at_end=2,
+        orphan_replies=5,
+        orphan_replies_at_start=1,
+        rpc_replies=9005,
+        retransmitted_calls=1,
+        negative_times=1,
+        undecoded=8,
+        undecoded_reasons={"encrypted": 7, HOSTILE: 1},
+        missing_bytes=2048,
+        truncated_packets=12,
+        dropped_packets=3,
+        complete=False,
+    )
+
+
+def stability() -> Stability:
+    stable = StabilityRow(4000, 12.0, 3e-3, 2.5e-3, 0.4, 0.8)
+    nothing = StabilityRow(0, 0.0, None, None, 0.0, 0.0)
+    return Stability(
+        stable=stable,
+        unstable=StabilityRow(6000, 3.0, 0.5e-3, 0.4e-3, 0.6, 0.2),
+        unstable_write=nothing,
+        read=nothing,
+        state=nothing,
+        total=StabilityRow(10000, 15.0, 1.5e-3, 1e-3, 1.0, 1.0),
+        unlisted=StabilityRow(1000, 1.0, 1e-3, 1e-3, 0.1, 0.0667),
+    )
+
+
+def summary() -> Summary:
+    spread = Distribution(12.5, 12.0, 14.0, 20)
+    return Summary(
+        capture=capture(),
+        trust=trust(),
+        operations=(
+            OperationTimes("3", "CREATE", 1200, 3, 1197, 2, TIMES),
+            OperationTimes("nfsacl3", "GETACL", 7, 0, 0, 0, NO_TIMES),
+        ),
+        signatures=(SignatureTimes("4.1", "OPEN", "SEQUENCE PUTFH OPEN", 1, 0, 0, 0, NO_TIMES),),
+        op_counts=(OperationCount("3", "CREATE", 1200, 1200, 3),),
+        stability=stability(),
+        files=Files(1000, 10, 1, 3, 2, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),
+    )
+
+
+def file_cost(path: str = "src/deeply/nested/directory/with/a/long/path/to/main.c") -> FileCost:
+    return FileCost(
+        file=1,
+        path=path,
+        export="/srv",
+        server="10.0.0.1",
+        handle="0102",
+        fileid=7,
+        role="file",
+        type="REG",
+        size_bytes=1000,
+        removed=False,
+        calls=12,
+        ops={"GETATTR": 6, "WRITE": 3, "SETATTR": 2, "CREATE": 1},
+        stable_calls=6,
+        directory_calls=0,
+        time_s=0.0123,
+        stable_s=0.012,
+        unstable_s=0.0003,
+        bytes_read=0,
+        bytes_written=1000,
+        errors=1,
+        retransmitted=0,
+        first_frame=13,
+        last_frame=36,
+        first_s=0.1,
+        last_s=0.2,
+        lifetime_s=0.1,
+    )
+
+
+def perfile(*files: FileCost) -> PerFile:
+    shown = files or (file_cost(), file_cost("a"))
+    return PerFile(
+        files=shown,
+        sort="time",
+        shown=Total(len(shown), 24, 12, 0.0246),
+        listed=Total(1000, 12000, 6000, 12.3),
+        left_out=Total(7, 70, 0, 0.07),
+        without_file=Total(0, 3, 0, 0.003),
+        total=Total(1007, 12073, 6000, 12.373),
+    )
+
+
+def render(renderable: RenderableType, width: int) -> str:
+    """The text that a terminal of this width without colours shows."""
+    console = Console(width=width, color_system=None, force_terminal=False, highlight=False)
+    with console.capture() as captured:
+        console.print(renderable)
+    return captured.get()

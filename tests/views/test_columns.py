@@ -1,0 +1,69 @@
+"""Tables drop columns by priority and shorten only what may shrink."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from pcapnfs.views.columns import Column, FittedTable, shorten
+from tests.views.samples import render
+
+COLUMNS = (
+    Column("name", align="left", least=8),
+    Column("kept"),
+    Column("second", 1),
+    Column("first to go", 2),
+)
+ROWS = [["a/very/long/path/to/somewhere", "1 234", "22", "333"], ["b", "5", "", "-"]]
+
+
+def test_shows_everything_when_there_is_room() -> None:
+    assert render(FittedTable(COLUMNS, ROWS), 80).splitlines() == [
+        "name                            kept  second  first to go",
+        "a/very/long/path/to/somewhere  1 234      22          333",
+        "b                                  5                    -",
+    ]
+
+
+def test_drops_columns_by_priority_then_shortens() -> None:
+    assert render(FittedTable(COLUMNS, ROWS), 30).splitlines() == [
+        "name              kept  second",
+        "a/ver…somewhere  1 234      22",
+        "b                    5",
+    ]
+    assert render(FittedTable(COLUMNS, ROWS), 20).splitlines()[0].split() == ["name", "kept"]
+
+
+def test_leaves_out_columns_without_content() -> None:
+    rows = [["a", "1", "", "2"], ["b", "3", "", "4"]]
+    assert render(FittedTable(COLUMNS, rows), 80).splitlines()[0].split() == [
+        "name",
+        "kept",
+        *"first to go".split(),
+    ]
+
+
+def test_shows_the_headings_of_a_table_without_rows() -> None:
+    assert render(FittedTable(COLUMNS, []), 80).split() == "name kept second first to go".split()
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [("abc", 3, "abc"), ("abcdefghij", 7, "ab…ghij"), ("文件文件文件", 7, "文…文件")],
+)
+def test_cuts_the_middle(text: str, width: int, short: str) -> None:
+    assert shorten(text, width) == short
+
+
+@given(
+    st.text(alphabet=st.characters(categories=["L", "N", "P"])),
+    st.integers(min_value=4, max_value=40),
+)
+def test_a_shortened_text_fits(text: str, width: int) -> None:
+    assert cell_len(shorten(text, width)) <= width
+
+
+def test_cuts_the_end_where_asked() -> None:
+    assert shorten("GETATTR 6 WRITE 3", 10, "end") == "GETATTR 6…"

@@ -1,0 +1,55 @@
+"""The JSON contract: keys, null for unknown, no NaN, nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.views.document import document, to_json
+from tests.views import samples
+
+PROMISED = {
+    "capture": "files format link_types packets bytes start end duration_s snaplen"
+    " truncated_packets",
+    "trust": "rpc_calls rpc_replies matched unanswered orphan_replies retransmitted_calls undecoded"
+    " undecoded_reasons missing_bytes",
+    "files": "regular directories calls_per_file stable_per_file bytes_read bytes_written",
+    "stability": "stable unstable unstable_write read state",
+}
+"""What docs/definitions.md promises; more keys are welcome."""
+
+
+def test_the_summary_has_the_promised_keys() -> None:
+    summary = json.loads(to_json(samples.summary()))
+    for section, keys in PROMISED.items():
+        assert set(keys.split()) <= set(summary[section]), section
+    assert set(summary["operations"][0]) >= set("version op calls errors stable_calls srt".split())
+    assert set(summary["operations"][0]["srt"]) == set(
+        "count min_s mean_s p50_s p95_s p99_s max_s sum_s".split()
+    )
+    assert set(summary["op_counts"][0]) >= set("version op count errors".split())
+    assert set(summary["stability"]["stable"]) >= set("calls sum_s mean_s p50_s".split())
+    assert set(summary["files"]["calls_per_file"]) == set("mean p50 p95 max".split())
+
+
+def test_unknown_is_null() -> None:
+    assert json.loads(to_json(samples.summary()))["operations"][1]["srt"]["mean_s"] is None
+
+
+def test_refuses_numbers_that_json_does_not_have() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        to_json(replace(samples.TIMES, mean_s=float("nan")))
+
+
+def test_refuses_what_has_no_place_in_a_document() -> None:
+    with pytest.raises(TypeError, match="bytes has no place"):
+        document({"handle": b"\x00"})
+
+
+def test_is_ascii_without_control_characters() -> None:
+    text = to_json({samples.HOSTILE: samples.HOSTILE})
+    assert text.isascii()
+    assert "\x1b" not in text
+    assert json.loads(text) == {samples.HOSTILE: samples.HOSTILE}

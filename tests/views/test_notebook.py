@@ -1,0 +1,36 @@
+"""Notebooks get HTML in which nothing from the capture is markup."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.summary import Summary
+from pcapnfs.views import notebook
+from tests.unit.rows import meta, trace_of
+from tests.views import samples
+
+
+def test_a_summary_shows_trust_and_operations() -> None:
+    html = samples.summary()._repr_html_()
+    assert "Every call has its reply" in html
+    assert "<td>CREATE</td>" in html
+
+
+def test_a_trace_shows_its_files() -> None:
+    with trace_of(meta(path="<b>.pcap")) as trace:
+        assert "&lt;b&gt;.pcap" in trace._repr_html_()
+
+
+def test_nothing_hostile_becomes_markup() -> None:
+    summary: Summary = replace(
+        samples.summary(),
+        operations=(replace(samples.summary().operations[0], op=samples.HOSTILE),),
+        trust=samples.poor_trust(),
+    )
+    for html in (
+        notebook.summary_html(summary),
+        notebook.meta_html(meta(path=samples.HOSTILE, damage=samples.HOSTILE)),
+    ):
+        assert "<script>" not in html
+        assert "\x1b" not in html
+        assert "&lt;script&gt;" in html

@@ -1,0 +1,93 @@
+"""Screens at 80 and 140 columns, compared with what people read and approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import RenderableType
+
+from pcapnfs.views import screen
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+def renderables() -> dict[str, RenderableType]:
+    poor = replace(
+        samples.summary(),
+        trust=samples.poor_trust(),
+        capture=replace(
+            samples.capture(),
+            damage=("tar-x.pcap: breaks off at byte 99",),
+            limits_hit={"record_limit": 2},
+            snaplen=96,
+        ),
+    )
+    return {
+        "summary": screen.summary(samples.summary()),
+        "summary-poor": screen.summary(poor),
+        "perfile": screen.perfile(samples.perfile()),
+    }
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", ["summary", "summary-poor", "perfile"])
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    text = samples.render(renderables()[name], width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.parent.mkdir(exist_ok=True)
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
+def test_numbers_are_whole_at_any_width(width: int) -> None:
+    text = samples.render(renderables()["summary"], width)
+    assert "1\u2009200" in text
+    assert "1.50 s" in text
+
+
+def test_narrow_screens_shorten_paths_in_the_middle_and_wide_ones_show_them() -> None:
+    narrow = samples.render(renderables()["perfile"], 80)
+    assert "src/" in narrow
+    assert "main.c" in narrow
+    assert "…" in narrow
+    assert "src/deeply/nested/directory/with/a/long/path/to/main.c" in samples.render(
+        renderables()["perfile"], 140
+    )
+
+
+def test_nothing_hostile_reaches_the_terminal() -> None:
+    hostile = samples.HOSTILE
+    summary = samples.summary()
+    row = replace(summary.operations[0], version=hostile, op=hostile)
+    result = replace(
+        summary,
+        trust=samples.poor_trust(),
+        operations=(row,),
+        capture=replace(
+            summary.capture,
+            files=(hostile,),
+            format=hostile,
+            clients=(hostile,),
+            servers=(hostile,),
+            protocols=(hostile,),
+            damage=(hostile,),
+            limits_hit={hostile: 1},
+        ),
+    )
+    file = replace(samples.file_cost(hostile), ops={hostile: 1})
+    for renderable in (screen.summary(result), screen.perfile(samples.perfile(file))):
+        text = samples.render(renderable, 300)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "\\x1b[31m[bold]<script>\\u202e" in text

@@ -1,0 +1,74 @@
+"""Trust in plain words: silent when perfect, complete when not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.views.words import PERFECT, trust_sentences
+from tests.views import samples
+
+
+def test_a_perfect_capture_takes_one_sentence() -> None:
+    assert trust_sentences(samples.trust(), samples.capture()) == [PERFECT]
+
+
+def test_every_misfortune_has_its_sentence() -> None:
+    capture = replace(
+        samples.capture(),
+        snaplen=96,
+        damage=("a.pcap: breaks off at byte 9",),
+        limits_hit={"record_limit": 2},
+    )
+    assert trust_sentences(samples.poor_trust(), capture) == [
+        "a.pcap: breaks off at byte 9. Everything before that was read.",
+        "90.0 % of the calls have their reply; 1\u2009000 of 10\u2009000 have none, "
+        "2 of them sent as the capture ended.",
+        "5 replies without call, 1 of them as the capture began.",
+        "8 messages not decoded to the end: 7 encrypted, 1 \\x1b[31m[bold]<script>\\u202e.",
+        "2.00 KiB on the wire are not in the capture; the capturing host lost 3 packets; "
+        "12 packets were cut to 96 bytes.",
+        "1 call was sent more than once, counted once and timed from the first transmission.",
+        "The capture holds 1 reply before the call: packets out of order.",
+        "Limits of the decoder were reached: record_limit 2 times.",
+    ]
+
+
+def test_a_complete_capture_still_names_retransmissions() -> None:
+    sentences = trust_sentences(replace(samples.trust(), retransmitted_calls=2), samples.capture())
+    assert sentences[0] == "Every call has its reply."
+    assert sentences[1].startswith("2 calls were sent more than once")
+
+
+def test_says_that_there_is_no_call() -> None:
+    empty = replace(
+        samples.trust(),
+        rpc_calls=0,
+        matched=0,
+        rpc_replies=0,
+        matched_share=None,
+        orphan_replies=1,
+        complete=False,
+    )
+    assert trust_sentences(empty, samples.capture()) == [
+        "No call was found.",
+        "1 reply without call.",
+    ]
+
+
+def test_the_only_reason_needs_no_count_of_its_own() -> None:
+    trust = replace(
+        samples.trust(), undecoded=4, undecoded_reasons={"encrypted": 4}, complete=False
+    )
+    assert (
+        trust_sentences(trust, samples.capture())[1]
+        == "4 messages not decoded to the end: encrypted."
+    )
+
+
+def test_cut_packets_are_told_even_when_every_call_could_be_read() -> None:
+    trust = replace(samples.trust(), truncated_packets=7)
+    capture = replace(samples.capture(), snaplen=128)
+    assert trust_sentences(trust, capture) == [
+        "Every call has its reply.",
+        "7 packets were cut to 128 bytes.",
+    ]

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Everything that is done to this repository, one command each.
+
+    python3 dev.py try      install into .venv and summarize a bundled sample
+    python3 dev.py check    format, lints, types, both test suites, generated pages
+    python3 dev.py docs     write the generated pages, samples/README.md and golden files anew
+
+Needs Python 3.11 or newer and cargo; everything else is installed into .venv.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+SAMPLE = "samples/k61-tar-v3.pcap"
+OLDEST_PYTHON = (3, 11)
+
+
+class Unusable(Exception):
+    """Something that this machine lacks, with what to do about it."""
+
+
+def run(*command: str | Path) -> None:
+    """Runs a command in the repository; its failure is ours."""
+    print("·", *(str(word) for word in command), flush=True)
+    environment = dict(os.environ, MATURIN_NO_INSTALL_RUST="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
+    subprocess.run([str(word) for word in command], cwd=ROOT, env=environment, check=True)
+
+
+def require_tools() -> None:
+    """Says in one sentence what is missing. Nothing is ever downloaded in its place."""
+    if sys.version_info < OLDEST_PYTHON:
+        raise Unusable("pcapnfs needs Python 3.11 or newer; this is " + sys.version.split()[0])
+    if shutil.which("cargo") is None:
+        raise Unusable(
+            "cargo was not found: install Rust 1.88 or newer (https://rustup.rs, or your "
+            "distribution's packages) and run this again"
+        )
+
+
+def environment(extras: str) -> None:
+    """Makes .venv if it is not there, and installs the package with its locked dependencies."""
+    if not (BIN / "python").exists():
+        try:
+            run(sys.executable, "-m", "venv", VENV)
+        except subprocess.CalledProcessError:
+            shutil.rmtree(VENV, ignore_errors=True)
+            raise Unusable(
+                "Python could not make a virtual environment: install its venv module "
+                "(Debian: apt install python3-venv) and run this again"
+            ) from None
+    run(BIN / "python", "-m", "pip", "install", "-q", "-c", "requirements.lock", "-e", f".{extras}")
+
+
+def try_it() -> None:
+    """Installs, and does the main job on a sample."""
+    environment("")
+    run(BIN / "pcapnfs", "summarize", SAMPLE)
+
+
+def check() -> None:
+    """Whether all is well: what CI runs, and nothing else."""
+    environment("[dev]")
+    for component in ("fmt", "clippy"):
+        if subprocess.run(["cargo", component, "--version"], capture_output=True).returncode != 0:
+            raise Unusable(f"cargo {component} is missing: rustup component add rustfmt clippy")
+    python = BIN / "python"
+    run("cargo", "fmt", "--all", "--check")
+    run("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings")
+    run("cargo", "test", "--workspace", "--locked")
+    run(BIN / "ruff", "format", "--check", ".")
+    run(BIN / "ruff", "check", ".")
+    run(BIN / "mypy")
+    run(python, "-m", "mypy.stubtest", "pcapnfs._core")
+    run(python, "docs/generate.py", "--check")
+    run(python, "-m", "pytest")
+
+
+def docs() -> None:
+    """Writes what is generated."""
+    environment("[dev]")
+    run(BIN / "python", "docs/generate.py")
+    run(BIN / "python", "samples/build.py", "--readme")
+    run(BIN / "python", "tests/golden/regenerate.py")
+
+
+COMMANDS = {"try": try_it, "check": check, "docs": docs}
+
+
+def main(words: list[str]) -> int:
+    """Runs the command that is named; 2 for a wrong one."""
+    if len(words) != 1 or words[0] not in COMMANDS:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        require_tools()
+        COMMANDS[words[0]]()
+    except Unusable as problem:
+        print(f"dev.py: {problem}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as failure:
+        print(f"dev.py: failed: {' '.join(failure.cmd)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -23,7 +23,7 @@ SAMPLE = "samples/k61-tar-v3.pcap"
 OLDEST_PYTHON = (3, 11)
 
 
-class Unusable(Exception):
+class UnusableError(Exception):
     """Something that this machine lacks, with what to do about it."""
 
 
@@ -37,9 +37,9 @@ def run(*command: str | Path) -> None:
 def require_tools() -> None:
     """Says in one sentence what is missing. Nothing is ever downloaded in its place."""
     if sys.version_info < OLDEST_PYTHON:
-        raise Unusable("pcapnfs needs Python 3.11 or newer; this is " + sys.version.split()[0])
+        raise UnusableError("pcapnfs needs Python 3.11 or newer; this is " + sys.version.split()[0])
     if shutil.which("cargo") is None:
-        raise Unusable(
+        raise UnusableError(
             "cargo was not found: install Rust 1.88 or newer (https://rustup.rs, or your "
             "distribution's packages) and run this again"
         )
@@ -52,7 +52,7 @@ def environment(extras: str) -> None:
             run(sys.executable, "-m", "venv", VENV)
         except subprocess.CalledProcessError:
             shutil.rmtree(VENV, ignore_errors=True)
-            raise Unusable(
+            raise UnusableError(
                 "Python could not make a virtual environment: install its venv module "
                 "(Debian: apt install python3-venv) and run this again"
             ) from None
@@ -70,7 +70,7 @@ def check() -> None:
     environment("[dev]")
     for component in ("fmt", "clippy"):
         if subprocess.run(["cargo", component, "--version"], capture_output=True).returncode != 0:
-            raise Unusable(f"cargo {component} is missing: rustup component add rustfmt clippy")
+            raise UnusableError(f"cargo {component} is missing: rustup component add rustfmt clippy")
     python = BIN / "python"
     run("cargo", "fmt", "--all", "--check")
     run("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings")
@@ -102,7 +102,7 @@ def main(words: list[str]) -> int:
     try:
         require_tools()
         COMMANDS[words[0]]()
-    except Unusable as problem:
+    except UnusableError as problem:
         print(f"dev.py: {problem}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as failure:

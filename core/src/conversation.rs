@@ -125,7 +125,8 @@ impl Conversations {
             Some(Recognised::Reply { xid }) => {
                 self.on_known_port(connection) || self.messages.pairing.expects(id, side.other(), xid)
             }
-            None => false,
+            // Wrong versions and unknown procedures are sent too, but do not begin a conversation.
+            None => self.by_id.get(&id).is_some_and(|conversation| conversation.believed),
         };
         if !believed {
             return;

@@ -22,7 +22,10 @@ use crate::cursor::Cursor;
 use crate::error::{DecodeError, Reason};
 use crate::nfs::facts::Facts;
 pub use crate::nfs::operation::catalogue;
-use crate::nfs::operation::{MOUNT3, NFS3, NFS4, NFS4_CALLBACK, NFSACL3, Operation, Stability};
+use crate::nfs::operation::{
+    MOUNT1, MOUNT3, NFS2, NFS3, NFS4, NFS4_CALLBACK, NFSACL2, NFSACL3, NLM, NSM1, Operation, PORTMAP2,
+    RPCBIND, RQUOTA, Stability,
+};
 use crate::nfs::types::StableHow;
 use crate::rpc::program;
 
@@ -42,8 +45,8 @@ pub enum Shape {
     Procedures(&'static [Operation]),
     /// Procedure 1 is a COMPOUND of operations.
     Compound(&'static [Operation]),
-    /// Counted by procedure, not decoded.
-    Counted,
+    /// A program or version that pcapnfs does not know.
+    Unknown,
     /// Nothing to decode.
     Void,
 }
@@ -61,27 +64,27 @@ pub struct Protocol {
 
 /// The protocol of a program and version.
 pub fn protocol(number: u32, version: u32) -> Protocol {
-    let counted = |name| Protocol { name, statuses: 0, shape: Shape::Counted };
+    let procedures = |name, table| Protocol { name, statuses: 0, shape: Shape::Procedures(table) };
     match (number, version) {
-        (program::NFS, 3) => Protocol { name: "3", statuses: 3, shape: Shape::Procedures(NFS3) },
         (program::NFS, 4) => Protocol { name: "4", statuses: 4, shape: Shape::Compound(NFS4) },
-        (program::NFS, 2) => counted("2"),
+        (program::NFS, 3) => Protocol { name: "3", statuses: 3, shape: Shape::Procedures(NFS3) },
+        (program::NFS, 2) => procedures("2", NFS2),
         (program::NFSACL, 3) => Protocol { name: "nfsacl3", statuses: 3, shape: Shape::Procedures(NFSACL3) },
-        (program::NFSACL, _) => counted("nfsacl2"),
+        (program::NFSACL, 2) => procedures("nfsacl2", NFSACL2),
         (program::MOUNT, 3) => Protocol { name: "mount3", statuses: 3, shape: Shape::Procedures(MOUNT3) },
-        (program::MOUNT, 2) => counted("mount2"),
-        (program::MOUNT, _) => counted("mount1"),
-        (100_000, 2) => counted("portmap2"),
-        (100_000, 3) => counted("rpcbind3"),
-        (100_000, _) => counted("rpcbind4"),
-        (100_011, _) => counted("rquota"),
-        (100_021, 4) => counted("nlm4"),
-        (100_021, _) => counted("nlm"),
-        (100_024, _) => counted("nsm1"),
+        (program::MOUNT, 2) => procedures("mount2", MOUNT1),
+        (program::MOUNT, 1) => procedures("mount1", MOUNT1),
+        (program::PORTMAP, 2) => procedures("portmap2", PORTMAP2),
+        (program::PORTMAP, 3) => procedures("rpcbind3", RPCBIND),
+        (program::PORTMAP, 4) => procedures("rpcbind4", RPCBIND),
+        (program::NLM, 4) => procedures("nlm4", NLM),
+        (program::NLM, _) => procedures("nlm", NLM),
+        (program::NSM, 1) => procedures("nsm1", NSM1),
+        (program::RQUOTA, _) => procedures("rquota", RQUOTA),
         (number, _) if program::is_callback(number) => {
             Protocol { name: "4 callback", statuses: 4, shape: Shape::Compound(NFS4_CALLBACK) }
         }
-        _ => counted("other"),
+        _ => Protocol { name: "other", statuses: 0, shape: Shape::Unknown },
     }
 }
 
@@ -203,10 +206,10 @@ impl<'a> Walk<'a> {
         match shape {
             Shape::Procedures(table) => walk.procedure(table, procedure, call, reply),
             Shape::Compound(table) if procedure == 1 => walk.compound(table, call, reply),
-            Shape::Counted if procedure != 0 => {
+            Shape::Unknown => {
                 walk.call_stop = Some(call.map_or_else(|stop| stop, |c| c.stop(Reason::Unsupported)));
             }
-            Shape::Compound(_) | Shape::Counted | Shape::Void => walk.call_stop = call.err(),
+            Shape::Compound(_) | Shape::Void => walk.call_stop = call.err(),
         }
         walk
     }

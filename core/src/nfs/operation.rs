@@ -108,6 +108,11 @@ pub fn nothing<'a>(_: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeEr
     Ok(())
 }
 
+/// Named and timed, but not read: a side program whose contents no question needs yet.
+pub fn not_read<'a>(_: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeError> {
+    Ok(())
+}
+
 /// Not decoded by pcapnfs: the operation is counted, and decoding of the message ends here.
 pub fn unsupported<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeError> {
     Err(c.stop(Reason::Unsupported))
@@ -132,7 +137,8 @@ macro_rules! rows {
             effect: Effect::$effect, stability: Stability::$stability, rank: $rank, small: $small,
             arguments: $arguments, results: $results, failure: $failure,
             void: names(stringify!($results).as_bytes(), b"nothing"),
-            decoded: !names(stringify!($arguments).as_bytes(), b"unsupported"), source: $source,
+            decoded: !names(stringify!($arguments).as_bytes(), b"unsupported")
+                && !names(stringify!($arguments).as_bytes(), b"not_read"), source: $source,
         },)+]
     };
 }
@@ -140,11 +146,19 @@ macro_rules! rows {
 /// All operations, with the name of their protocol: for documentation.
 pub fn catalogue() -> impl Iterator<Item = (&'static str, &'static Operation)> {
     let tables = [
+        ("nfs2", NFS2),
         ("nfs3", NFS3),
-        ("nfsacl3", NFSACL3),
-        ("mount3", MOUNT3),
         ("nfs4", NFS4),
         ("nfs4 callback", NFS4_CALLBACK),
+        ("nfsacl2", NFSACL2),
+        ("nfsacl3", NFSACL3),
+        ("mount1", MOUNT1),
+        ("mount3", MOUNT3),
+        ("portmap2", PORTMAP2),
+        ("rpcbind", RPCBIND),
+        ("nlm", NLM),
+        ("nsm1", NSM1),
+        ("rquota", RQUOTA),
     ];
     tables.into_iter().flat_map(|(protocol, table)| table.iter().map(move |operation| (protocol, operation)))
 }
@@ -194,6 +208,128 @@ pub static MOUNT3: &[Operation] = rows! {
      3 UMNT        0 Nothing Keep State    1 false v3::mount_arguments, nothing, nothing; "RFC 1813 5.2.3"
      4 UMNTALL     0 Nothing Keep State    1 false nothing, nothing, nothing; "RFC 1813 5.2.4"
      5 EXPORT      0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1813 5.2.5"
+};
+
+/// NFSv2 (RFC 1094): named and timed; arguments and results are not decoded.
+#[rustfmt::skip]
+pub static NFS2: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 2.2"
+     1 GETATTR          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     2 SETATTR          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     3 ROOT             0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     4 LOOKUP           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     5 READLINK         0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     6 READ             0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     7 WRITECACHE       0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     8 WRITE            0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+     9 CREATE           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    10 REMOVE           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    11 RENAME           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    12 LINK             0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    13 SYMLINK          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    14 MKDIR            0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    15 RMDIR            0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    16 READDIR          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+    17 STATFS           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
+};
+
+/// NFSACL version 2: named and timed.
+#[rustfmt::skip]
+pub static NFSACL2: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "nfs_acl.x"
+     1 GETACL           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
+     2 SETACL           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
+     3 GETATTR          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
+     4 ACCESS           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
+};
+
+/// MOUNT versions 1 and 2 (RFC 1094 appendix A): named and timed.
+#[rustfmt::skip]
+pub static MOUNT1: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 A.5"
+     1 MNT              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
+     2 DUMP             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
+     3 UMNT             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
+     4 UMNTALL          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
+     5 EXPORT           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
+     6 EXPORTALL        0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
+     7 PATHCONF         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
+};
+
+/// Portmapper version 2 (RFC 1833 section 3): named and timed.
+#[rustfmt::skip]
+pub static PORTMAP2: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1833 3.2"
+     1 SET              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
+     2 UNSET            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
+     3 GETPORT          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
+     4 DUMP             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
+     5 CALLIT           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
+};
+
+/// rpcbind versions 3 and 4 (RFC 1833 section 2): named and timed.
+#[rustfmt::skip]
+pub static RPCBIND: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1833 2.2"
+     1 SET              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     2 UNSET            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     3 GETADDR          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     4 DUMP             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     5 CALLIT           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     6 GETTIME          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     7 UADDR2TADDR      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     8 TADDR2UADDR      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+     9 GETVERSADDR      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+    10 INDIRECT         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+    11 GETADDRLIST      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+    12 GETSTAT          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
+};
+
+/// Network Lock Manager (RFC 1813 appendix II; X/Open for earlier versions): named and timed.
+#[rustfmt::skip]
+pub static NLM: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1813 6.3"
+     1 TEST             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     2 LOCK             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     3 CANCEL           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     4 UNLOCK           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     5 GRANTED          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     6 TEST_MSG         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     7 LOCK_MSG         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     8 CANCEL_MSG       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+     9 UNLOCK_MSG       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    10 GRANTED_MSG      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    11 TEST_RES         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    12 LOCK_RES         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    13 CANCEL_RES       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    14 UNLOCK_RES       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    15 GRANTED_RES      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    20 SHARE            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    21 UNSHARE          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    22 NM_LOCK          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+    23 FREE_ALL         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
+};
+
+/// Network Status Monitor (X/Open): named and timed.
+#[rustfmt::skip]
+pub static NSM1: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "X/Open C702 11"
+     1 STAT             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
+     2 MON              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
+     3 UNMON            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
+     4 UNMON_ALL        0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
+     5 SIMU_CRASH       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
+     6 NOTIFY           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
+};
+
+/// Remote quotas (`rquota.x`): named and timed.
+#[rustfmt::skip]
+pub static RQUOTA: &[Operation] = rows! {
+     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "rquota.x"
+     1 GETQUOTA         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
+     2 GETACTIVEQUOTA   0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
+     3 SETQUOTA         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
+     4 SETACTIVEQUOTA   0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
 };
 
 /// NFSv4, minor versions 0 to 2, and extended attributes. Ranks follow the tiers of Wireshark's

@@ -20,15 +20,24 @@ pub const MOUNT: u32 = 100_005;
 /// Access control lists on the NFS port, of Solaris.
 pub const NFSACL: u32 = 100_227;
 
+/// Tells the ports of programs (RFC 1833).
+pub const PORTMAP: u32 = 100_000;
+/// Quotas of remote users.
+pub const RQUOTA: u32 = 100_011;
+/// The Network Lock Manager (RFC 1813 section 6).
+pub const NLM: u32 = 100_021;
+/// The Network Status Monitor.
+pub const NSM: u32 = 100_024;
+
 /// The known programs.
 #[rustfmt::skip]
 pub const PROGRAMS: &[Program] = &[
-    Program { number: 100_000, name: "portmap", last_version: 4, last_procedure: 13 },
+    Program { number: PORTMAP, name: "portmap", last_version: 4, last_procedure: 13 },
     Program { number: NFS,     name: "nfs",     last_version: 4, last_procedure: 21 },
     Program { number: MOUNT,   name: "mount",   last_version: 3, last_procedure: 7 },
-    Program { number: 100_011, name: "rquota",  last_version: 2, last_procedure: 4 },
-    Program { number: 100_021, name: "nlm",     last_version: 4, last_procedure: 23 },
-    Program { number: 100_024, name: "nsm",     last_version: 1, last_procedure: 6 },
+    Program { number: RQUOTA,  name: "rquota",  last_version: 2, last_procedure: 4 },
+    Program { number: NLM,     name: "nlm",     last_version: 4, last_procedure: 23 },
+    Program { number: NSM,     name: "nsm",     last_version: 1, last_procedure: 6 },
     Program { number: NFSACL,  name: "nfsacl",  last_version: 3, last_procedure: 5 },
 ];
 

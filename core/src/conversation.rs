@@ -392,7 +392,7 @@ impl Messages {
         let procedure_name = match (control, header.procedure) {
             (Some(control), _) => control,
             (None, 0) => "NULL",
-            (None, 1) => "1",
+            (None, 1) if matches!(shape, Shape::Compound(_)) => "COMPOUND",
             (None, procedure) => {
                 number = procedure.to_string();
                 &number

@@ -28,7 +28,7 @@ class Capture:
     packet_kinds: Mapping[str, int]
     """Packets by what they turned out to be; adds up to `packets`."""
     bytes: int
-    """Bytes read, after decompression."""
+    """Bytes of the packets on the wire, whether captured or cut off."""
     start: str | None
     """Time of the earliest packet, ISO 8601 in UTC; None without packets."""
     end: str | None

@@ -35,7 +35,7 @@ class StabilityRow:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """Answered calls by what they ask of the server's storage; the first five are disjoint."""
+    """Answered calls by what they ask of the server's storage; the first six are disjoint."""
 
     stable: StabilityRow
     """Calls that succeeded and had to be on stable storage before the reply; a compound when one of
@@ -48,6 +48,9 @@ class Stability:
     """READ: data that may have to come from disk."""
     state: StabilityRow
     """Operations that record client state (EXCHANGE_ID, CREATE_SESSION, OPEN_CONFIRM …)."""
+    unknown: StabilityRow
+    """Calls whose level or outcome is not in the capture (cut, lost or encrypted) and cannot be told
+    from the call either."""
     total: StabilityRow
     """All of the above."""
     unlisted: StabilityRow
@@ -56,7 +59,7 @@ class Stability:
 
 
 def stability(trace: Trace) -> Stability:
-    """Split the answered calls into stable, unstable, unstable writes, reads and state."""
+    """Split the answered calls into stable, unstable, unstable writes, reads, state and unknown."""
     rows = trace.sql(
         """
         with answered as (
@@ -91,6 +94,7 @@ def stability(trace: Trace) -> Stability:
         unstable_write=row("unstable_write"),
         read=row("read"),
         state=row("state"),
+        unknown=row("unknown"),
         total=row("total"),
         unlisted=row("unlisted"),
     )

@@ -54,6 +54,9 @@ class Trust:
     """Calls that were sent more than once, before or after their reply."""
     duplicate_replies: int
     """Replies that came again for a call that had its reply; not in rpc_replies."""
+    assumed_outcomes: int
+    """Calls whose status is not in the capture (cut, lost or encrypted); for the stable split they
+    are taken for successes."""
     negative_times: int
     """Calls whose reply the capture holds before the call; their service times are kept as they
     are."""
@@ -78,12 +81,13 @@ class Trust:
 
 def trust(trace: Trace) -> Trust:
     """Count what was matched and decoded, and what was not, by reason."""
-    calls, matched, retransmitted, negative = trace.sql(
+    calls, matched, retransmitted, assumed, negative = trace.sql(
         """
         select count(*), count(reply_frame),
                count(*) filter (
                    transmissions > 1 or call in (select call from notes where reason = $late)
                ),
+               count(*) filter (assumed),
                count(*) filter (srt < 0)
         from calls
         """,
@@ -117,6 +121,7 @@ def trust(trace: Trace) -> Trust:
         orphan_replies_at_start=orphans_at_start,
         retransmitted_calls=retransmitted,
         duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
+        assumed_outcomes=assumed,
         negative_times=negative,
         undecoded=sum(undecoded.values()),
         undecoded_reasons=undecoded,

@@ -37,6 +37,7 @@ STABILITY_ROWS = (
     ("unstable_write", "unstable writes"),
     ("read", "reads"),
     ("state", "client state"),
+    ("unknown", "unknown: the outcome was not captured"),
 )
 """The disjoint kinds of calls and how the screen calls them."""
 

@@ -42,6 +42,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _matched(trust),
         _orphans(trust),
         _undecoded(trust),
+        _assumed(trust),
         _missing(trust, capture),
         _retransmitted(trust),
         _negative(trust),
@@ -86,6 +87,15 @@ def _undecoded(trust: Trust) -> str:
         for messages, words in reasons
     )
     return f"{plural(trust.undecoded, 'message', 'messages')} not decoded to the end: {counted}."
+
+
+def _assumed(trust: Trust) -> str:
+    if not trust.assumed_outcomes:
+        return ""
+    return (
+        f"{plural(trust.assumed_outcomes, 'call', 'calls')} whose status was not captured "
+        f"{'is' if trust.assumed_outcomes == 1 else 'are'} taken for a success."
+    )
 
 
 def _missing(trust: Trust, capture: Capture) -> str:

@@ -20,14 +20,24 @@ def test_splits_calls_and_time_into_disjoint_rows() -> None:
             call(7, "EXCHANGE_ID", 20, stability="state"),
             call(8, "CREATE", None, stability="unstable"),
             call(9, "CB_RECALL", 500, stability="unstable", callback=True),
+            call(10, "WRITE", 100, stability="unknown", assumed=True),
         ]
     ) as trace:
         split = stability(trace)
-    rows = [split.stable, split.unstable, split.unstable_write, split.read, split.state]
-    assert [row.calls for row in rows] == [2, 2, 1, 1, 1]
-    assert sum(row.calls for row in rows) == split.total.calls == 7
-    assert split.total.sum_s == pytest.approx(0.1)
-    assert [row.time_share for row in rows] == pytest.approx([0.4, 0.04, 0.2, 0.16, 0.2])
+    rows = [
+        split.stable,
+        split.unstable,
+        split.unstable_write,
+        split.read,
+        split.state,
+        split.unknown,
+    ]
+    assert [row.calls for row in rows] == [2, 2, 1, 1, 1, 1]
+    assert sum(row.calls for row in rows) == split.total.calls == 8
+    assert split.total.sum_s == pytest.approx(0.2)
+    assert [row.time_share for row in rows] == pytest.approx(
+        [0.2, 0.02, 0.1, 0.08, 0.1, 0.5]
+    )
     assert split.stable.mean_s == pytest.approx(0.02)
     assert split.unstable.p50_s == pytest.approx(0.002)
     assert split.unlisted.calls == 1

@@ -57,6 +57,7 @@ def trust() -> Trust:
         orphan_replies_at_start=0,
         retransmitted_calls=0,
         duplicate_replies=0,
+        assumed_outcomes=0,
         negative_times=0,
         undecoded=0,
         undecoded_reasons={},
@@ -80,6 +81,7 @@ def poor_trust() -> Trust:
         orphan_replies_at_start=1,
         rpc_replies=9005,
         retransmitted_calls=1,
+        assumed_outcomes=3,
         negative_times=1,
         undecoded=8,
         undecoded_reasons={"encrypted": 7, HOSTILE: 1},
@@ -99,6 +101,7 @@ def stability() -> Stability:
         unstable_write=nothing,
         read=nothing,
         state=nothing,
+        unknown=nothing,
         total=StabilityRow(10000, 15.0, 1.5e-3, 1e-3, 1.0, 1.0),
         unlisted=StabilityRow(1000, 1.0, 1e-3, 1e-3, 0.1, 0.0667),
     )

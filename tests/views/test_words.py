@@ -25,6 +25,7 @@ def test_every_misfortune_has_its_sentence() -> None:
         "2 of them sent as the capture ended.",
         "5 replies without call, 1 of them as the capture began.",
         "8 messages not decoded to the end: 7 encrypted, 1 \\x1b[31m[bold]<script>\\u202e.",
+        "3 calls whose status was not captured are taken for a success.",
         "2.00 KiB on the wire are not in the capture; the capturing host lost 3 packets; "
         "12 packets were cut to 96 bytes.",
         "1 call was sent more than once, counted once and timed from the first transmission.",

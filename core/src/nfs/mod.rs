@@ -32,6 +32,9 @@ use crate::rpc::program;
 /// Operations of one compound at most. Servers accept some 50 (Linux: 50, sessions: `ca_maxoperations`).
 const COMPOUND_LIMIT: u32 = 1024;
 
+/// From this rank on operations only lead up to others: PUTROOTFH, SEQUENCE, PUTFH …
+const LEADING_RANK: u8 = 5;
+
 /// Operations for which room is made at once; few compounds have more.
 const USUAL_OPERATIONS: usize = 12;
 
@@ -97,6 +100,8 @@ pub struct Done<'a> {
     pub number: u32,
     /// The reply holds a result of it.
     pub executed: bool,
+    /// There is a reply, but the part with this operation's status could not be read.
+    pub unseen: bool,
     /// What arguments and results said.
     pub facts: Facts<'a>,
 }
@@ -105,6 +110,9 @@ impl Done<'_> {
     /// The stability class of this operation by its outcome (docs/definitions.md).
     pub fn class(&self) -> Class {
         let facts = &self.facts;
+        if self.unseen {
+            return self.likely_class();
+        }
         let succeeded = facts.status == Some(0);
         match self.operation.stability {
             Stability::Read => Class::Read,
@@ -117,6 +125,24 @@ impl Done<'_> {
             },
             Stability::Opened if succeeded && facts.changed_by_open() => Class::Stable,
             _ => Class::Unstable,
+        }
+    }
+
+    /// The class when the outcome is not in the capture: that of a success, as far as the call tells.
+    /// A server grants the level that a WRITE asked for, or a stronger one.
+    fn likely_class(&self) -> Class {
+        match self.operation.stability {
+            Stability::Unstable => Class::Unstable,
+            Stability::Read => Class::Read,
+            Stability::State => Class::State,
+            Stability::Stable | Stability::Unlisted => Class::Stable,
+            Stability::Committed => match self.facts.stable_requested {
+                Some(StableHow::UNSTABLE) => Class::UnstableWrite,
+                Some(_) => Class::Stable,
+                None => Class::Unknown,
+            },
+            Stability::Opened if self.facts.create == Some(true) => Class::Unknown,
+            Stability::Opened => Class::Unstable,
         }
     }
 }
@@ -134,6 +160,8 @@ pub enum Class {
     State,
     /// Everything else.
     Unstable,
+    /// What would decide was cut off, lost or encrypted.
+    Unknown,
 }
 
 impl Class {
@@ -145,6 +173,7 @@ impl Class {
             Self::Read => "read",
             Self::State => "state",
             Self::Unstable => "unstable",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -158,6 +187,8 @@ pub struct Walk<'a> {
     pub minor: Option<u32>,
     /// Status of the procedure, or of the compound.
     pub status: Option<u32>,
+    /// It is a compound, also when none of its operations could be read.
+    pub is_compound: bool,
     /// Operations in the call, as it says itself.
     pub in_call: u32,
     /// Operations in the reply, as it says itself.
@@ -170,9 +201,22 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// The place of the main operation: the first of the lowest rank, as Wireshark's `nfs.main_opcode`.
+    ///
+    /// `None` when the call was cut before anything but what leads up to it.
     pub fn main(&self) -> Option<usize> {
         let ranked = self.operations.iter().enumerate();
-        ranked.min_by_key(|(place, done)| (done.operation.rank, *place)).map(|(place, _)| place)
+        let (place, main) = ranked.min_by_key(|(place, done)| (done.operation.rank, *place))?;
+        let leads_up = main.operation.rank >= LEADING_RANK && self.operations_missing();
+        (!leads_up).then_some(place)
+    }
+
+    /// Whether the call has operations that are known neither from it nor from its reply.
+    fn operations_missing(&self) -> bool {
+        let known = self.operations.len();
+        // A compound that succeeded executed everything, so its reply names all operations.
+        let told_by_reply = self.status == Some(0) && known > 0 && known == self.in_reply as usize;
+        let told_by_call = self.in_call > 0 && known >= self.in_call as usize;
+        self.is_compound && self.call_stop.is_some() && !told_by_reply && !told_by_call
     }
 
     /// The class of the whole call: stable when one operation is; else by what is in it.
@@ -180,6 +224,8 @@ impl<'a> Walk<'a> {
         let has = |class| self.operations.iter().any(|done| done.class() == class);
         if has(Class::Stable) {
             Class::Stable
+        } else if has(Class::Unknown) || self.operations_missing() {
+            Class::Unknown
         } else if has(Class::UnstableWrite) {
             Class::UnstableWrite
         } else if has(Class::Read) {
@@ -187,6 +233,11 @@ impl<'a> Walk<'a> {
         } else {
             self.main().and_then(|main| self.operations.get(main)).map_or(Class::Unstable, Done::class)
         }
+    }
+
+    /// Whether the class rests on operations whose outcome is not in the capture.
+    pub fn assumed(&self) -> bool {
+        self.operations.iter().any(|done| done.unseen && done.class() != Class::Unstable)
     }
 
     /// Whether it is stable only by operations that the RFC's list of synchronous procedures omits.
@@ -210,6 +261,11 @@ impl<'a> Walk<'a> {
                 walk.call_stop = Some(call.map_or_else(|stop| stop, |c| c.stop(Reason::Unsupported)));
             }
             Shape::Compound(_) | Shape::Void => walk.call_stop = call.err(),
+        }
+        if walk.reply_stop.is_some() {
+            for done in &mut walk.operations {
+                done.unseen = done.facts.status.is_none();
+            }
         }
         walk
     }
@@ -237,7 +293,7 @@ impl<'a> Walk<'a> {
             self.reply_stop = reply.and_then(read).err();
         }
         self.status = facts.status;
-        self.operations.push(Done { operation, number: procedure, executed, facts });
+        self.operations.push(Done { operation, number: procedure, executed, unseen: false, facts });
     }
 
     /// `COMPOUND4args` and `COMPOUND4res` (RFC 7530 section 15.2, RFC 8881 section 16.2), and alike
@@ -248,6 +304,7 @@ impl<'a> Walk<'a> {
         call: Result<Cursor<'a>, DecodeError>,
         reply: Option<Result<Cursor<'a>, DecodeError>>,
     ) {
+        self.is_compound = true;
         let callback = std::ptr::eq(table, NFS4_CALLBACK);
         match call {
             Ok(mut c) => self.call_stop = self.compound_arguments(table, callback, &mut c).err(),
@@ -283,7 +340,13 @@ impl<'a> Walk<'a> {
             let Some(operation) = find(table, number) else {
                 return Err(before.stop(Reason::Unsupported));
             };
-            self.operations.push(Done { operation, number, executed: false, facts: Facts::default() });
+            self.operations.push(Done {
+                operation,
+                number,
+                executed: false,
+                unseen: false,
+                facts: Facts::default(),
+            });
             if let Some(done) = self.operations.last_mut() {
                 (operation.arguments)(c, &mut done.facts)?;
             }
@@ -320,6 +383,7 @@ impl<'a> Walk<'a> {
                         operation,
                         number,
                         executed: false,
+                        unseen: false,
                         facts: Facts::default(),
                     });
                 }

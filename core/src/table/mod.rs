@@ -260,6 +260,7 @@ impl Tables {
             session: sequence.and_then(|facts| facts.session.as_ref()).map(<[u8; 16]>::as_slice),
             slot: sequence.and_then(|facts| facts.slot),
             stability: walk.class().name(),
+            assumed: walk.assumed(),
             unlisted: walk.unlisted(),
             file: place.file,
             directory: place.directory,

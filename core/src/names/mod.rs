@@ -7,6 +7,9 @@
 
 pub mod paths;
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::BuildHasher;
 use std::sync::Arc;
 

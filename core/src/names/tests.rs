@@ -1,0 +1,292 @@
+//! What operations teach about files, with the operations written down by hand.
+
+use super::paths::{Paths, Role};
+use super::{Binding, FileId, Names, Place};
+use crate::nfs::Done;
+use crate::nfs::facts::{Attributes, Entry, Facts};
+use crate::nfs::operation::{MOUNT3, NFS3, NFS4, Operation};
+use crate::nfs::types::FileType;
+
+const OK: u32 = 0;
+const NOENT: u32 = 2;
+
+fn done<'a>(table: &'static [Operation], name: &str, facts: Facts<'a>) -> Done<'a> {
+    let operation = table.iter().find(|row| row.name == name).unwrap();
+    Done { operation, number: operation.number, executed: facts.status.is_some(), unseen: false, facts }
+}
+
+fn place(names: &mut Names, operations: &[Done<'_>]) -> (Vec<Place>, Vec<Binding>) {
+    let (mut places, mut bindings) = (Vec::new(), Vec::new());
+    names.place(0, operations, &mut places, &mut bindings);
+    (places, bindings)
+}
+
+fn one(names: &mut Names, operation: Done<'_>) -> Place {
+    place(names, &[operation]).0[0]
+}
+
+fn path(names: &Names, file: Option<FileId>) -> (String, Option<String>, Role) {
+    let location = Paths::new(names).locate(file.unwrap());
+    (location.path, location.export, location.role)
+}
+
+fn of_type(file_type: FileType) -> Option<Attributes<'static>> {
+    Some(Attributes { file_type: Some(file_type), ..Attributes::default() })
+}
+
+fn mount(names: &mut Names, handle: &'static [u8], path: &'static [u8]) {
+    let facts = Facts { status: Some(OK), text: Some(path), new_handle: Some(handle), ..Facts::default() };
+    one(names, done(MOUNT3, "MNT", facts));
+}
+
+fn create<'a>(directory: &'a [u8], name: &'a [u8], handle: Option<&'a [u8]>) -> Done<'a> {
+    let facts = Facts {
+        status: Some(OK),
+        handle: Some(directory),
+        name: Some(name),
+        new_handle: handle,
+        create: Some(true),
+        create_type: Some(FileType::REG),
+        ..Facts::default()
+    };
+    done(NFS3, "CREATE", facts)
+}
+
+fn by_name<'a>(operation: &str, directory: &'a [u8], name: &'a [u8], status: u32) -> Done<'a> {
+    let facts = Facts { status: Some(status), handle: Some(directory), name: Some(name), ..Facts::default() };
+    done(NFS3, operation, facts)
+}
+
+#[test]
+fn a_file_created_below_a_mounted_directory_has_its_path_below_the_export() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv/x");
+    let directory = one(&mut names, create(b"root", b"d00", Some(b"dir")));
+    let file = one(&mut names, create(b"dir", b"f", Some(b"file")));
+    assert_eq!(file.directory, directory.file);
+    assert_eq!(path(&names, file.file), ("d00/f".into(), Some("/srv/x".into()), Role::File));
+    let root = names.find(0, b"root");
+    assert_eq!(path(&names, root), (".".into(), Some("/srv/x".into()), Role::Directory));
+}
+
+#[test]
+fn a_name_looked_for_in_vain_becomes_the_file_that_takes_it() {
+    let mut names = Names::default();
+    let missed = one(&mut names, by_name("LOOKUP", b"dir", b"f", NOENT));
+    assert_eq!(path(&names, missed.file).2, Role::Absent);
+    let created = one(&mut names, create(b"dir", b"f", Some(b"file")));
+    assert_eq!(created.file, missed.file);
+    assert_eq!(names.find(0, b"file"), missed.file);
+}
+
+#[test]
+fn a_create_whose_reply_brings_no_handle_names_the_file_that_is_looked_up_next() {
+    let mut names = Names::default();
+    let created = one(&mut names, create(b"dir", b"f", None));
+    let facts = Facts {
+        status: Some(OK),
+        handle: Some(b"dir"),
+        name: Some(b"f"),
+        new_handle: Some(b"file"),
+        ..Facts::default()
+    };
+    assert_eq!(one(&mut names, done(NFS3, "LOOKUP", facts)).file, created.file);
+}
+
+#[test]
+fn a_name_that_is_made_again_after_its_removal_is_another_file() {
+    let mut names = Names::default();
+    let first = one(&mut names, create(b"dir", b"f", Some(b"one")));
+    let removed = one(&mut names, by_name("REMOVE", b"dir", b"f", OK));
+    assert_eq!(removed.file, first.file);
+    assert!(names.file(first.file.unwrap()).unwrap().removed);
+    let second = one(&mut names, create(b"dir", b"f", Some(b"two")));
+    assert_ne!(second.file, first.file);
+    assert!(!names.file(second.file.unwrap()).unwrap().removed);
+}
+
+#[test]
+fn a_failed_removal_removes_nothing() {
+    let mut names = Names::default();
+    let file = one(&mut names, create(b"dir", b"f", Some(b"file"))).file;
+    let (places, bindings) = place(&mut names, &[by_name("REMOVE", b"dir", b"f", 13)]);
+    assert_eq!((places[0].file, bindings.len()), (file, 0));
+    assert_eq!(names.child(names.find(0, b"dir").unwrap(), b"f"), file);
+}
+
+#[test]
+fn a_rename_moves_the_file_and_replaces_what_had_the_name() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/x");
+    let old = one(&mut names, create(b"root", b"new", Some(b"old"))).file;
+    let file = one(&mut names, create(b"root", b"tmp", Some(b"file"))).file;
+    let facts = Facts {
+        status: Some(OK),
+        handle: Some(b"root"),
+        name: Some(b"tmp"),
+        other_directory: Some(b"root"),
+        new_name: Some(b"new"),
+        ..Facts::default()
+    };
+    let (places, bindings) = place(&mut names, &[done(NFS3, "RENAME", facts)]);
+    assert_eq!((places[0].file, places[0].directory), (file, places[0].target_directory));
+    assert_eq!(path(&names, file).0, "new");
+    assert!(names.file(old.unwrap()).unwrap().removed);
+    assert_eq!(bindings.iter().map(|binding| binding.file).collect::<Vec<_>>(), [None, file]);
+}
+
+#[test]
+fn a_hard_link_keeps_the_first_name_and_gives_another() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/x");
+    let file = one(&mut names, create(b"root", b"first", Some(b"file"))).file;
+    let facts = Facts {
+        status: Some(OK),
+        handle: Some(b"file"),
+        other_directory: Some(b"root"),
+        name: Some(b"second"),
+        ..Facts::default()
+    };
+    assert_eq!(one(&mut names, done(NFS3, "LINK", facts)).file, file);
+    assert_eq!(path(&names, file).0, "first");
+    assert_eq!(names.child(names.find(0, b"root").unwrap(), b"second"), file);
+}
+
+/// PUTROOTFH, then a LOOKUP with GETFH and GETATTR for each step, as a Linux client mounts.
+fn descend(names: &mut Names, steps: &[(&'static [u8], &'static [u8], u64)]) {
+    let root = Facts { status: Some(OK), ..Facts::default() };
+    let handle = Facts { status: Some(OK), new_handle: Some(b"root"), ..Facts::default() };
+    place(names, &[done(NFS4, "PUTROOTFH", root), done(NFS4, "GETFH", handle), getattr(FileType::DIR, 0)]);
+    let mut above: &[u8] = b"root";
+    for &(name, handle, fsid) in steps {
+        let put = Facts { status: Some(OK), handle: Some(above), ..Facts::default() };
+        let lookup = Facts { status: Some(OK), name: Some(name), ..Facts::default() };
+        let getfh = Facts { status: Some(OK), new_handle: Some(handle), ..Facts::default() };
+        place(
+            names,
+            &[
+                done(NFS4, "PUTFH", put),
+                done(NFS4, "LOOKUP", lookup),
+                done(NFS4, "GETFH", getfh),
+                getattr(FileType::DIR, fsid),
+            ],
+        );
+        above = handle;
+    }
+}
+
+fn getattr(file_type: FileType, fsid: u64) -> Done<'static> {
+    let attributes = of_type(file_type).map(|known| Attributes { fsid: Some((fsid, 0)), ..known });
+    done(NFS4, "GETATTR", Facts { status: Some(OK), attributes, ..Facts::default() })
+}
+
+#[test]
+fn an_nfsv4_export_begins_where_the_file_system_changes() {
+    let mut names = Names::default();
+    descend(&mut names, &[(b"srv", b"srv", 7), (b"x", b"x", 9), (b"d00", b"dir", 9)]);
+    let find = |handle: &[u8]| names.find(0, handle);
+    assert_eq!(path(&names, find(b"root")), ("/".into(), None, Role::Pseudo));
+    assert_eq!(path(&names, find(b"srv")), ("/srv".into(), None, Role::Pseudo));
+    assert_eq!(path(&names, find(b"x")), (".".into(), Some("/srv/x".into()), Role::Directory));
+    assert_eq!(path(&names, find(b"dir")), ("d00".into(), Some("/srv/x".into()), Role::Directory));
+}
+
+#[test]
+fn a_directory_with_files_of_its_own_is_no_pseudo_directory_though_more_is_mounted_below_it() {
+    let mut names = Names::default();
+    descend(&mut names, &[(b"data", b"data", 7), (b"inner", b"inner", 9)]);
+    descend(&mut names, &[(b"data", b"data", 7), (b"plain", b"plain", 7)]);
+    let find = |handle: &[u8]| names.find(0, handle);
+    assert_eq!(path(&names, find(b"data")), (".".into(), Some("/data".into()), Role::Directory));
+    assert_eq!(path(&names, find(b"inner")).0, "inner");
+}
+
+#[test]
+fn a_root_without_anything_mounted_below_is_exported_itself() {
+    let mut names = Names::default();
+    descend(&mut names, &[(b"home", b"home", 0)]);
+    let home = names.find(0, b"home");
+    assert_eq!(path(&names, home), ("home".into(), Some("/".into()), Role::Directory));
+}
+
+#[test]
+fn the_handle_of_an_opened_file_comes_with_the_getfh_behind_it() {
+    let mut names = Names::default();
+    let put = Facts { status: Some(OK), handle: Some(b"dir"), ..Facts::default() };
+    let open = Facts { status: Some(OK), name: Some(b"f"), create: Some(true), ..Facts::default() };
+    let getfh = Facts { status: Some(OK), new_handle: Some(b"file"), ..Facts::default() };
+    let operations = [
+        done(NFS4, "PUTFH", put),
+        done(NFS4, "OPEN", open),
+        done(NFS4, "GETFH", getfh),
+        getattr(FileType::REG, 1),
+    ];
+    let (places, _) = place(&mut names, &operations);
+    let file = names.find(0, b"file");
+    assert!(file.is_some());
+    assert_eq!([places[1].file, places[2].file, places[3].file], [file; 3]);
+    assert_eq!(places[1].directory, names.find(0, b"dir"));
+}
+
+#[test]
+fn an_open_by_handle_is_about_the_current_file() {
+    let mut names = Names::default();
+    let put = Facts { status: Some(OK), handle: Some(b"file"), ..Facts::default() };
+    let open = Facts { status: Some(OK), by_handle: true, ..Facts::default() };
+    let (places, _) = place(&mut names, &[done(NFS4, "PUTFH", put), done(NFS4, "OPEN", open)]);
+    assert_eq!((places[1].file, places[1].directory), (names.find(0, b"file"), None));
+}
+
+#[test]
+fn saved_and_current_handle_make_a_rename() {
+    let mut names = Names::default();
+    let ok = || Facts { status: Some(OK), ..Facts::default() };
+    let put = |handle| Facts { handle: Some(handle), ..ok() };
+    let rename = Facts { name: Some(b"a"), new_name: Some(b"b"), ..ok() };
+    let operations = [
+        done(NFS4, "PUTFH", put(b"from")),
+        done(NFS4, "SAVEFH", ok()),
+        done(NFS4, "PUTFH", put(b"to")),
+        done(NFS4, "RENAME", rename),
+    ];
+    let (places, _) = place(&mut names, &operations);
+    assert_eq!(places[3].directory, names.find(0, b"from"));
+    assert_eq!(places[3].target_directory, names.find(0, b"to"));
+    assert_eq!(names.child(names.find(0, b"to").unwrap(), b"b"), places[3].file);
+}
+
+#[test]
+fn a_listing_teaches_names_that_nobody_addressed() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/x");
+    let entry =
+        |name, handle| Entry { name, fileid: Some(5), cookie: 1, handle, attributes: of_type(FileType::REG) };
+    let entries = vec![entry(b".", Some(b"root")), entry(b"f", Some(b"file")), entry(b"g", None)];
+    let facts = Facts { status: Some(OK), handle: Some(b"root"), entries, ..Facts::default() };
+    one(&mut names, done(NFS3, "READDIRPLUS", facts));
+    let file = names.find(0, b"file");
+    assert_eq!(path(&names, file), ("f".into(), Some("/x".into()), Role::File));
+    assert!(!names.file(file.unwrap()).unwrap().addressed);
+    assert_eq!(names.child(names.find(0, b"root").unwrap(), b"."), None);
+}
+
+#[test]
+fn below_an_unknown_directory_the_path_begins_with_the_short_handle() {
+    let mut names = Names::default();
+    let file = one(&mut names, create(b"123456789", b"f", Some(b"file"))).file;
+    // 0xcbf43926 is the check value of CRC-32.
+    assert_eq!(path(&names, file).0, "[0xcbf43926]/f");
+}
+
+#[test]
+fn directories_that_contain_each_other_have_an_end() {
+    let mut names = Names::default();
+    one(&mut names, create(b"a", b"b", Some(b"b")));
+    let made = one(&mut names, create(b"b", b"a", Some(b"a"))).file;
+    assert!(path(&names, made).0.len() < 2048);
+}
+
+#[test]
+fn names_that_are_not_utf8_are_escaped() {
+    assert_eq!(super::paths::text(b"caf\xe9 \xf0\x9f\x98\x80"), "caf\\xe9 \u{1f600}");
+}

@@ -12,9 +12,9 @@ use arrow_schema::ArrowError;
 use crate::error::DecodeError;
 use crate::names::paths::{Paths, text};
 use crate::names::{Binding, Names, Place};
-use crate::nfs::facts::Facts;
+use crate::nfs::facts::{Attributes, Facts};
 use crate::nfs::status::status_name;
-use crate::nfs::types::StableHow;
+use crate::nfs::types::{DelegationType, FileType, StableHow};
 use crate::nfs::{Done, Walk, attributes};
 use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
@@ -76,6 +76,7 @@ pub struct Tables {
     notes: NotesBatch,
     signature: String,
     text: [String; 3],
+    mask: MaskText,
 }
 
 impl Tables {
@@ -190,7 +191,7 @@ impl Tables {
                 file: id as u32,
                 server: servers.get(file.server as usize).map_or("", String::as_str),
                 handle: file.handle.as_deref(),
-                r#type: file.file_type.and_then(super::nfs::types::FileType::name),
+                r#type: file.file_type.and_then(FileType::name),
                 fsid_major: file.fsid.map(|(major, _)| major),
                 fsid_minor: file.fsid.map(|(_, minor)| minor),
                 fileid: file.fileid,
@@ -274,16 +275,11 @@ impl Tables {
 
     fn append_operation(&mut self, exchange: &Exchange<'_>, position: u32, done: &Done<'_>, place: Place) {
         let facts = &done.facts;
-        let object = facts.attributes.unwrap_or_default();
-        let directory = facts.directory_attributes.unwrap_or_default();
         let [name, new_name, other] = &mut self.text;
         let name = facts.name.map(|bytes| readable(bytes, name));
         let new_name = facts.new_name.map(|bytes| readable(bytes, new_name));
         let free_text = facts.text.map(|bytes| readable(bytes, other));
-        let mask = facts
-            .attribute_mask
-            .map(|[first, second, third]| format!("{first:08x}:{second:08x}:{third:08x}"));
-        self.operations.append(&OperationRow {
+        let at = self.operations.append(&OperationRow {
             call: exchange.call,
             position,
             opcode: done.number,
@@ -306,43 +302,23 @@ impl Tables {
             stable_requested: facts.stable_requested.and_then(StableHow::name),
             committed: facts.committed.and_then(StableHow::name),
             verifier: facts.verifier,
-            change_before: facts.change.map(|change| change.before),
-            change_after: facts.change.map(|change| change.after),
-            change_atomic: facts.change.map(|change| change.atomic),
-            r#type: object.file_type.and_then(super::nfs::types::FileType::name),
-            mode: object.mode,
-            size: object.size,
-            fsid_major: object.fsid.map(|(major, _)| major),
-            fsid_minor: object.fsid.map(|(_, minor)| minor),
-            fileid: object.fileid,
-            change: object.change,
-            mtime: object.mtime_ns,
-            ctime: object.ctime_ns,
-            before_size: facts.before.map(|before| before.size),
-            before_mtime: facts.before.map(|before| before.mtime_ns),
-            before_ctime: facts.before.map(|before| before.ctime_ns),
-            directory_mtime: directory.mtime_ns,
-            directory_ctime: directory.ctime_ns,
-            directory_before_mtime: facts.directory_before.map(|before| before.mtime_ns),
-            directory_before_ctime: facts.directory_before.map(|before| before.ctime_ns),
             set_size: facts.set_size,
-            attributes: mask.as_deref(),
+            attributes: facts.attribute_mask.map(|mask| self.mask.text(mask)),
             plus: plus(done),
             entries: facts.eof.filter(|_| facts.cookie.is_some()).map(|_| facts.entries.len() as u32),
             cookie: facts.cookie,
             access_requested: facts.access_requested,
             access_granted: facts.access_granted,
             share_access: facts.share_access,
-            delegation: facts.delegation.and_then(super::nfs::types::DelegationType::name),
+            delegation: facts.delegation.and_then(DelegationType::name),
             stateid: facts.stateid.as_ref().map(|stateid| stateid.other.as_slice()),
             lock_type: facts.lock_type,
             highest_slot: facts.highest_slot,
             target_highest_slot: facts.target_highest_slot,
-            max_read: object.max_read,
-            max_write: object.max_write,
             text: free_text,
             ..OperationRow::default()
         });
+        self.operations.put_attributes(at, facts);
     }
 
     fn append_entries(&mut self, call: u64, position: u32, done: &Done<'_>, place: Place, names: &Names) {
@@ -356,7 +332,7 @@ impl Tables {
                 name: readable(entry.name, &mut self.text[0]),
                 file: known,
                 fileid: entry.fileid.or(attributes.fileid),
-                r#type: attributes.file_type.and_then(super::nfs::types::FileType::name),
+                r#type: attributes.file_type.and_then(FileType::name),
                 size: attributes.size,
                 change: attributes.change,
                 mtime: attributes.mtime_ns,
@@ -364,6 +340,74 @@ impl Tables {
                 ..EntryRow::default()
             });
         }
+    }
+}
+
+/// The columns that come from one of the groups below. Most operations lack a group altogether: its
+/// columns are then passed over with one question instead of one each.
+impl OperationsBatch {
+    fn put_attributes(&mut self, at: usize, facts: &Facts<'_>) {
+        if let Some(change) = &facts.change {
+            self.change_before.put(at, change.before);
+            self.change_after.put(at, change.after);
+            self.change_atomic.put(at, change.atomic);
+        }
+        if let Some(object) = &facts.attributes {
+            self.put_object(at, object);
+        }
+        if let Some(before) = &facts.before {
+            self.before_size.put(at, before.size);
+            self.before_mtime.put(at, before.mtime_ns);
+            self.before_ctime.put(at, before.ctime_ns);
+        }
+        if let Some(directory) = &facts.directory_attributes {
+            put(directory.mtime_ns, |mtime| self.directory_mtime.put(at, mtime));
+            put(directory.ctime_ns, |ctime| self.directory_ctime.put(at, ctime));
+        }
+        if let Some(before) = &facts.directory_before {
+            self.directory_before_mtime.put(at, before.mtime_ns);
+            self.directory_before_ctime.put(at, before.ctime_ns);
+        }
+    }
+
+    fn put_object(&mut self, at: usize, object: &Attributes<'_>) {
+        put(object.file_type.and_then(FileType::name), |name| self.r#type.put(at, name));
+        put(object.mode, |mode| self.mode.put(at, mode));
+        put(object.size, |size| self.size.put(at, size));
+        put(object.fsid, |(major, minor)| {
+            self.fsid_major.put(at, major);
+            self.fsid_minor.put(at, minor);
+        });
+        put(object.fileid, |fileid| self.fileid.put(at, fileid));
+        put(object.change, |change| self.change.put(at, change));
+        put(object.mtime_ns, |mtime| self.mtime.put(at, mtime));
+        put(object.ctime_ns, |ctime| self.ctime.put(at, ctime));
+        put(object.max_read, |bytes| self.max_read.put(at, bytes));
+        put(object.max_write, |bytes| self.max_write.put(at, bytes));
+    }
+}
+
+fn put<T>(value: Option<T>, column: impl FnOnce(T)) {
+    if let Some(value) = value {
+        column(value);
+    }
+}
+
+/// The text of the attribute mask written last: clients ask for the same attributes again and again.
+#[derive(Default)]
+struct MaskText {
+    mask: [u32; 3],
+    text: String,
+}
+
+impl MaskText {
+    fn text(&mut self, mask: [u32; 3]) -> &str {
+        if self.mask != mask || self.text.is_empty() {
+            let [first, second, third] = mask;
+            self.text = format!("{first:08x}:{second:08x}:{third:08x}");
+            self.mask = mask;
+        }
+        &self.text
     }
 }
 

@@ -146,6 +146,18 @@ const fn strip_raw(name: &'static str) -> &'static str {
     }
 }
 
+/// Writes a row's value into its column. NULL is a row into which nothing is put.
+macro_rules! put {
+    (false $column:expr, $at:ident, $value:expr) => {
+        $column.put($at, $value)
+    };
+    (true $column:expr, $at:ident, $value:expr) => {
+        if let Some(value) = $value {
+            $column.put($at, value);
+        }
+    };
+}
+
 /// Declares a table: its description, the row that is written to it, and its columns.
 macro_rules! table {
     ($table:ident $row:ident $batch:ident $name:literal $about:literal
@@ -171,14 +183,18 @@ macro_rules! table {
         #[derive(Default)]
         pub struct $batch {
             rows: usize,
-            $($column: builder!($kind),)+
+            $(pub(super) $column: builder!($kind),)+
         }
 
         impl $batch {
-            /// Appends a row.
-            pub fn append(&mut self, row: &$row<'_>) {
+            /// Appends a row; gives its place, for values that are put into it one by one.
+            #[inline(always)]
+            #[allow(clippy::inline_always)] // So that a row need not be written down before its columns are.
+            pub fn append(&mut self, row: &$row<'_>) -> usize {
+                let at = self.rows;
                 self.rows += 1;
-                $(self.$column.push(row.$column.into());)+
+                $(put!($null self.$column, at, row.$column);)+
+                at
             }
 
             /// Rows appended since the last `take`.
@@ -188,8 +204,8 @@ macro_rules! table {
 
             /// Hands over what was appended, and starts anew.
             pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
-                self.rows = 0;
-                RecordBatch::try_new($table.arrow(), vec![$(self.$column.finish(),)+])
+                let rows = std::mem::take(&mut self.rows);
+                RecordBatch::try_new($table.arrow(), vec![$(self.$column.finish(rows),)+])
             }
         }
     };

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Binding, Names, Place, ServerId};
-use crate::nfs::{Shape, Walk, protocol};
+use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::rpc::message::{AcceptStatus, Call, Recognised, ReplyStatus, recognise, unwrap_body};
 use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
 use crate::rpc::program;
@@ -240,6 +240,8 @@ struct Messages {
     tables: Tables,
     places: Vec<Place>,
     bindings: Vec<Binding>,
+    /// Memory for the operations of the next call.
+    operations: Vec<Done<'static>>,
     calls: u64,
     undecoded: u64,
 }
@@ -377,7 +379,8 @@ impl Messages {
         let protocol = protocol(header.program, header.version);
         let control = header.credential.control();
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };
-        let walk = Walk::of(shape, header.procedure, arguments, results);
+        let room = emptied(std::mem::take(&mut self.operations));
+        let walk = Walk::of(room, shape, header.procedure, arguments, results);
         let callback = program::is_callback(header.program);
         let client = if callback { request.caller.other() } else { request.caller };
         let server = *parties.servers.of(client.other());
@@ -418,6 +421,7 @@ impl Messages {
             },
             &self.names,
         );
+        self.operations = emptied(walk.operations);
     }
 }
 

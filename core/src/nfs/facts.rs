@@ -3,6 +3,7 @@
 //! Each field is `None` until a parser met it on the wire. So a message that breaks off keeps what
 //! came before the break, and a row of the `operations` table is a fact sheet written down.
 //! Everything is borrowed from the message; ownership starts in the table builders.
+//! One is made for each operation, so what is large and rare stands in a box of its own.
 
 use crate::nfs::types::{ChangeInfo, DelegationType, FileType, StableHow};
 
@@ -41,7 +42,7 @@ pub struct Facts<'a> {
     pub attributes: Option<Attributes<'a>>,
     /// VERIFY, NVERIFY: the attributes in the call. They become [`Self::attributes`] when the reply
     /// says that the object has them.
-    pub compared: Option<Attributes<'a>>,
+    pub compared: Option<Box<Attributes<'a>>>,
     /// NFSv3 `wcc_attr` of the object before the operation.
     pub before: Option<WeakCacheAttributes>,
     /// Attributes of the directory after the operation.
@@ -51,7 +52,7 @@ pub struct Facts<'a> {
     /// NFSv4 `change_info4` of the directory (RENAME: of the source).
     pub change: Option<ChangeInfo>,
     /// NFSv4 RENAME: `change_info4` of the target directory.
-    pub target_change: Option<ChangeInfo>,
+    pub target_change: Option<Box<ChangeInfo>>,
     /// SETATTR, CREATE, OPEN: the size to set.
     pub set_size: Option<u64>,
     /// Attributes asked for (GETATTR, READDIR) or to be set (SETATTR, CREATE, OPEN), first 96 bits of the bitmap.

@@ -35,9 +35,6 @@ const COMPOUND_LIMIT: u32 = 1024;
 /// From this rank on operations only lead up to others: PUTROOTFH, SEQUENCE, PUTFH …
 const LEADING_RANK: u8 = 5;
 
-/// Operations for which room is made at once; few compounds have more.
-const USUAL_OPERATIONS: usize = 12;
-
 /// Longest compound tag.
 const TAG_LIMIT: usize = 1024;
 
@@ -147,11 +144,14 @@ impl Done<'_> {
     }
 }
 
-/// The stability class of an operation or a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The stability class of an operation or a call, in the order in which an operation gives its class
+/// to the call: the last two only when it is the main one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Had to be on stable storage before the reply.
     Stable,
+    /// What would decide was cut off, lost or encrypted.
+    Unknown,
     /// WRITE answered UNSTABLE.
     UnstableWrite,
     /// Reads file data.
@@ -160,8 +160,6 @@ pub enum Class {
     State,
     /// Everything else.
     Unstable,
-    /// What would decide was cut off, lost or encrypted.
-    Unknown,
 }
 
 impl Class {
@@ -221,18 +219,11 @@ impl<'a> Walk<'a> {
 
     /// The class of the whole call: stable when one operation is; else by what is in it.
     pub fn class(&self) -> Class {
-        let has = |class| self.operations.iter().any(|done| done.class() == class);
-        if has(Class::Stable) {
-            Class::Stable
-        } else if has(Class::Unknown) || self.operations_missing() {
-            Class::Unknown
-        } else if has(Class::UnstableWrite) {
-            Class::UnstableWrite
-        } else if has(Class::Read) {
-            Class::Read
-        } else {
+        let told = self.operations.iter().map(Done::class);
+        let missing = self.operations_missing().then_some(Class::Unknown);
+        told.chain(missing).min().filter(|class| *class <= Class::Read).unwrap_or_else(|| {
             self.main().and_then(|main| self.operations.get(main)).map_or(Class::Unstable, Done::class)
-        }
+        })
     }
 
     /// Whether the class rests on operations whose outcome is not in the capture.
@@ -242,18 +233,22 @@ impl<'a> Walk<'a> {
 
     /// Whether it is stable only by operations that the RFC's list of synchronous procedures omits.
     pub fn unlisted(&self) -> bool {
-        let mut stable = self.operations.iter().filter(|done| done.class() == Class::Stable).peekable();
-        stable.peek().is_some() && stable.all(|done| done.operation.stability == Stability::Unlisted)
+        let unlisted = |done: &Done<'_>| done.operation.stability == Stability::Unlisted;
+        let mut stable = self.operations.iter().filter(|done| done.class() == Class::Stable);
+        self.operations.iter().any(|done| unlisted(done) && done.class() == Class::Stable)
+            && stable.all(unlisted)
     }
 
-    /// Walks a call and, if there is one, its successful reply.
+    /// Walks a call and, if there is one, its successful reply. `room` is an empty list to be filled,
+    /// which saves making one for each call (see [`emptied`]).
     pub fn of(
+        room: Vec<Done<'a>>,
         shape: Shape,
         procedure: u32,
         call: Result<Cursor<'a>, DecodeError>,
         reply: Option<Result<Cursor<'a>, DecodeError>>,
     ) -> Self {
-        let mut walk = Self::default();
+        let mut walk = Self { operations: room, ..Self::default() };
         match shape {
             Shape::Procedures(table) => walk.procedure(table, procedure, call, reply),
             Shape::Compound(table) if procedure == 1 => walk.compound(table, call, reply),
@@ -333,7 +328,6 @@ impl<'a> Walk<'a> {
         if self.in_call > COMPOUND_LIMIT {
             return Err(before.malformed());
         }
-        self.operations.reserve_exact((self.in_call as usize).min(USUAL_OPERATIONS));
         for _ in 0..self.in_call {
             let before = c.clone();
             let number = c.u32()?;
@@ -397,6 +391,15 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// An empty list for the operations of another call, in the memory of this one.
+///
+/// The operations borrow from their messages, so one list cannot serve two calls; but a list
+/// collected from another of the same layout takes over its memory.
+pub fn emptied<'b>(mut operations: Vec<Done<'_>>) -> Vec<Done<'b>> {
+    operations.clear();
+    operations.into_iter().map_while(|_| None).collect()
+}
+
 /// The status and what follows it.
 fn results<'a>(operation: &Operation, c: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Result<(), DecodeError> {
     let status = c.u32()?;
@@ -413,4 +416,15 @@ fn find(table: &'static [Operation], number: u32) -> Option<&'static Operation> 
 
 fn no_such(reason: Reason) -> DecodeError {
     DecodeError { layer: crate::error::Layer::Call, reason, offset: 0, needed: 0, available: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_emptied_list_keeps_its_memory() {
+        let operations: Vec<Done<'_>> = Vec::with_capacity(7);
+        assert_eq!(emptied(operations).capacity(), 7);
+    }
 }

@@ -81,19 +81,22 @@ pub fn getfh_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `VERIFY4args` and `NVERIFY4args`, RFC 7530 sections 16.35 and 16.15.
 pub fn verify_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    fattr4(c, &mut f.attribute_mask, &mut f.compared)?
+    let mut compared = None;
+    let outcome = fattr4(c, &mut f.attribute_mask, &mut compared);
+    f.compared = compared.map(Box::new);
+    outcome?
 }
 
 /// `VERIFY4res` of a success: the object has the attributes in the call.
 pub fn verify_results<'a>(_: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = f.compared;
+    f.attributes = f.compared.as_deref().copied();
     Ok(())
 }
 
 /// `NVERIFY4res` of a failure: `NFS4ERR_SAME` says that the object has the attributes in the call.
 pub fn nverify_failure<'a>(_: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     if f.status == Some(NfsStat4::NFS4ERR_SAME.0) {
-        f.attributes = f.compared;
+        f.attributes = f.compared.as_deref().copied();
     }
     Ok(())
 }
@@ -165,7 +168,7 @@ pub fn rename_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `RENAME4resok`, RFC 7530 section 16.27.
 pub fn rename_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.change = Some(ChangeInfo::parse(c)?);
-    f.target_change = Some(ChangeInfo::parse(c)?);
+    f.target_change = Some(Box::new(ChangeInfo::parse(c)?));
     Ok(())
 }
 

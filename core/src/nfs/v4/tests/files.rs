@@ -65,12 +65,12 @@ fn objects() -> Vec<Sample> {
         arguments(
             "VERIFY",
             VERIFY,
-            Facts { attribute_mask: Some([8, 0, 0]), compared: CHANGE, ..Facts::default() },
+            Facts { attribute_mask: Some([8, 0, 0]), compared: CHANGE.map(Box::new), ..Facts::default() },
         ),
         arguments(
             "NVERIFY",
             VERIFY,
-            Facts { attribute_mask: Some([8, 0, 0]), compared: CHANGE, ..Facts::default() },
+            Facts { attribute_mask: Some([8, 0, 0]), compared: CHANGE.map(Box::new), ..Facts::default() },
         ),
         arguments(
             "SETATTR",
@@ -216,7 +216,10 @@ fn names() -> Vec<Sample> {
                 ("target.before", Hyper(20)),
                 ("target.after", Hyper(21)),
             ],
-            Facts { target_change: Some(ChangeInfo { atomic: false, before: 20, after: 21 }), ..changed() },
+            Facts {
+                target_change: Some(Box::new(ChangeInfo { atomic: false, before: 20, after: 21 })),
+                ..changed()
+            },
         ),
         results(
             "READLINK",
@@ -408,7 +411,7 @@ fn an_attribute_that_no_rfc_defines_ends_its_list_only() {
 #[test]
 fn verify_and_nverify_teach_the_attributes_when_the_object_has_them() {
     let confirmed = |name: &str, status: u32| {
-        let mut facts = Facts { compared: CHANGE, status: Some(status), ..Facts::default() };
+        let mut facts = Facts { compared: CHANGE.map(Box::new), status: Some(status), ..Facts::default() };
         let row = operation(name);
         let parser = if status == 0 { row.results } else { row.failure };
         parser(&mut Cursor::new(&[], Layer::Reply), &mut facts).unwrap();

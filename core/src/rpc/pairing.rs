@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
 
 use crate::error::Reason;
 use crate::rpc::message::{Call, Credential};
@@ -24,6 +24,9 @@ const WAITING_LIMIT: usize = 1 << 17;
 /// Answered calls remembered, so that a message that comes again is recognised. A call or reply that
 /// crossed its twin comes within a round trip; the table should stay in the processor's cache.
 const ANSWERED_LIMIT: usize = 1 << 14;
+
+/// Answered calls that are forgotten at a time.
+const FORGOTTEN_TOGETHER: usize = 32;
 
 /// Requests kept for use again.
 const SPARE_LIMIT: usize = 64;
@@ -101,9 +104,41 @@ pub struct Request {
     digest: u64,
 }
 
-enum Entry {
+struct Entry {
+    key: Key,
+    state: State,
+}
+
+enum State {
     Waiting { serial: u64, request: Box<Request> },
     Answered { serial: u64, call: u64, digest: u64 },
+}
+
+impl Entry {
+    /// Whether it is the call that was entered with this serial number, not a later one with its key.
+    fn is(&self, key: Key, serial: u64) -> bool {
+        let (State::Waiting { serial: own, .. } | State::Answered { serial: own, .. }) = self.state;
+        self.key == key && own == serial
+    }
+}
+
+impl State {
+    fn waits(&self, digest: u64) -> bool {
+        matches!(self, Self::Waiting { request, .. } if request.digest == digest)
+    }
+
+    /// Makes a waiting call the answered call of this number: gives the request, or the number that
+    /// it had already.
+    fn answer(&mut self, call: u64) -> Result<Box<Request>, u64> {
+        let (serial, digest) = match self {
+            Self::Answered { call, .. } => return Err(*call),
+            Self::Waiting { serial, request } => (*serial, request.digest),
+        };
+        match std::mem::replace(self, Self::Answered { serial, call, digest }) {
+            Self::Waiting { request, .. } => Ok(request),
+            Self::Answered { call, .. } => Err(call),
+        }
+    }
 }
 
 /// What a call turned out to be.
@@ -151,7 +186,8 @@ pub enum ReplyOutcome {
 /// Matches replies with calls.
 #[derive(Default)]
 pub struct Pairing {
-    entries: HashMap<Key, Entry, RandomState>,
+    /// Calls by key. A table without keys of its own, so that each message hashes its key once.
+    entries: HashTable<Entry>,
     /// The calls remembered, oldest first.
     order: VecDeque<(Key, u64)>,
     /// Calls that wait though many came after them.
@@ -169,7 +205,9 @@ pub struct Pairing {
 impl Pairing {
     /// Whether a call with this xid from the other side waits on the connection.
     pub fn expects(&self, connection: ConnectionId, caller: Side, xid: u32) -> bool {
-        matches!(self.entries.get(&Key { connection, caller, xid }), Some(Entry::Waiting { .. }))
+        let key = Key { connection, caller, xid };
+        let entry = self.entries.find(self.hash(key), |entry| entry.key == key);
+        matches!(entry, Some(Entry { state: State::Waiting { .. }, .. }))
     }
 
     /// Takes a call. `siblings` are other connections between the same hosts: a call that waits on
@@ -186,20 +224,22 @@ impl Pairing {
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
         let key = Key { connection, caller, xid: header.xid };
         let digest = self.digest(record, header);
-        match self.entries.get_mut(&key) {
-            Some(Entry::Waiting { request, .. }) if request.digest == digest => {
-                request.transmissions += 1;
-                return (CallOutcome::Again, None);
+        let mut displaced = None;
+        if let Ok(mut entry) = self.entries.find_entry(self.hash(key), |entry| entry.key == key) {
+            match &mut entry.get_mut().state {
+                State::Waiting { request, .. } if request.digest == digest => {
+                    request.transmissions += 1;
+                    return (CallOutcome::Again, None);
+                }
+                State::Answered { call, digest: before, .. } if *before == digest => {
+                    return (CallOutcome::Late { call: *call }, None);
+                }
+                _ => {}
             }
-            Some(Entry::Answered { call, digest: before, .. }) if *before == digest => {
-                return (CallOutcome::Late { call: *call }, None);
+            if let State::Waiting { request, .. } = entry.remove().0.state {
+                displaced = Some(self.number(request));
             }
-            _ => {}
         }
-        let displaced = match self.entries.remove(&key) {
-            Some(Entry::Waiting { request, .. }) => Some(self.number(request)),
-            _ => None,
-        };
         if let Some(request) = self.move_from_sibling(key, siblings, digest) {
             self.insert(key, request);
             return (CallOutcome::Again, displaced);
@@ -214,7 +254,9 @@ impl Pairing {
         {
             self.serial += 1;
             self.order.push_back((key, self.serial));
-            let call = self.answered(key, self.serial, digest);
+            let serial = self.serial;
+            let call = self.next_number();
+            self.put(key, State::Answered { serial, call, digest });
             return (CallOutcome::Answered { call, request, reply }, displaced);
         }
         self.insert(key, request);
@@ -230,16 +272,15 @@ impl Pairing {
         record: &Record<'_>,
     ) -> ReplyOutcome {
         let key = Key { connection, caller, xid };
-        match self.entries.remove(&key) {
-            Some(Entry::Waiting { serial, request }) => {
+        let call = self.calls;
+        let entry = self.entries.find_mut(self.hash(key), |entry| entry.key == key);
+        match entry.map(|entry| entry.state.answer(call)) {
+            Some(Ok(request)) => {
+                self.calls += 1;
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
-                let call = self.answered(key, serial, request.digest);
                 ReplyOutcome::Answers { call, request }
             }
-            Some(Entry::Answered { call, serial, digest }) => {
-                self.entries.insert(key, Entry::Answered { serial, call, digest });
-                ReplyOutcome::Again { call }
-            }
+            Some(Err(call)) => ReplyOutcome::Again { call },
             None => {
                 let mut kept = Kept::default();
                 kept.fill(record, usize::MAX);
@@ -260,16 +301,17 @@ impl Pairing {
 
     /// The next call that has to be given up because too many are waiting.
     pub fn overdue_call(&mut self) -> Option<(u64, Box<Request>)> {
-        while self.order.len() > ANSWERED_LIMIT {
+        // Each is looked for where nothing was touched for long. One after the other the processor
+        // waits for the memory of several at once.
+        let several = self.order.len() > ANSWERED_LIMIT;
+        while several && self.order.len() > ANSWERED_LIMIT - FORGOTTEN_TOGETHER {
             let (key, serial) = self.order.pop_front()?;
-            match self.entries.get(&key) {
-                Some(Entry::Answered { serial: current, .. }) if *current == serial => {
-                    self.entries.remove(&key);
+            let found = self.entries.find_entry(self.hash(key), |entry| entry.is(key, serial));
+            if let Ok(entry) = found {
+                match entry.get().state {
+                    State::Answered { .. } => drop(entry.remove()),
+                    State::Waiting { .. } => self.long_waiting.push_back((key, serial)),
                 }
-                Some(Entry::Waiting { serial: current, .. }) if *current == serial => {
-                    self.long_waiting.push_back((key, serial));
-                }
-                _ => {}
             }
         }
         while self.long_waiting.len() > WAITING_LIMIT {
@@ -319,34 +361,39 @@ impl Pairing {
     }
 
     fn give_up(&mut self, key: Key, serial: u64) -> Option<(u64, Box<Request>)> {
-        if !matches!(self.entries.get(&key), Some(Entry::Waiting { serial: current, .. }) if *current == serial)
-        {
-            return None;
-        }
-        match self.entries.remove(&key) {
-            Some(Entry::Waiting { request, .. }) => Some(self.number(request)),
-            _ => None,
+        let waits = |entry: &Entry| entry.is(key, serial) && matches!(entry.state, State::Waiting { .. });
+        let entry = self.entries.find_entry(self.hash(key), waits).ok()?;
+        match entry.remove().0.state {
+            State::Waiting { request, .. } => Some(self.number(request)),
+            State::Answered { .. } => None,
         }
     }
 
     fn number(&mut self, request: Box<Request>) -> (u64, Box<Request>) {
         self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
-        let call = self.calls;
-        self.calls += 1;
-        (call, request)
+        (self.next_number(), request)
     }
 
     fn insert(&mut self, key: Key, request: Box<Request>) {
         self.serial += 1;
         self.waiting_bytes += request.message.bytes.len();
         self.order.push_back((key, self.serial));
-        self.entries.insert(key, Entry::Waiting { serial: self.serial, request });
+        self.put(key, State::Waiting { serial: self.serial, request });
     }
 
-    fn answered(&mut self, key: Key, serial: u64, digest: u64) -> u64 {
+    /// Enters a call whose key is not in the table.
+    fn put(&mut self, key: Key, state: State) {
+        let hasher = &self.hasher;
+        self.entries.insert_unique(self.hash(key), Entry { key, state }, |entry| hasher.hash_one(entry.key));
+    }
+
+    fn hash(&self, key: Key) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    fn next_number(&mut self) -> u64 {
         let call = self.calls;
         self.calls += 1;
-        self.entries.insert(key, Entry::Answered { serial, call, digest });
         call
     }
 
@@ -356,14 +403,18 @@ impl Pairing {
         siblings: &[ConnectionId],
         digest: u64,
     ) -> Option<Box<Request>> {
-        let there = siblings.iter().map(|&connection| Key { connection, ..key }).find(|there| {
-            matches!(self.entries.get(there), Some(Entry::Waiting { request, .. }) if request.digest == digest)
-        })?;
-        let Some(Entry::Waiting { mut request, .. }) = self.entries.remove(&there) else { return None };
-        self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
-        request.connection = key.connection;
-        request.transmissions += 1;
-        Some(request)
+        for &connection in siblings {
+            let there = Key { connection, ..key };
+            let waits = |entry: &Entry| entry.key == there && entry.state.waits(digest);
+            let Ok(entry) = self.entries.find_entry(self.hash(there), waits) else { continue };
+            if let State::Waiting { mut request, .. } = entry.remove().0.state {
+                self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
+                request.connection = key.connection;
+                request.transmissions += 1;
+                return Some(request);
+            }
+        }
+        None
     }
 
     /// Tells a call from another with the same xid. A call under RPCSEC_GSS changes its sequence

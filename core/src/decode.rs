@@ -81,6 +81,7 @@ pub struct Decoder {
     connections: Connections,
     conversations: Conversations,
     meta: Meta,
+    tally: Tally,
     frames: u64,
     consumed_before: u64,
     total: u64,
@@ -101,6 +102,7 @@ impl Decoder {
             connections: Connections::default(),
             conversations: Conversations::new(RPC_PORTS.iter().chain(ports).copied().collect()),
             meta: Meta::default(),
+            tally: Tally::default(),
             frames: 0,
             consumed_before: 0,
             total,
@@ -154,7 +156,7 @@ impl Decoder {
                         &mut self.connections,
                         &mut self.conversations,
                     );
-                    *self.meta.packets.entry(kind).or_default() += 1;
+                    self.tally.count(kind);
                     return true;
                 }
                 Ok(None) => self.close_file(None),
@@ -204,6 +206,7 @@ impl Decoder {
         let connections = &self.connections;
         conversations.finish(|id| connections.get(id));
         (self.meta.calls, self.meta.undecoded) = conversations.counts();
+        self.tally.write(&mut self.meta.packets);
         for (code, count) in [
             ("connections_forgotten", self.connections.forgotten),
             (Reason::PendingLimit.code(), conversations.given_up),
@@ -224,7 +227,7 @@ fn take(
     dissector: &mut Dissector,
     connections: &mut Connections,
     conversations: &mut Conversations,
-) -> &'static str {
+) -> Kind {
     match dissector.dissect(packet) {
         Content::Segment(segment) => {
             let mut carries_rpc = true;
@@ -236,7 +239,7 @@ fn take(
                 conversations.dismiss(id);
             }
             conversations.give_up_overdue();
-            "tcp"
+            Kind::Tcp
         }
         Content::Datagram(datagram) => {
             let (id, side) = connections.datagram(&datagram, stamp);
@@ -250,9 +253,44 @@ fn take(
             if let Some(connection) = connections.get(id) {
                 conversations.datagram(id, connection, side, &record);
             }
-            "udp"
+            Kind::Udp
         }
-        Content::Other(other) => other.code(),
+        Content::Other(other) => Kind::Other(other.code()),
+    }
+}
+
+/// What a packet held.
+#[derive(Clone, Copy)]
+enum Kind {
+    Tcp,
+    Udp,
+    Other(&'static str),
+}
+
+/// Packets by what they held; the two common kinds are counted without a look-up.
+#[derive(Default)]
+struct Tally {
+    tcp: u64,
+    udp: u64,
+    others: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    fn count(&mut self, kind: Kind) {
+        match kind {
+            Kind::Tcp => self.tcp += 1,
+            Kind::Udp => self.udp += 1,
+            Kind::Other(code) => *self.others.entry(code).or_default() += 1,
+        }
+    }
+
+    fn write(&mut self, packets: &mut BTreeMap<&'static str, u64>) {
+        packets.append(&mut self.others);
+        for (code, count) in [("tcp", self.tcp), ("udp", self.udp)] {
+            if count > 0 {
+                packets.insert(code, count);
+            }
+        }
     }
 }
 

@@ -148,6 +148,12 @@ const PATIENCE_NS: i64 = 60_000_000_000;
 /// Connections kept at most. Beyond it the table is emptied of those that are of no interest.
 const CONNECTIONS_LIMIT: usize = 1 << 18;
 
+/// Connections that are remembered.
+const RECENT: usize = 64;
+
+/// What identifies a connection: both ends in order, and the protocol.
+type Ends = (SocketAddr, SocketAddr, Transport);
+
 #[derive(Default)]
 struct Direction {
     assembler: Assembler,
@@ -166,10 +172,11 @@ struct State {
 #[derive(Default)]
 pub struct Connections {
     states: HashMap<ConnectionId, State, RandomState>,
-    by_ends: HashMap<(SocketAddr, SocketAddr, Transport), ConnectionId, RandomState>,
+    by_ends: HashMap<Ends, ConnectionId, RandomState>,
     count: u32,
-    /// The connection looked up last: captures come in runs.
-    recent: Option<((SocketAddr, SocketAddr, Transport), ConnectionId)>,
+    /// Connections looked up before, each in a place that its ports choose: a capture has few that
+    /// are busy at a time, and comparing ends is cheaper than hashing them.
+    recent: Vec<Option<(Ends, ConnectionId)>>,
     /// Connections forgotten because of the limit.
     pub forgotten: u64,
 }
@@ -250,18 +257,17 @@ impl Connections {
         transport: Transport,
         stamp: Stamp,
     ) -> (Side, ConnectionId) {
-        let side = if source <= destination { Side::Low } else { Side::High };
-        let ends = ordered(source, destination, transport);
-        if let Some((recent, id)) = self.recent
-            && recent == ends
+        let (side, ends) = ordered(source, destination, transport);
+        if let Some(Some((recent, id))) = self.recent.get(place(&ends))
+            && *recent == ends
         {
-            return (side, id);
+            return (side, *id);
         }
         let id = match self.by_ends.get(&ends) {
             Some(id) => *id,
             None => self.open(source, destination, transport, stamp),
         };
-        self.recent = Some((ends, id));
+        self.remember(ends, id);
         (side, id)
     }
 
@@ -277,7 +283,7 @@ impl Connections {
         }
         let id = self.count;
         self.count += 1;
-        let ends = ordered(source, destination, transport);
+        let (_, ends) = ordered(source, destination, transport);
         let connection = Connection {
             transport,
             ends: Sides { low: ends.0, high: ends.1 },
@@ -290,8 +296,17 @@ impl Connections {
         };
         self.states.insert(id, State { connection, directions: Sides::default(), ignored: false });
         self.by_ends.insert(ends, id);
-        self.recent = Some((ends, id));
+        self.remember(ends, id);
         id
+    }
+
+    fn remember(&mut self, ends: Ends, id: ConnectionId) {
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, None);
+        }
+        if let Some(recent) = self.recent.get_mut(place(&ends)) {
+            *recent = Some((ends, id));
+        }
     }
 
     /// Makes room: drops the connections that carry no RPC, or all of the lookup table if that is
@@ -306,12 +321,22 @@ impl Connections {
         self.forgotten += (before - self.by_ends.len()) as u64;
         let kept: std::collections::HashSet<ConnectionId> = self.by_ends.values().copied().collect();
         self.states.retain(|id, _| kept.contains(id));
-        self.recent = None;
+        self.recent.clear();
     }
 }
 
-fn ordered(a: SocketAddr, b: SocketAddr, transport: Transport) -> (SocketAddr, SocketAddr, Transport) {
-    if a <= b { (a, b, transport) } else { (b, a, transport) }
+/// The ends of a connection in order, and on which side `source` is.
+fn ordered(source: SocketAddr, destination: SocketAddr, transport: Transport) -> (Side, Ends) {
+    if source <= destination {
+        (Side::Low, (source, destination, transport))
+    } else {
+        (Side::High, (destination, source, transport))
+    }
+}
+
+/// Where a connection is remembered.
+fn place((low, high, _): &Ends) -> usize {
+    usize::from(low.port() ^ high.port()) % RECENT
 }
 
 impl State {

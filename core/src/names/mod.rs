@@ -573,15 +573,3 @@ fn handle_ahead<'a>(rest: &[Done<'a>]) -> Option<&'a [u8]> {
         .take_while(|done| done.operation.effect == Effect::Keep)
         .find_map(|done| done.facts.new_handle)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_object_fills_three_lines_of_the_cache() {
-        let lines =
-            [std::mem::offset_of!(File, file_type), std::mem::offset_of!(File, name), size_of::<File>()];
-        assert_eq!(lines, [64, 128, 192]);
-    }
-}

@@ -1,7 +1,7 @@
 //! What operations teach about files, with the operations written down by hand.
 
 use super::paths::{Paths, Role};
-use super::{Binding, FileId, Names, Place};
+use super::{Binding, File, FileId, Names, Place};
 use crate::nfs::Done;
 use crate::nfs::facts::{Attributes, Entry, Facts};
 use crate::nfs::operation::{MOUNT3, NFS3, NFS4, Operation};
@@ -289,4 +289,10 @@ fn directories_that_contain_each_other_have_an_end() {
 #[test]
 fn names_that_are_not_utf8_are_escaped() {
     assert_eq!(super::paths::text(b"caf\xe9 \xf0\x9f\x98\x80"), "caf\\xe9 \u{1f600}");
+}
+
+#[test]
+fn an_object_fills_three_lines_of_the_cache() {
+    let lines = [std::mem::offset_of!(File, file_type), std::mem::offset_of!(File, name), size_of::<File>()];
+    assert_eq!(lines, [64, 128, 192]);
 }

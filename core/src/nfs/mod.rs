@@ -129,7 +129,6 @@ impl Done<'_> {
     /// A server grants the level that a WRITE asked for, or a stronger one.
     fn likely_class(&self) -> Class {
         match self.operation.stability {
-            Stability::Unstable => Class::Unstable,
             Stability::Read => Class::Read,
             Stability::State => Class::State,
             Stability::Stable | Stability::Unlisted => Class::Stable,
@@ -139,7 +138,7 @@ impl Done<'_> {
                 None => Class::Unknown,
             },
             Stability::Opened if self.facts.create == Some(true) => Class::Unknown,
-            Stability::Opened => Class::Unstable,
+            Stability::Unstable | Stability::Opened => Class::Unstable,
         }
     }
 }

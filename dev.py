@@ -37,7 +37,7 @@ def run(*command: str | Path) -> None:
 def require_tools() -> None:
     """Says in one sentence what is missing. Nothing is ever downloaded in its place."""
     if sys.version_info < OLDEST_PYTHON:
-        raise UnusableError("pcapnfs needs Python 3.11 or newer; this is " + sys.version.split()[0])
+        raise UnusableError(f"pcapnfs needs Python 3.11 or newer; this is {sys.version.split()[0]}")
     if shutil.which("cargo") is None:
         raise UnusableError(
             "cargo was not found: install Rust 1.88 or newer (https://rustup.rs, or your "
@@ -70,7 +70,9 @@ def check() -> None:
     environment("[dev]")
     for component in ("fmt", "clippy"):
         if subprocess.run(["cargo", component, "--version"], capture_output=True).returncode != 0:
-            raise UnusableError(f"cargo {component} is missing: rustup component add rustfmt clippy")
+            raise UnusableError(
+                f"cargo {component} is missing: rustup component add rustfmt clippy"
+            )
     python = BIN / "python"
     run("cargo", "fmt", "--all", "--check")
     run("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings")

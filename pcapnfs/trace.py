@@ -38,12 +38,6 @@ A file is compressed where memory is not (230 MB against 913 MB for a capture of
 COMPRESSED_SUFFIXES = (".gz", ".zst", ".lz4", ".xz", ".bz2")
 """Files whose size says nothing about what is in them."""
 
-STEPS_PER_TRANSACTION = 2
-"""Steps of the decoder (64 k rows of each table at most) that are committed together.
-
-Two fill one of DuckDB's row groups (122,880 rows), which then goes to the file once, compressed. A
-single transaction over the whole capture would keep it all in memory.
-"""
 
 FILE_LOG = "256MB"
 """Size of the log at which a database file is put in order; with DuckDB's 16 MB loading took twice
@@ -237,23 +231,19 @@ def _load(
     connection: duckdb.DuckDBPyConnection, decoder: Decoder, progress: Progress | None
 ) -> None:
     """Insert what the decoder gives, while it decodes what comes next on a thread of its own."""
+    # A batch is one row group of DuckDB: another thread finds nothing to do, and costs memory.
+    connection.execute("set threads = 1")
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="decode") as decoding:
         upcoming = decoding.submit(decoder.next)
-        connection.execute("begin transaction")
-        steps = 0
         while (batches := upcoming.result()) is not None:
             # Asked before the decoder is busy again.
             position = decoder.progress()
             upcoming = decoding.submit(decoder.next)
             for batch in batches:
                 _insert(connection, batch)
-            steps += 1
-            if steps % STEPS_PER_TRANSACTION == 0:
-                connection.execute("commit")
-                connection.execute("begin transaction")
             if progress is not None:
                 progress(*position)
-        connection.execute("commit")
+    connection.execute("reset threads")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:

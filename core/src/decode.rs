@@ -121,7 +121,7 @@ impl Decoder {
             }
             turn += 1;
             if self.finished || self.conversations.tables().full() || turn >= PACKETS_PER_TURN {
-                return self.conversations.tables().take().map(Some);
+                return self.conversations.tables().take(self.finished).map(Some);
             }
         }
         Ok(None)

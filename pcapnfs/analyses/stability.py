@@ -49,8 +49,8 @@ class Stability:
     state: StabilityRow
     """Operations that record client state (EXCHANGE_ID, CREATE_SESSION, OPEN_CONFIRM …)."""
     unknown: StabilityRow
-    """Calls whose level or outcome is not in the capture (cut, lost or encrypted) and cannot be told
-    from the call either."""
+    """Calls whose level or outcome is not in the capture (cut, lost or encrypted), and cannot be
+    told from the call either."""
     total: StabilityRow
     """All of the above."""
     unlisted: StabilityRow

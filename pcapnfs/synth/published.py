@@ -121,6 +121,8 @@ def nfsv3_sizes() -> Capture:
     1.3 ms for COMMIT.  Whatever lay between the excerpts' frames is missing here as well.
     """
     directory = _handle3(0x24BC098F)
+    directory_attributes = Fattr3(nfs3.NF3DIR, 0o755, 2, 100, 10, 4, 512, fileid=8)
+    directory_wcc = Wcc(directory_attributes, directory_attributes)
     conversation = _conversation3()
     excerpts = (
         ("32kfile", 0x58DD2C54, 7877, ((15328, 0, 32768, 2),), 18675),
@@ -135,7 +137,8 @@ def nfsv3_sizes() -> Capture:
         attributes = Fattr3(nfs3.NF3REG, 0o600, 1, 100, 10, size, size, fileid=known & 0xFFFF)
         wcc = Wcc(attributes, attributes)
         conversation.call(xid, _at(created), *_create_call(directory, name))
-        conversation.reply(xid, _at(created + 1257), nfs3.results.create(file, attributes, wcc))
+        made = nfs3.results.create(file, attributes, directory_wcc)
+        conversation.reply(xid, _at(created + 1257), made)
         for moment, offset, length, gap in writes:
             xid += 1
             _write(conversation, xid, moment, file, offset, length, gap, wcc)
@@ -209,12 +212,12 @@ def _exchanges41() -> list[Exchange]:
         ChangeInfo(77, 78),
         attributes_set=("size", "mode"),
         delegation=Delegation(DELEGATE_WRITE, delegated, who="EVERYONE@"),
-    ).getfh(file).getattr(ATTRIBUTES4, 3).restorefh().getattr(ATTRIBUTES4, 3)
+    ).getfh(file).getattr(NEW_FILE4, 3).restorefh().getattr(ATTRIBUTES4, 3)
     exchanges.append((3_668_453, create.request(), 3_670_813, created.body()))
 
     chmod = parts.call("setattr").putfh(file).setattr({"mode": 0o600}, delegated)
     chmod.getattr(ATTRIBUTES4, 3)
-    changed = parts.reply("setattr").putfh().setattr(("mode",)).getattr(ATTRIBUTES4, 3)
+    changed = parts.reply("setattr").putfh().setattr(("mode",)).getattr(NEW_FILE4, 3)
     exchanges.append((3_671_881, chmod.request(), 3_673_187, changed.body()))
     may = parts.call("access").putfh(file).access(0x2D)
     allowed = parts.reply("access").putfh().access(0x0D, 0x2D)
@@ -224,10 +227,10 @@ def _exchanges41() -> list[Exchange]:
     exchanges.append((3_674_939, write.request(), 3_676_379, written.body()))
     times = {"time_access_set": CHANGED, "time_modify_set": CHANGED}
     touch = parts.call("setattr").putfh(file).setattr(times, delegated).getattr(ATTRIBUTES4, 3)
-    touched = parts.reply("setattr").putfh().setattr(tuple(times)).getattr(ATTRIBUTES4, 3)
+    touched = parts.reply("setattr").putfh().setattr(tuple(times)).getattr(FILE4, 3)
     exchanges.append((3_677_073, touch.request(), 3_678_309, touched.body()))
     close = parts.call("close").putfh(file).close(opened).getattr(ATTRIBUTES4, 3)
-    closed = parts.reply("close").putfh().close(opened).getattr(ATTRIBUTES4, 3)
+    closed = parts.reply("close").putfh().close(opened).getattr(FILE4, 3)
     exchanges.append((3_678_828, close.request(), 3_678_957, closed.body()))
     return exchanges
 
@@ -268,6 +271,18 @@ ATTRIBUTES4: dict[str, object] = {
     "mounted_on_fileid": 4,
 }
 """What the client asks for with every GETATTR: 164 bytes of attributes."""
+
+FILE4: dict[str, object] = {
+    **ATTRIBUTES4,
+    "type": nfs4.types.NF4REG,
+    "fileid": 9,
+    "mounted_on_fileid": 9,
+    "mode": 0o600,
+}
+"""The same of the file, once 1024 bytes were written."""
+
+NEW_FILE4 = {**FILE4, "size": 0}
+"""The same of the file while it is empty."""
 
 SPACE4: dict[str, object] = {
     "files_avail": 1 << 20,

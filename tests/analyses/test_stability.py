@@ -35,9 +35,7 @@ def test_splits_calls_and_time_into_disjoint_rows() -> None:
     assert [row.calls for row in rows] == [2, 2, 1, 1, 1, 1]
     assert sum(row.calls for row in rows) == split.total.calls == 8
     assert split.total.sum_s == pytest.approx(0.2)
-    assert [row.time_share for row in rows] == pytest.approx(
-        [0.2, 0.02, 0.1, 0.08, 0.1, 0.5]
-    )
+    assert [row.time_share for row in rows] == pytest.approx([0.2, 0.02, 0.1, 0.08, 0.1, 0.5])
     assert split.stable.mean_s == pytest.approx(0.02)
     assert split.unstable.p50_s == pytest.approx(0.002)
     assert split.unlisted.calls == 1

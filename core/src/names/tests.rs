@@ -30,8 +30,8 @@ fn path(names: &Names, file: Option<FileId>) -> (String, Option<String>, Role) {
     (location.path, location.export, location.role)
 }
 
-fn of_type(file_type: FileType) -> Option<Attributes<'static>> {
-    Some(Attributes { file_type: Some(file_type), ..Attributes::default() })
+fn of_type(file_type: FileType) -> Attributes<'static> {
+    Attributes { file_type: Some(file_type), ..Attributes::default() }
 }
 
 fn mount(names: &mut Names, handle: &'static [u8], path: &'static [u8]) {
@@ -176,7 +176,7 @@ fn descend(names: &mut Names, steps: &[(&'static [u8], &'static [u8], u64)]) {
 }
 
 fn getattr(file_type: FileType, fsid: u64) -> Done<'static> {
-    let attributes = of_type(file_type).map(|known| Attributes { fsid: Some((fsid, 0)), ..known });
+    let attributes = Some(Attributes { fsid: Some((fsid, 0)), ..of_type(file_type) });
     done(NFS4, "GETATTR", Facts { status: Some(OK), attributes, ..Facts::default() })
 }
 
@@ -259,8 +259,13 @@ fn saved_and_current_handle_make_a_rename() {
 fn a_listing_teaches_names_that_nobody_addressed() {
     let mut names = Names::default();
     mount(&mut names, b"root", b"/x");
-    let entry =
-        |name, handle| Entry { name, fileid: Some(5), cookie: 1, handle, attributes: of_type(FileType::REG) };
+    let entry = |name, handle| Entry {
+        name,
+        fileid: Some(5),
+        cookie: 1,
+        handle,
+        attributes: Some(of_type(FileType::REG)),
+    };
     let entries = vec![entry(b".", Some(b"root")), entry(b"f", Some(b"file")), entry(b"g", None)];
     let facts = Facts { status: Some(OK), handle: Some(b"root"), entries, ..Facts::default() };
     one(&mut names, done(NFS3, "READDIRPLUS", facts));

@@ -26,8 +26,9 @@ use crate::table::schema::{
     NameRow, NamesBatch, NoteRow, NotesBatch, OperationRow, OperationsBatch,
 };
 
-/// Rows of one table that leave together.
-pub const BATCH_ROWS: usize = 1 << 16;
+/// Rows of one table that leave together: a row group of DuckDB, which compresses and stores the
+/// batch at once instead of writing it to its log first.
+pub const BATCH_ROWS: usize = 122_880;
 
 /// Everything about a call that becomes rows.
 #[derive(Debug)]
@@ -82,22 +83,29 @@ pub struct Tables {
 impl Tables {
     /// Whether a table has enough rows to leave.
     pub fn full(&self) -> bool {
-        let rows = [self.calls.rows(), self.operations.rows(), self.entries.rows(), self.notes.rows()];
+        let rows = [
+            self.calls.rows(),
+            self.operations.rows(),
+            self.names.rows(),
+            self.entries.rows(),
+            self.notes.rows(),
+        ];
         rows.into_iter().any(|rows| rows >= BATCH_ROWS)
     }
 
-    /// Hands over all rows so far, by table.
-    pub fn take(&mut self) -> Result<Vec<(&'static str, RecordBatch)>, ArrowError> {
-        let batches = [
-            ("calls", self.calls.take()?),
-            ("operations", self.operations.take()?),
-            ("files", self.files.take()?),
-            ("names", self.names.take()?),
-            ("entries", self.entries.take()?),
-            ("connections", self.connections.take()?),
-            ("notes", self.notes.take()?),
-        ];
-        Ok(batches.into_iter().filter(|(_, batch)| batch.num_rows() > 0).collect())
+    /// Hands over the tables that have enough rows to leave, or at the end all that have any.
+    pub fn take(&mut self, all: bool) -> Result<Vec<(&'static str, RecordBatch)>, ArrowError> {
+        let least = if all { 1 } else { BATCH_ROWS };
+        let mut batches = Vec::new();
+        macro_rules! take {
+            ($($table:ident)+) => {
+                $(if self.$table.rows() >= least {
+                    batches.push((stringify!($table), self.$table.take()?));
+                })+
+            };
+        }
+        take!(calls operations files names entries connections notes);
+        Ok(batches)
     }
 
     /// Writes a call, its operations, the names that they bound and the entries that they listed.

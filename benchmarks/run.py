@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""Measures pcapnfs beside tshark on a generated capture, and checks the answers.
+
+    python benchmarks/run.py                      1.7 million packets, 1.1 GB
+    python benchmarks/run.py --packets 100000     for a first look
+    python benchmarks/run.py --pcapng --vlan --v3 60 --v4 60 --drop 0.001
+
+Takes options; gives a table (or JSON) of medians, and exit status 1 when an answer differs from
+what the generator knows to be in the capture. The commands take turns within each run, so that
+whatever else the machine does falls on all of them alike. CPU seconds and peak memory are those
+that the kernel counted for the child process (wait4). Needs pcapnfs in the Python that runs this,
+cargo for the generator, and about as much free space in the temporary directory as the capture is
+large; tshark is measured where it is installed. Standard library only; Linux and macOS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from answers import differences
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATOR = ROOT / "benchmarks" / "nfsgen"
+BUILD = ROOT / "target" / "nfsgen"
+SAMPLE = ROOT / "samples" / "k61-tar-v3.pcap"
+
+DRAIN = """
+import sys
+from pcapnfs import _core
+decoder = _core.Decoder(sys.argv[1:])
+while decoder.next() is not None:
+    pass
+decoder.finish()
+"""
+"""The decoder alone: every table is built as Arrow batches, and dropped."""
+
+DECODE, SUMMARIZE, TSHARK = "decode", "summarize", "tshark"
+HELP, SMALL = "help", "summarize sample"
+
+RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Unit of ru_maxrss, bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one command took."""
+
+    cpu_s: float
+    """User and system time of the process and its threads, seconds."""
+    wall_s: float
+    """From start to end, seconds."""
+    peak_bytes: int
+    """Largest resident memory, bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Medians of one command over all runs."""
+
+    name: str
+    command: str
+    runs: int
+    cost: Cost
+    packets_per_cpu_s: float | None
+    """Packets of the large capture per CPU second; None for commands that do not read it."""
+    bytes_per_cpu_s: float | None
+    """Bytes of the capture file per CPU second, likewise."""
+    cpu_tshark_ratio: float | None
+    """CPU seconds of tshark by those of this command; None where tshark was not measured."""
+    memory_tshark_ratio: float | None
+    """Peak memory of tshark by that of this command, likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Everything that was measured, with what is needed to repeat it."""
+
+    date: str
+    machine: str
+    versions: Mapping[str, str]
+    generator: str
+    packets: int
+    bytes: int
+    calls: int
+    rows: Sequence[Row]
+    differences: Sequence[str]
+    """Where pcapnfs' answer is not the generator's, a sentence each; empty when all is well."""
+
+
+class BenchmarkError(Exception):
+    """Something that is missing or failed; the text says what to do about it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and give the exit status: 1 for wrong answers, 2 when nothing came of it."""
+    options = parse(arguments)
+    try:
+        result = benchmark(options)
+    except BenchmarkError as problem:
+        sys.stderr.write(f"run.py: {problem}\n")
+        return 2
+    if options.json:
+        json.dump(dataclasses.asdict(result), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.write(table(result))
+    return 1 if result.differences else 0
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description="Measure pcapnfs beside tshark on a generated capture."
+    )
+    parser.add_argument("--packets", type=int, default=1_700_000, help="packets, at least")
+    parser.add_argument("--runs", type=int, default=3, help="runs whose median is given")
+    parser.add_argument("--v3", type=int, default=6, help="connections that speak NFSv3")
+    parser.add_argument("--v4", type=int, default=6, help="connections that speak NFSv4.1 or 4.2")
+    parser.add_argument("--data", type=float, default=0.10, help="share of READ and WRITE calls")
+    parser.add_argument("--drop", type=float, default=0.0, help="share of packets to leave out")
+    parser.add_argument("--pcapng", action="store_true", help="write pcapng, not pcap")
+    parser.add_argument("--vlan", action="store_true", help="tag every frame (802.1Q)")
+    parser.add_argument("--no-tshark", action="store_true", help="measure pcapnfs only")
+    parser.add_argument("--keep", action="store_true", help="leave the capture and say where")
+    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
+    options = parser.parse_args(arguments)
+    if options.runs < 1 or options.packets < 1:
+        parser.error("--runs and --packets start at 1")
+    return options
+
+
+def benchmark(options: argparse.Namespace) -> Result:
+    """Generate, measure and compare."""
+    host = machine()
+    generator = build_generator()
+    directory = Path(tempfile.mkdtemp(prefix="pcapnfs-benchmark-"))
+    capture = directory / ("large.pcapng" if options.pcapng else "large.pcap")
+    try:
+        words = generator_options(options)
+        say(f"writing {options.packets} packets")
+        truth = json.loads(run([str(generator), "-o", str(capture), *words]))
+        commands = commands_for(capture, with_tshark=not options.no_tshark)
+        costs = measure_in_turns(commands, options.runs, directory)
+        answer = json.loads((directory / f"{SUMMARIZE}.out").read_text(encoding="utf-8"))
+        return Result(
+            date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+            machine=host,
+            versions=versions(commands),
+            generator=" ".join(["nfsgen", *words]),
+            packets=truth["packets"],
+            bytes=capture.stat().st_size,
+            calls=truth["rpcs"],
+            rows=rows(commands, costs, truth["packets"], capture),
+            differences=differences(truth, answer, options.drop),
+        )
+    finally:
+        if options.keep:
+            say(f"kept in {directory}")
+        else:
+            shutil.rmtree(directory)
+
+
+# Generating and measuring ------------------------------------------------------------------------
+
+
+def build_generator() -> Path:
+    """Compile nfsgen, and give its path."""
+    if shutil.which("cargo") is None:
+        raise BenchmarkError("cargo was not found; it builds the generator of captures")
+    say("building nfsgen")
+    manifest, target = str(GENERATOR / "Cargo.toml"), str(BUILD)
+    run(["cargo", "build", "-q", "--release", "--locked", "--manifest-path", manifest,
+         "--target-dir", target])  # fmt: skip
+    return BUILD / "release" / "nfsgen"
+
+
+def generator_options(options: argparse.Namespace) -> list[str]:
+    """Give nfsgen's options for ours."""
+    words = ["-n", str(options.packets), "--v3", str(options.v3), "--v4", str(options.v4)]
+    words += ["--data", str(options.data)]
+    words += ["--drop", str(options.drop)] if options.drop else []
+    words += ["--pcapng"] if options.pcapng else []
+    words += ["--vlan"] if options.vlan else []
+    return words
+
+
+def commands_for(capture: Path, *, with_tshark: bool) -> dict[str, list[str]]:
+    """Name the commands to measure.
+
+    tshark gets what it needs to take every packet for NFS (a client's port may have an owner in
+    its tables), and no name resolution.
+    """
+    pcapnfs = [sys.executable, "-m", "pcapnfs"]
+    commands = {
+        DECODE: [sys.executable, "-c", DRAIN, str(capture)],
+        SUMMARIZE: [*pcapnfs, "summarize", "--json", str(capture)],
+    }
+    tshark = shutil.which("tshark")
+    if with_tshark and tshark:
+        commands[TSHARK] = [
+            tshark, "-n", "-q", "-r", str(capture), "-d", "tcp.port==2049,rpc",
+            "-z", "rpc,srt,100003,3", "-z", "rpc,srt,100003,4",
+        ]  # fmt: skip
+    elif with_tshark:
+        say("tshark was not found and is not measured")
+    commands[HELP] = [*pcapnfs, "--help"]
+    if SAMPLE.is_file():
+        commands[SMALL] = [*pcapnfs, "summarize", "--json", str(SAMPLE)]
+    return commands
+
+
+def measure_in_turns(
+    commands: Mapping[str, Sequence[str]], runs: int, directory: Path
+) -> dict[str, list[Cost]]:
+    """Run every command once per run, one after the other."""
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    for number in range(1, runs + 1):
+        for name, command in commands.items():
+            cost = measure(command, directory / f"{name}.out")
+            say(f"run {number}: {name}: {cost.cpu_s:.2f} s CPU, {cost.wall_s:.2f} s")
+            costs[name].append(cost)
+    return costs
+
+
+def measure(command: Sequence[str], output: Path) -> Cost:
+    """Run a command to its end; the kernel says what it took."""
+    errors = output.with_suffix(".err")
+    with output.open("wb") as out, errors.open("wb") as err:
+        start = time.perf_counter()
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise failure(command, errors.read_text(encoding="utf-8", errors="replace"))
+    return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * RSS_UNIT)
+
+
+def run(command: Sequence[str]) -> str:
+    """Run a command that is not measured; give what it printed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise failure(command, done.stderr)
+    return done.stdout
+
+
+def failure(command: Sequence[str], errors: str) -> BenchmarkError:
+    """Say which command failed, and the last lines that it wrote."""
+    last = "\n".join(errors.strip().splitlines()[-5:])
+    return BenchmarkError(f"failed: {' '.join(command[:3])} …\n{last}")
+
+
+# Showing -----------------------------------------------------------------------------------------
+
+
+def rows(
+    commands: Mapping[str, Sequence[str]],
+    costs: Mapping[str, Sequence[Cost]],
+    packets: int,
+    capture: Path,
+) -> list[Row]:
+    """Condense the runs into medians, and set them against tshark."""
+    medians = {name: median(items) for name, items in costs.items()}
+    tshark = medians.get(TSHARK)
+    made = []
+    for name, cost in medians.items():
+        reads = name in (DECODE, SUMMARIZE, TSHARK)
+        compare = tshark if reads else None
+        made.append(
+            Row(
+                name=name,
+                command=shown(commands[name], capture),
+                runs=len(costs[name]),
+                cost=cost,
+                packets_per_cpu_s=packets / cost.cpu_s if reads else None,
+                bytes_per_cpu_s=capture.stat().st_size / cost.cpu_s if reads else None,
+                cpu_tshark_ratio=compare.cpu_s / cost.cpu_s if compare else None,
+                memory_tshark_ratio=compare.peak_bytes / cost.peak_bytes if compare else None,
+            )
+        )
+    return made
+
+
+def median(costs: Sequence[Cost]) -> Cost:
+    """Take the median of each figure by itself."""
+    return Cost(
+        cpu_s=statistics.median(cost.cpu_s for cost in costs),
+        wall_s=statistics.median(cost.wall_s for cost in costs),
+        peak_bytes=round(statistics.median(cost.peak_bytes for cost in costs)),
+    )
+
+
+def shown(command: Sequence[str], capture: Path) -> str:
+    """Write a command without the paths of this machine."""
+    names = {str(capture): capture.name, str(SAMPLE): f"samples/{SAMPLE.name}", DRAIN: "<drain>"}
+    names |= {sys.executable: "python", command[0]: Path(command[0]).stem}
+    return " ".join(names.get(word, word) for word in command)
+
+
+def table(result: Result) -> str:
+    """Lay the result out as text, fit for docs/benchmarks.md as it is."""
+    megabytes = result.bytes / 1e6
+    lines = [
+        f"{result.date}, {result.machine}",
+        ", ".join(f"{name} {version}" for name, version in result.versions.items()),
+        f"{result.generator}: {result.packets:,} packets, {megabytes:,.0f} MB, "
+        f"{result.calls:,} calls; medians of {result.rows[0].runs} runs",
+        "",
+        f"{'':18}{'CPU s':>8}{'wall s':>8}{'peak MB':>9}{'packets':>12}{'MB':>8}"
+        f"{'CPU':>9}{'memory':>9}",
+        f"{'':18}{'':8}{'':8}{'':9}{'/CPU s':>12}{'/CPU s':>8}{'÷ tshark':>9}{'÷ tshark':>9}",
+    ]
+    for row in result.rows:
+        cost = row.cost
+        line = f"{row.name:18}{cost.cpu_s:8.2f}{cost.wall_s:8.2f}{cost.peak_bytes / 1e6:9.0f}"
+        if row.packets_per_cpu_s is not None and row.bytes_per_cpu_s is not None:
+            line += f"{row.packets_per_cpu_s:12,.0f}{row.bytes_per_cpu_s / 1e6:8,.0f}"
+        if row.cpu_tshark_ratio is not None and row.memory_tshark_ratio is not None:
+            line += f"{'1/' + format(row.cpu_tshark_ratio, '.1f'):>9}"
+            line += f"{'1/' + format(row.memory_tshark_ratio, '.1f'):>9}"
+        lines.append(line)
+    lines.append("")
+    lines += [f"WRONG: {sentence}" for sentence in result.differences] or [
+        "answers: as the generator wrote them"
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def versions(commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Versions of what was measured."""
+    found = {"Python": platform.python_version()}
+    found["pcapnfs"] = run([*commands[HELP][:-1], "--version"]).split()[-1]
+    if TSHARK in commands:
+        found["tshark"] = run([commands[TSHARK][0], "--version"]).split()[2]
+    return found
+
+
+def machine() -> str:
+    """Cores that this process may use, what they are, and how busy they were before."""
+    usable = getattr(os, "sched_getaffinity", None)
+    cores = len(usable(0)) if usable else os.cpu_count()
+    load = os.getloadavg()[0]
+    return f"{cores} cores, {processor()}, {platform.system()}, load {load:.1f} before"
+
+
+def processor() -> str:
+    """Name of the processor, or its architecture where Linux does not tell."""
+    information = Path("/proc/cpuinfo")
+    if information.is_file():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def say(sentence: str) -> None:
+    """Tell the user what is going on."""
+    sys.stderr.write(f"· {sentence}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

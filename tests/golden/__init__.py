@@ -1,0 +1,1 @@
+"""Snapshots of what pcapnfs says of every file in `samples/`."""

@@ -57,6 +57,7 @@ wire_enum! {
         IPV4 = 228,
         IPV6 = 229,
         NFLOG = 239,
+        IPOIB = 242,
         INFINIBAND = 247,
         PKTAP = 258,
         LINUX_SLL2 = 276,

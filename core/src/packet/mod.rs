@@ -4,8 +4,11 @@
 //! comes out as exactly one content, with a reason where it is neither segment nor datagram; a
 //! length is what was on the wire, however little was captured; nothing is allocated except for
 //! IP fragments (`fragment.rs`), whose datagram is delivered at the frame that completes it.
-//! A packet inside a packet (`tunnel.rs`) is delivered like the bare one.
+//! A packet inside a packet (`tunnel.rs`) is delivered like the bare one, and a packet captured
+//! twice (`copies.rs`) once.
 //! Checksums are not looked at: capturing hosts see packets before the network card fills them in.
+
+mod copies;
 
 mod fragment;
 
@@ -29,6 +32,7 @@ pub use payload::Payload;
 pub use tcp::{Segment, TcpFlags};
 pub use udp::Datagram;
 
+use copies::Copies;
 use fragment::Fragments;
 use ip::Carried;
 use link::Network;
@@ -72,6 +76,8 @@ macro_rules! others {
 }
 
 others! {
+    /// A packet that the capture holds twice, seen on two interfaces.
+    Duplicate = "duplicate",
     /// RDMA: RoCE, InfiniBand or iWARP. RPC over RDMA (RFC 8166) is not decoded.
     Rdma = "rdma",
     /// An IP packet of another protocol than TCP and UDP: ICMP, SCTP, ESP …
@@ -88,7 +94,8 @@ others! {
     UnsupportedLink = "unsupported_link",
 }
 
-/// Takes packets apart. Its state: IP fragments that wait for others, and which connections are iWARP.
+/// Takes packets apart. Its state: IP fragments that wait for others, the fingerprints of the last
+/// packets, and which connections are iWARP.
 #[derive(Default)]
 pub struct Dissector {
     /// For each level of nesting, since a datagram put together may hold a fragment of another.
@@ -100,6 +107,8 @@ pub struct Dissector {
 #[derive(Default)]
 struct Seen {
     time_ns: i64,
+    watching: bool,
+    copies: Copies,
     iwarp: Iwarp,
 }
 
@@ -124,6 +133,7 @@ impl Dissector {
     fn content<'a>(&'a mut self, packet: &Packet<'a>) -> Result<Content<'a>, Other> {
         let frame = Payload::new(packet.bytes, packet.wire_length as usize);
         self.seen.time_ns = packet.time_ns;
+        self.seen.watching = self.seen.copies.watch();
         self.seen.network(link::network(packet.link, frame)?, &mut self.fragments)
     }
 }
@@ -141,25 +151,33 @@ impl Seen {
         };
         let (mut carried, piece) = ip::parse(network)?;
         if let Some(piece) = piece {
+            if self.watching && self.copies.fragment(&carried, piece, self.time_ns) {
+                return Err(Other::Duplicate);
+            }
             let whole = fragments.add(&carried, piece, self.time_ns)?;
             carried = ip::completed(whole.ok_or(Other::Fragment)?)?;
         }
+        let watching = self.watching && piece.is_none();
         match carried.protocol {
-            ip::TCP => self.segment(&carried).map(Content::Segment),
-            ip::UDP => self.datagram(&carried, within),
+            ip::TCP => self.segment(&carried, watching).map(Content::Segment),
+            ip::UDP => self.datagram(&carried, watching, within),
             protocol => self.network(tunnel::in_ip(protocol, carried.payload)?, within),
         }
     }
 
     #[inline]
-    fn segment<'a>(&mut self, carried: &Carried<'a>) -> Result<Segment<'a>, Other> {
+    fn segment<'a>(&mut self, carried: &Carried<'a>, watching: bool) -> Result<Segment<'a>, Other> {
         let segment = Segment::parse(carried)?;
+        if watching && self.copies.packet(carried, self.time_ns) {
+            return Err(Other::Duplicate);
+        }
         if self.iwarp.carries(&segment) { Err(Other::Rdma) } else { Ok(segment) }
     }
 
     fn datagram<'a>(
         &mut self,
         carried: &Carried<'a>,
+        watching: bool,
         within: &'a mut [Fragments],
     ) -> Result<Content<'a>, Other> {
         let datagram = Datagram::parse(carried)?;
@@ -172,12 +190,18 @@ impl Seen {
                 content => return content,
             }
         }
+        if watching && self.copies.packet(carried, self.time_ns) {
+            return Err(Other::Duplicate);
+        }
         if rdma::is_roce(&datagram) { Err(Other::Rdma) } else { Ok(Content::Datagram(datagram)) }
     }
 }
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod copies_tests;
 
 #[cfg(test)]
 mod tunnel_tests;

@@ -1,7 +1,7 @@
 //! Files → packets: opens a capture by its magic number and lends its packets one at a time.
 //!
-//! Takes a path (`-` is standard input) to a pcap or pcapng file, plain or compressed with gzip or
-//! zstd. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
+//! Takes a path (`-` is standard input) to a pcap or pcapng file, plain or compressed with gzip,
+//! zstd, lz4, xz or bzip2. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
 //! Promises: read once from front to end, so a pipe will do; memory is one buffer, which grows to
 //! the largest packet and never beyond [`PACKET_LIMIT`] by much; nothing is allocated or copied
 //! per packet. A file that breaks off or contradicts itself gives every packet before that place,
@@ -111,8 +111,7 @@ impl fmt::Display for Format {
         })?;
         match self.compression {
             Compression::None => Ok(()),
-            Compression::Gzip => f.write_str(", gzip"),
-            Compression::Zstd => f.write_str(", zstd"),
+            compression => write!(f, ", {compression}"),
         }
     }
 }

@@ -11,6 +11,8 @@
 
 mod compression;
 
+pub mod merge;
+
 mod pcap;
 
 mod pcapng;
@@ -139,6 +141,8 @@ pub struct Reader {
     compression: Compression,
     counter: compression::Counter,
     packets: u64,
+    /// What was read of the next packet to know its time.
+    ahead: Option<Result<Option<Record>, Fault>>,
     ended: bool,
 }
 
@@ -161,7 +165,8 @@ impl Reader {
             }
             sniff::Magic::Pcapng => Parser::Pcapng(pcapng::Pcapng::open(&mut window).map_err(report)?),
         };
-        Ok(Self { path: path.to_owned(), window, parser, compression, counter, packets: 0, ended: false })
+        let path = path.to_owned();
+        Ok(Self { path, window, parser, compression, counter, packets: 0, ahead: None, ended: false })
     }
 
     /// The next packet, or `None` at the end of the file.
@@ -173,9 +178,9 @@ impl Reader {
         if self.ended {
             return Ok(None);
         }
-        let found = match &mut self.parser {
-            Parser::Pcap(pcap) => pcap.next(&mut self.window),
-            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+        let found = match self.ahead.take() {
+            Some(found) => found,
+            None => self.read(),
         };
         match found {
             Ok(Some(record)) => {
@@ -196,6 +201,29 @@ impl Reader {
                 self.ended = true;
                 Err(fault.at(&self.path, self.packets))
             }
+        }
+    }
+
+    /// The time of the packet that [`Reader::next`] will give; `None` where it will give none.
+    pub fn next_time_ns(&mut self) -> Option<i64> {
+        if self.ended {
+            return None;
+        }
+        let ahead = match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => self.read(),
+        };
+        match self.ahead.insert(ahead) {
+            Ok(Some(record)) => Some(record.time_ns),
+            Ok(None) | Err(_) => None,
+        }
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Option<Record>, Fault> {
+        match &mut self.parser {
+            Parser::Pcap(pcap) => pcap.next(&mut self.window),
+            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
         }
     }
 

@@ -34,7 +34,14 @@ class CaptureFile:
     truncated_packets: int
     """Packets that were longer on the wire than in the file."""
     first_frame: int | None
-    """Number of its first frame, counted over all files of the trace; None without packets."""
+    """Number of its first frame, counted over all files of the trace; None without packets.
+
+    Frames are counted in the order of time, as `mergecap` would number them. Where `last_frame` is
+    `first_frame + packets - 1`, no other file has frames in between, and frame `f` of the trace is
+    frame `f - first_frame + 1` of this file.
+    """
+    last_frame: int | None
+    """Number of its last frame, counted in the same way; None without packets."""
     dropped_packets: int | None
     """Packets that the capturing host says it lost; None when the file does not tell."""
     damage: str | None
@@ -46,9 +53,9 @@ class Meta:
     """What the decoder says at its end."""
 
     files: tuple[CaptureFile, ...]
-    """The files, in the order in which they were named."""
+    """The files, in the order of their first packets."""
     packets: Mapping[str, int]
-    """Packets by what they turned out to be: rpc, tcp, udp, fragment, not_ip, other_protocol …"""
+    """Packets by what they turned out to be: tcp, udp, duplicate, fragment, rdma, not_ip …"""
     limits_hit: Mapping[str, int]
     """How often each of the decoder's limits was reached, by its code; empty as a rule."""
     calls: int

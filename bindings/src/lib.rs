@@ -105,6 +105,7 @@ fn file(file: &FileSummary) -> Value {
         "snaplen": file.snaplen,
         "truncated_packets": file.truncated_packets,
         "first_frame": file.first_frame,
+        "last_frame": file.last_frame,
         "dropped_packets": file.dropped_packets,
         "damage": file.damage,
     })

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
-use crate::capture::{LinkType, Packet, Reader};
+use crate::capture::merge::{Merge, Next};
+use crate::capture::{LinkType, Packet};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::packet::{Content, Dissector};
@@ -47,8 +48,14 @@ pub struct FileSummary {
     pub snaplen: u32,
     /// Packets that were cut at the snaplen.
     pub truncated_packets: u64,
-    /// The frame number of its first packet in this decode.
-    pub first_frame: u64,
+    /// The frame number of its first packet in this decode; `None` without packets.
+    ///
+    /// Frames are counted on over all files in the order of time, as `mergecap` would number them.
+    /// Where `last_frame - first_frame + 1` is the number of packets, no other file has frames in
+    /// between, and frame `f` of the decode is frame `f - first_frame + 1` of this file.
+    pub first_frame: Option<u64>,
+    /// The frame number of its last packet in this decode; `None` without packets.
+    pub last_frame: Option<u64>,
     /// Packets that the capturing system dropped, where the file tells.
     pub dropped_packets: Option<u64>,
     /// Why reading ended before the end of the file, if it did.
@@ -58,7 +65,7 @@ pub struct FileSummary {
 /// What a decode read, and what became of it.
 #[derive(Clone, Debug, Default)]
 pub struct Meta {
-    /// The files in the order in which they were read.
+    /// The files in the order of their first packets.
     pub files: Vec<FileSummary>,
     /// Packets by what they held. The sum is the number of packets.
     pub packets: BTreeMap<&'static str, u64>,
@@ -75,41 +82,36 @@ pub type Batch = (&'static str, RecordBatch);
 
 /// Decodes captures.
 pub struct Decoder {
-    waiting: std::vec::IntoIter<PathBuf>,
-    reader: Option<Reader>,
+    captures: Merge,
     dissector: Dissector,
     connections: Connections,
     conversations: Conversations,
     meta: Meta,
     tally: Tally,
     frames: u64,
-    consumed_before: u64,
     total: u64,
     finished: bool,
 }
 
 impl Decoder {
-    /// Opens captures; several are read one after the other in the order of their first packets.
+    /// Opens captures; several are read as one in order of time (see [`Merge`]).
     ///
     /// `ports` are taken for RPC without proof, beside [`RPC_PORTS`].
     pub fn open(paths: &[PathBuf], ports: &[u16]) -> Result<Self, ReadError> {
-        let paths = in_order_of_time(paths)?;
-        let total = paths.iter().map(|path| size_of(path)).sum();
-        let mut decoder = Self {
-            waiting: paths.into_iter(),
-            reader: None,
+        let captures = Merge::open(paths)?;
+        let file = |path: &Path| FileSummary { path: path.to_owned(), ..FileSummary::default() };
+        let files = captures.paths().map(file).collect();
+        Ok(Self {
+            captures,
             dissector: Dissector::default(),
             connections: Connections::default(),
             conversations: Conversations::new(RPC_PORTS.iter().chain(ports).copied().collect()),
-            meta: Meta::default(),
+            meta: Meta { files, ..Meta::default() },
             tally: Tally::default(),
             frames: 0,
-            consumed_before: 0,
-            total,
+            total: paths.iter().map(|path| size_of(path)).sum(),
             finished: false,
-        };
-        decoder.open_next()?;
-        Ok(decoder)
+        })
     }
 
     /// Decodes on until there are rows enough for a batch, or for a while; `None` at the end.
@@ -129,8 +131,7 @@ impl Decoder {
 
     /// Bytes read of the files, and their size; 0 when it is not known.
     pub fn progress(&self) -> (u64, u64) {
-        let here = self.reader.as_ref().map_or(0, Reader::consumed);
-        (self.consumed_before.saturating_add(here), self.total)
+        (self.captures.consumed(), self.total)
     }
 
     /// What was read. Complete once [`Decoder::next_batches`] gave `None`.
@@ -141,13 +142,12 @@ impl Decoder {
     /// Takes the next packet through all stages. `false` at the end of all files.
     fn read_packet(&mut self) -> bool {
         loop {
-            let Some(reader) = &mut self.reader else { return false };
-            match reader.next() {
-                Ok(Some(packet)) => {
+            match self.captures.next() {
+                Some(Next::Packet(file, packet)) => {
                     self.frames += 1;
                     let stamp = Stamp { frame: self.frames, time_ns: packet.time_ns };
-                    if let Some(file) = self.meta.files.last_mut() {
-                        file.count(&packet);
+                    if let Some(file) = self.meta.files.get_mut(file) {
+                        file.count(&packet, self.frames);
                     }
                     let kind = take(
                         &packet,
@@ -159,42 +159,20 @@ impl Decoder {
                     self.tally.count(kind);
                     return true;
                 }
-                Ok(None) => self.close_file(None),
-                Err(error) => self.close_file(Some(&error)),
+                Some(Next::End(file, error)) => self.close(file, error.as_ref()),
+                None => return false,
             }
         }
     }
 
-    fn close_file(&mut self, error: Option<&ReadError>) {
-        if let (Some(reader), Some(file)) = (self.reader.take(), self.meta.files.last_mut()) {
-            self.consumed_before = self.consumed_before.saturating_add(reader.consumed());
+    fn close(&mut self, index: usize, error: Option<&ReadError>) {
+        let Some(file) = self.meta.files.get_mut(index) else { return };
+        file.damage = error.map(ReadError::what);
+        if let Some(reader) = self.captures.reader(index) {
             file.snaplen = reader.snaplen();
             file.dropped_packets = reader.dropped();
             file.format = reader.format().to_string();
-            file.damage = file.damage.take().or_else(|| error.map(ReadError::what));
         }
-        while self.reader.is_none() {
-            match self.open_next() {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    if let Some(file) = self.meta.files.last_mut() {
-                        file.damage = Some(error.what());
-                    }
-                }
-            }
-        }
-    }
-
-    fn open_next(&mut self) -> Result<bool, ReadError> {
-        let Some(path) = self.waiting.next() else { return Ok(false) };
-        self.meta.files.push(FileSummary {
-            path: path.clone(),
-            first_frame: self.frames + 1,
-            ..FileSummary::default()
-        });
-        self.reader = Some(Reader::open(&path)?);
-        Ok(true)
     }
 
     /// Delivers what is still held, and what can be said only at the end.
@@ -295,8 +273,10 @@ impl Tally {
 }
 
 impl FileSummary {
-    fn count(&mut self, packet: &Packet<'_>) {
+    fn count(&mut self, packet: &Packet<'_>, frame: u64) {
         self.packets += 1;
+        self.first_frame.get_or_insert(frame);
+        self.last_frame = Some(frame);
         self.bytes += u64::from(packet.wire_length);
         self.start_ns = Some(self.start_ns.map_or(packet.time_ns, |start| start.min(packet.time_ns)));
         self.end_ns = Some(self.end_ns.map_or(packet.time_ns, |end| end.max(packet.time_ns)));
@@ -310,21 +290,6 @@ impl FileSummary {
             self.links.push(packet.link);
         }
     }
-}
-
-/// Opens each file once to see that it is a capture, and when it begins.
-fn in_order_of_time(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ReadError> {
-    if paths.len() < 2 {
-        return Ok(paths.to_vec());
-    }
-    let mut timed = Vec::with_capacity(paths.len());
-    for path in paths {
-        let mut reader = Reader::open(path)?;
-        let first = reader.next().ok().flatten().map(|packet| packet.time_ns);
-        timed.push((first, path.clone()));
-    }
-    timed.sort_by_key(|(first, _)| *first);
-    Ok(timed.into_iter().map(|(_, path)| path).collect())
 }
 
 fn size_of(path: &Path) -> u64 {

@@ -12,7 +12,7 @@ use pcapnfs_core::error::ReadError;
 use pcapnfs_core::packet::{Content, Dissector};
 
 /// What the folders hold that is no capture.
-const NOT_CAPTURES: [&str; 6] = ["json", "md", "ref", "txt", "bz2", "snoop"];
+const NOT_CAPTURES: [&str; 5] = ["json", "md", "ref", "txt", "snoop"];
 
 fn corpus() -> PathBuf {
     std::env::var_os("PCAPNFS_CORPUS")

@@ -45,6 +45,7 @@ def meta(**changes: object) -> Meta:
         "snaplen": 262144,
         "truncated_packets": 0,
         "first_frame": 1,
+        "last_frame": 20,
         "dropped_packets": None,
         "damage": None,
     }

@@ -1,15 +1,21 @@
 //! Where the bytes come from: a file or standard input, unpacked where it is compressed.
 //!
-//! gzip (RFC 1952, several members one after the other) and zstd (RFC 8878, several frames) are
-//! unpacked on the way. What other packers made is left to [`super::sniff`] to name.
+//! gzip (RFC 1952), zstd (RFC 8878), lz4, xz and bzip2 are unpacked on the way, also where several
+//! members, frames or streams follow one another. A small file that unpacks to a huge one is
+//! harmless: what is unpacked is looked at and forgotten, and a decompressor's own memory stays
+//! within [`MEMORY_LOG`]. What other packers made is left to [`super::sniff`] to name.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use lz4_flex::frame::FrameDecoder;
+use lzma_rust2::XzReader;
 
 use super::window::{Fault, Window};
 use crate::error::ReadError;
@@ -23,11 +29,53 @@ pub enum Compression {
     Gzip,
     /// zstd, RFC 8878.
     Zstd,
+    /// lz4 frames, also in the legacy format.
+    Lz4,
+    /// xz, of several streams.
+    Xz,
+    /// bzip2.
+    Bzip2,
 }
 
-/// Largest window, as a power of two, that a zstd stream may ask for: what `zstd --long` makes.
-/// Beyond it the stream counts as damaged, since the decompressor would have to allocate it.
-const ZSTD_WINDOW_LOG: u32 = 27;
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Lz4 => "lz4",
+            Self::Xz => "xz",
+            Self::Bzip2 => "bzip2",
+        })
+    }
+}
+
+impl Compression {
+    /// Bytes at the start of a file that tell how it is compressed.
+    const MAGIC_LENGTH: usize = 6;
+
+    fn of_magic(start: &[u8]) -> Self {
+        match start {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            // A skippable frame (RFC 8878 section 3.1.2) may stand first: pzstd writes one.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Self::Lz4,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..]
+            // An empty file has no block, only the end.
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, ..] => Self::Bzip2,
+            _ => Self::None,
+        }
+    }
+}
+
+/// Most memory, as a power of two, that a stream may ask for: what `zstd --long` makes, twice what
+/// `xz -9` does. Beyond it the stream counts as damaged, since the decompressor would have to
+/// allocate it. gzip, lz4 and bzip2 need less than 20 MB by their formats.
+const MEMORY_LOG: u32 = 27;
+
+/// The same in KiB, with what xz needs beside its dictionary.
+const XZ_MEMORY_KIB: u32 = (1 << (MEMORY_LOG - 10)) + 1024;
 
 /// Bytes read at once from a compressed file.
 const PACKED_READ: usize = 64 << 10;
@@ -87,25 +135,46 @@ impl Source {
         self.counter.clone()
     }
 
-    /// A window over the file's contents, unpacked if the first bytes are those of gzip or zstd.
+    /// A window over the file's contents, unpacked if the first bytes say that it is compressed.
     pub(super) fn decompressed(self) -> Result<(Window, Compression), Fault> {
         let mut plain = Window::plain(self.bytes);
-        plain.ensure(4)?;
-        let compression = match plain.ahead() {
-            [0x1f, 0x8b, ..] => Compression::Gzip,
-            // A skippable frame (RFC 8878 section 3.1.2) may stand first: pzstd writes one.
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
-            _ => return Ok((plain, Compression::None)),
-        };
+        plain.ensure(Compression::MAGIC_LENGTH)?;
+        let compression = Compression::of_magic(plain.ahead());
+        if compression == Compression::None {
+            return Ok((plain, compression));
+        }
         let (first, rest) = plain.into_parts();
         let packed = io::BufReader::with_capacity(PACKED_READ, Cursor::new(first).chain(rest));
-        let unpacked: Box<dyn Read + Send> = if compression == Compression::Gzip {
-            Box::new(MultiGzDecoder::new(packed))
-        } else {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
-            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
-            Box::new(decoder)
+        let unpacked: Box<dyn Read + Send> = match compression {
+            Compression::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Compression::Lz4 => Box::new(Lz4Frames(Some(FrameDecoder::new(packed)))),
+            Compression::Xz => Box::new(XzReader::new_mem_limit(packed, true, XZ_MEMORY_KIB)),
+            Compression::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
+            Compression::Zstd | Compression::None => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+                decoder.window_log_max(MEMORY_LOG)?;
+                Box::new(decoder)
+            }
         };
         Ok((Window::unpacked(unpacked), compression))
+    }
+}
+
+/// Frames one after the other. Each has a decoder of its own: the buffers of one depend on its frame.
+struct Lz4Frames<R: BufRead>(Option<FrameDecoder<R>>);
+
+impl<R: BufRead> Read for Lz4Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(frame) = &mut self.0 {
+            let read = frame.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            if frame.get_mut().fill_buf()?.is_empty() {
+                break;
+            }
+            self.0 = self.0.take().map(|ended| FrameDecoder::new(ended.into_inner()));
+        }
+        Ok(0)
     }
 }

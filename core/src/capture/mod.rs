@@ -1,7 +1,7 @@
 //! Files → packets: opens a capture by its magic number and lends its packets one at a time.
 //!
-//! Takes a path (`-` is standard input) to a pcap or pcapng file, plain or compressed with gzip or
-//! zstd. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
+//! Takes a path (`-` is standard input) to a pcap or pcapng file, plain or compressed with gzip,
+//! zstd, lz4, xz or bzip2. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
 //! Promises: read once from front to end, so a pipe will do; memory is one buffer, which grows to
 //! the largest packet and never beyond [`PACKET_LIMIT`] by much; nothing is allocated or copied
 //! per packet. A file that breaks off or contradicts itself gives every packet before that place,
@@ -10,6 +10,8 @@
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 mod compression;
+
+pub mod merge;
 
 mod pcap;
 
@@ -57,6 +59,7 @@ wire_enum! {
         IPV4 = 228,
         IPV6 = 229,
         NFLOG = 239,
+        IPOIB = 242,
         INFINIBAND = 247,
         PKTAP = 258,
         LINUX_SLL2 = 276,
@@ -110,8 +113,7 @@ impl fmt::Display for Format {
         })?;
         match self.compression {
             Compression::None => Ok(()),
-            Compression::Gzip => f.write_str(", gzip"),
-            Compression::Zstd => f.write_str(", zstd"),
+            compression => write!(f, ", {compression}"),
         }
     }
 }
@@ -139,6 +141,8 @@ pub struct Reader {
     compression: Compression,
     counter: compression::Counter,
     packets: u64,
+    /// What was read of the next packet to know its time.
+    ahead: Option<Result<Option<Record>, Fault>>,
     ended: bool,
 }
 
@@ -161,7 +165,8 @@ impl Reader {
             }
             sniff::Magic::Pcapng => Parser::Pcapng(pcapng::Pcapng::open(&mut window).map_err(report)?),
         };
-        Ok(Self { path: path.to_owned(), window, parser, compression, counter, packets: 0, ended: false })
+        let path = path.to_owned();
+        Ok(Self { path, window, parser, compression, counter, packets: 0, ahead: None, ended: false })
     }
 
     /// The next packet, or `None` at the end of the file.
@@ -173,9 +178,9 @@ impl Reader {
         if self.ended {
             return Ok(None);
         }
-        let found = match &mut self.parser {
-            Parser::Pcap(pcap) => pcap.next(&mut self.window),
-            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+        let found = match self.ahead.take() {
+            Some(found) => found,
+            None => self.read(),
         };
         match found {
             Ok(Some(record)) => {
@@ -196,6 +201,29 @@ impl Reader {
                 self.ended = true;
                 Err(fault.at(&self.path, self.packets))
             }
+        }
+    }
+
+    /// The time of the packet that [`Reader::next`] will give; `None` where it will give none.
+    pub fn next_time_ns(&mut self) -> Option<i64> {
+        if self.ended {
+            return None;
+        }
+        let ahead = match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => self.read(),
+        };
+        match self.ahead.insert(ahead) {
+            Ok(Some(record)) => Some(record.time_ns),
+            Ok(None) | Err(_) => None,
+        }
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<Option<Record>, Fault> {
+        match &mut self.parser {
+            Parser::Pcap(pcap) => pcap.next(&mut self.window),
+            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
         }
     }
 

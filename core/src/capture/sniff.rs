@@ -30,8 +30,7 @@ pub(super) fn container(window: &mut Window, compression: Compression) -> Result
     let what = advice(window.ahead());
     Err(Fault::Format(match compression {
         Compression::None => what,
-        Compression::Gzip => format!("compressed with gzip, and inside: {what}"),
-        Compression::Zstd => format!("compressed with zstd, and inside: {what}"),
+        compression => format!("compressed with {compression}, and inside: {what}"),
     }))
 }
 

@@ -121,6 +121,26 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let blocks = lz4_flex::frame::FrameInfo::new().block_size(lz4_flex::frame::BlockSize::Max64KB);
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(blocks, Vec::new());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(bytes: &[u8]) -> Vec<u8> {
+    let options = lzma_rust2::XzOptions::with_preset(0);
+    let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ::bzip2::write::BzEncoder::new(Vec::new(), ::bzip2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 fn open(file: Vec<u8>) -> Result<Reader, ReadError> {
     Reader::of_source(Path::new("test"), Source::of(Cursor::new(file)))
 }
@@ -185,6 +205,12 @@ fn every_format_is_recognised_and_read_to_its_end() {
         ("pcap, zstd", zstd::encode_all(&little[..], 1).unwrap()),
         ("pcap, zstd", [zstd::encode_all(one, 1).unwrap(), zstd::encode_all(two, 1).unwrap()].concat()),
         ("pcapng, gzip", gzip(&pcapng(Order::Little, &packets()))),
+        ("pcap, lz4", lz4(&little)),
+        ("pcap, lz4", [lz4(one), lz4(&[]), lz4(two)].concat()),
+        ("pcap, xz", xz(&little)),
+        ("pcap, xz", [xz(one), xz(&[]), xz(two)].concat()),
+        ("pcap, bzip2", bzip2(&little)),
+        ("pcap, bzip2", [bzip2(one), bzip2(&[]), bzip2(two)].concat()),
     ];
     for (format, file) in files {
         let length = file.len() as u64;
@@ -211,6 +237,9 @@ fn the_packets_are_those_that_were_written() {
     let little = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
     assert!(read(gzip(&little)).0 == packets());
     assert!(read(zstd::encode_all(&little[..], 1).unwrap()).0 == packets());
+    for packed in [lz4(&little), xz(&little), bzip2(&little)] {
+        assert!(read(packed).0 == packets());
+    }
 }
 
 /// A source that gives one byte at a time, like the slowest of pipes.
@@ -278,6 +307,16 @@ fn a_compressed_file_that_breaks_off_gives_what_it_held() {
     let (found, what, _) = damage(packed[..packed.len() / 2].to_vec());
     assert_eq!(what, "the compressed file breaks off");
     assert!(found > 500, "{found}");
+
+    for packed in [lz4(&plain), xz(&plain), bzip2(&plain)] {
+        let (found, what, _) = damage(packed[..packed.len() / 2].to_vec());
+        assert_eq!(what, "the compressed file breaks off");
+        assert!((600..=1_000).contains(&found), "{found}");
+        let mut spoilt = packed;
+        let middle = spoilt.len() / 2;
+        spoilt[middle..middle + 64].fill(0);
+        read(spoilt);
+    }
 }
 
 #[test]
@@ -455,6 +494,31 @@ fn a_block_of_no_interest_may_be_longer_than_the_memory_for_it() {
     assert_eq!(found.len(), 1);
 }
 
+/// Names, secrets, journal entries and whatever a vendor adds stand between the packets.
+#[test]
+fn blocks_without_packets_are_passed_over() {
+    let order = Order::Little;
+    let mut file = [section(order), interface(order, 1, 0, &[])].concat();
+    let four = || enhanced(order, 0, 7, 4, b"four");
+    for kind in [4, 9, 10, 0x0bad, 0x4000_0bad, 0x8000_0001] {
+        file.extend(block(order, kind, &[0xff; 37]));
+        file.extend(four());
+    }
+    let mut commented = order.u32(0).to_vec(); // interface
+    commented.extend([0; 8]); // time
+    commented.extend(order.u32(4)); // captured
+    commented.extend(order.u32(4)); // on the wire
+    commented.extend(b"four");
+    commented.extend(
+        [option(order, 1, &[b'c'; 70]), option(order, 2988, &[9; 11]), option(order, 0, &[])].concat(),
+    );
+    file.extend(block(order, 6, &commented));
+    let (found, error) = read(file);
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(found.len(), 7);
+    assert!(found.iter().all(|(_, wire_length, bytes)| *wire_length == 4 && bytes == b"four"));
+}
+
 #[test]
 fn what_is_no_capture_is_named() {
     for (start, words) in [
@@ -466,14 +530,15 @@ fn what_is_no_capture_is_named() {
         (b"<?xml version=\"1.0\"?><pdml>", "an XML file"),
         (b"snoop\0\0\0\0\0\0\x02", "a snoop file (Solaris)"),
         (b"GMBU\0\0\0\0", "a Microsoft Network Monitor 2 file"),
-        (b"BZh91AY&SY", "a bzip2 file; decompress it first: bunzip2 FILE"),
-        (b"\xfd7zXZ\0\0", "an xz file; decompress it first: unxz FILE"),
-        (b"\x04\x22\x4d\x18\x64", "an lz4 file; decompress it first: unlz4 FILE"),
+        (b"PK\x03\x04\x14\0", "a zip archive; unpack it first: unzip FILE"),
         (b"\x00\x01\x02\x03\x04", "not a pcap or pcapng file (it begins with 00 01 02 03)"),
     ] {
         assert!(refusal(start).starts_with(words), "{:?}", refusal(start));
         assert!(refusal(&gzip(start)).contains(words), "{:?}", refusal(&gzip(start)));
     }
+    assert!(refusal(&xz(&bzip2(b"x"))).contains("compressed with xz, and inside: a bzip2 file"));
+    assert!(refusal(&bzip2(&lz4(b"x"))).contains("inside: an lz4 file; decompress it first"));
+    assert!(refusal(&lz4(b"x")).starts_with("compressed with lz4, and inside: a text file"));
     assert!(refusal(&gzip(&gzip(b"x"))).contains("inside: a gzip file"));
 }
 
@@ -498,13 +563,16 @@ mod properties {
         fn arbitrary_bytes_after_a_header_are_safe(
             noise in prop::collection::vec(any::<u8>(), 0..400),
             big_endian: bool,
-            kind in 0..3,
+            kind in 0..6,
         ) {
             let order = if big_endian { Order::Big } else { Order::Little };
             let mut file = match kind {
                 0 => pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1]),
                 1 => pcapng(order, &packets()[..1]),
-                _ => gzip(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
+                2 => gzip(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
+                3 => lz4(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
+                4 => xz(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
+                _ => bzip2(&pcap(order, 0xa1b2_c3d4, 65_535, &packets()[..1])),
             };
             file.extend(noise);
             let (found, _) = read(file);
@@ -513,7 +581,9 @@ mod properties {
 
         #[test]
         fn a_spoilt_byte_is_safe(position: prop::sample::Index, value: u8) {
-            for mut file in [pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..3]), pcapng(Order::Big, &packets()[..3])] {
+            let plain = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..3]);
+            let files = [lz4(&plain), xz(&plain), bzip2(&plain), gzip(&plain), plain, pcapng(Order::Big, &packets()[..3])];
+            for mut file in files {
                 let index = position.index(file.len());
                 file[index] = value;
                 read(file);

@@ -9,7 +9,10 @@ use super::*;
 fn carried(identification: u32, bytes: &[u8], length: usize) -> (Carried<'_>, u32) {
     let host = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
     let payload = Payload::new(bytes, length);
-    (Carried { source: host(1), destination: host(2), protocol: 17, payload }, identification)
+    (
+        Carried { source: host(1), destination: host(2), protocol: 17, identification: 0, payload },
+        identification,
+    )
 }
 
 /// Adds a fragment of `bytes`, all of them captured; gives what it completes.

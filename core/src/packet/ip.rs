@@ -28,6 +28,8 @@ pub(super) struct Carried<'a> {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
     pub(super) protocol: u8,
+    /// The packet's number at its sender; 0 where there is none, as in IPv6.
+    pub(super) identification: u16,
     pub(super) payload: Payload<'a>,
 }
 
@@ -80,12 +82,10 @@ fn v4(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
     let flags = u16::from_be_bytes([f0, f1]);
     let more = flags & 0x2000 != 0;
     let offset = usize::from(flags & 0x1fff) * 8;
-    let piece = (more || offset != 0).then(|| Piece {
-        identification: u32::from(u16::from_be_bytes([i0, i1])),
-        offset,
-        more,
-    });
-    Ok((Carried { source, destination, protocol, payload }, piece))
+    let identification = u16::from_be_bytes([i0, i1]);
+    let piece =
+        (more || offset != 0).then(|| Piece { identification: u32::from(identification), offset, more });
+    Ok((Carried { source, destination, protocol, identification, payload }, piece))
 }
 
 #[inline]
@@ -103,6 +103,7 @@ fn v6(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
         source: IpAddr::V6(Ipv6Addr::from(*source)),
         destination: IpAddr::V6(Ipv6Addr::from(*destination)),
         protocol,
+        identification: 0,
         // 0 is a super-segment as in IPv4, or a jumbogram (RFC 2675), both up to the end of the frame.
         payload: if length == 0 { payload } else { payload.of_length(length) },
     };

@@ -1,7 +1,8 @@
 //! Link-layer headers: from the frame to the IP packet in it.
 //!
 //! Ethernet with any tags (IEEE 802.1Q, 802.1ad, MPLS RFC 3032, `PPPoE` RFC 2516), Linux cooked
-//! captures of both versions, FDDI, BSD loopback, PPP (RFC 1661) and bare IP.
+//! captures of both versions, FDDI, IP over InfiniBand (RFC 4391), BSD loopback, PPP (RFC 1661) and
+//! bare IP.
 
 use super::{Other, Payload};
 use crate::capture::LinkType;
@@ -25,6 +26,8 @@ const OLDER_PROVIDER_VLAN: u16 = 0x9200;
 const MPLS: u16 = 0x8847;
 const MPLS_MULTICAST: u16 = 0x8848;
 const PPPOE_SESSION: u16 = 0x8864;
+/// RDMA over Ethernet, version 1.
+const ROCE: u16 = 0x8915;
 /// Stands for the length of an IEEE 802.3 frame where there is none: LLC follows.
 const LLC: u16 = 0;
 /// Types below are lengths of an IEEE 802.3 frame.
@@ -57,12 +60,14 @@ pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>,
         LinkType::IPV6 => Ok(Network::V6(frame)),
         LinkType::NULL | LinkType::LOOP => loopback(frame),
         LinkType::PPP | LinkType::PPP_HDLC => ppp(frame),
+        LinkType::IPOIB => ipoib(frame),
+        LinkType::INFINIBAND => Err(Other::Rdma),
         _ => Err(Other::UnsupportedLink),
     }
 }
 
 #[inline]
-fn ethernet(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+pub(super) fn ethernet(frame: Payload<'_>) -> Result<Network<'_>, Other> {
     // destination 6, source 6, type 2
     let (header, rest) = frame.header::<14>()?;
     let [.., t0, t1] = *header;
@@ -73,7 +78,7 @@ fn ethernet(frame: Payload<'_>) -> Result<Network<'_>, Other> {
 }
 
 /// What an Ethernet type announces, behind any number of tags.
-fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
+pub(super) fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
     for _ in 0..TAG_LIMIT {
         match kind {
             IPV4 => return Ok(Network::V4(rest)),
@@ -89,6 +94,7 @@ fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
                 let (_, inner) = rest.header::<6>()?;
                 return ppp(inner);
             }
+            ROCE => return Err(Other::Rdma),
             _ if kind < SMALLEST_TYPE => {
                 // LLC 3 and SNAP 5 (RFC 1042); anything else is a protocol without IP
                 let (header, inner) = rest.header::<8>().map_err(|_| Other::NotIp)?;
@@ -103,8 +109,19 @@ fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
     Err(Other::MalformedHeader)
 }
 
+/// RFC 4391 section 6: type 2, reserved 2. Before them libpcap leaves the 40 bytes of a global
+/// route header, or of addresses in its place, neither of which begins like a type.
+fn ipoib(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    let encapsulated = match frame.bytes {
+        [0x08, 0x00, ..] | [0x86, 0xdd, ..] => frame,
+        _ => frame.split(40)?.1,
+    };
+    let ([t0, t1, _, _], rest) = encapsulated.header::<4>()?;
+    tagged(u16::from_be_bytes([*t0, *t1]), rest)
+}
+
 /// Labels do not say what follows them; an IP packet shows by its version.
-fn mpls(mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
+pub(super) fn mpls(mut rest: Payload<'_>) -> Result<Network<'_>, Other> {
     for _ in 0..TAG_LIMIT {
         // label, class and bottom of stack 3, time to live 1
         let ([_, _, bottom, _], inner) = rest.header::<4>()?;

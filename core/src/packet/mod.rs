@@ -4,7 +4,11 @@
 //! comes out as exactly one content, with a reason where it is neither segment nor datagram; a
 //! length is what was on the wire, however little was captured; nothing is allocated except for
 //! IP fragments (`fragment.rs`), whose datagram is delivered at the frame that completes it.
+//! A packet inside a packet (`tunnel.rs`) is delivered like the bare one, and a packet captured
+//! twice (`copies.rs`) once.
 //! Checksums are not looked at: capturing hosts see packets before the network card fills them in.
+
+mod copies;
 
 mod fragment;
 
@@ -14,7 +18,11 @@ mod link;
 
 mod payload;
 
+mod rdma;
+
 mod tcp;
+
+mod tunnel;
 
 mod udp;
 
@@ -24,7 +32,14 @@ pub use payload::Payload;
 pub use tcp::{Segment, TcpFlags};
 pub use udp::Datagram;
 
+use copies::Copies;
 use fragment::Fragments;
+use ip::Carried;
+use link::Network;
+use rdma::Iwarp;
+
+/// IP packets within one another that are taken apart; what is deeper is another protocol.
+pub const NESTING_LIMIT: usize = 4;
 
 /// What a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +76,10 @@ macro_rules! others {
 }
 
 others! {
+    /// A packet that the capture holds twice, seen on two interfaces.
+    Duplicate = "duplicate",
+    /// RDMA: RoCE, InfiniBand or iWARP. RPC over RDMA (RFC 8166) is not decoded.
+    Rdma = "rdma",
     /// An IP packet of another protocol than TCP and UDP: ICMP, SCTP, ESP …
     OtherProtocol = "other_protocol",
     /// A frame that holds no IP packet: ARP, LLDP, spanning tree …
@@ -75,10 +94,22 @@ others! {
     UnsupportedLink = "unsupported_link",
 }
 
-/// Takes packets apart. Its only state are the IP fragments that wait for others.
+/// Takes packets apart. Its state: IP fragments that wait for others, the fingerprints of the last
+/// packets, and which connections are iWARP.
 #[derive(Default)]
 pub struct Dissector {
-    fragments: Fragments,
+    /// For each level of nesting, since a datagram put together may hold a fragment of another.
+    fragments: [Fragments; NESTING_LIMIT],
+    seen: Seen,
+}
+
+/// What of the packets before decides how to take this one.
+#[derive(Default)]
+struct Seen {
+    time_ns: i64,
+    watching: bool,
+    copies: Copies,
+    iwarp: Iwarp,
 }
 
 impl Dissector {
@@ -95,31 +126,85 @@ impl Dissector {
 
     /// Frames held back for a datagram that is not complete: given up, or still waiting.
     pub fn unfinished_fragments(&self) -> u64 {
-        self.fragments.unfinished()
+        self.fragments.iter().map(Fragments::unfinished).sum()
     }
 
     #[inline]
     fn content<'a>(&'a mut self, packet: &Packet<'a>) -> Result<Content<'a>, Other> {
         let frame = Payload::new(packet.bytes, packet.wire_length as usize);
-        let network = link::network(packet.link, frame)?;
-        let (carried, piece) = ip::parse(network)?;
-        let carried = match piece {
-            None => carried,
-            Some(piece) => {
-                let whole = self.fragments.add(&carried, piece, packet.time_ns)?;
-                ip::completed(whole.ok_or(Other::Fragment)?)?
-            }
+        self.seen.time_ns = packet.time_ns;
+        self.seen.watching = self.seen.copies.watch();
+        self.seen.network(link::network(packet.link, frame)?, &mut self.fragments)
+    }
+}
+
+impl Seen {
+    /// What an IP packet holds; there are fragments for it and for each packet within.
+    #[inline]
+    fn network<'a>(
+        &mut self,
+        network: Network<'a>,
+        fragments: &'a mut [Fragments],
+    ) -> Result<Content<'a>, Other> {
+        let Some((fragments, within)) = fragments.split_first_mut() else {
+            return Err(Other::OtherProtocol);
         };
-        match carried.protocol {
-            ip::TCP => Segment::parse(&carried).map(Content::Segment),
-            ip::UDP => Datagram::parse(&carried).map(Content::Datagram),
-            _ => Err(Other::OtherProtocol),
+        let (mut carried, piece) = ip::parse(network)?;
+        if let Some(piece) = piece {
+            if self.watching && self.copies.fragment(&carried, piece, self.time_ns) {
+                return Err(Other::Duplicate);
+            }
+            let whole = fragments.add(&carried, piece, self.time_ns)?;
+            carried = ip::completed(whole.ok_or(Other::Fragment)?)?;
         }
+        let watching = self.watching && piece.is_none();
+        match carried.protocol {
+            ip::TCP => self.segment(&carried, watching).map(Content::Segment),
+            ip::UDP => self.datagram(&carried, watching, within),
+            protocol => self.network(tunnel::in_ip(protocol, carried.payload)?, within),
+        }
+    }
+
+    #[inline]
+    fn segment<'a>(&mut self, carried: &Carried<'a>, watching: bool) -> Result<Segment<'a>, Other> {
+        let segment = Segment::parse(carried)?;
+        if watching && self.copies.packet(carried, self.time_ns) {
+            return Err(Other::Duplicate);
+        }
+        if self.iwarp.carries(&segment) { Err(Other::Rdma) } else { Ok(segment) }
+    }
+
+    fn datagram<'a>(
+        &mut self,
+        carried: &Carried<'a>,
+        watching: bool,
+        within: &'a mut [Fragments],
+    ) -> Result<Content<'a>, Other> {
+        let datagram = Datagram::parse(carried)?;
+        if !within.is_empty()
+            && let Some(network) = tunnel::in_udp(datagram.destination.port(), datagram.payload)
+        {
+            match self.network(network, within) {
+                // The port misled: there is no packet inside.
+                Err(Other::MalformedHeader | Other::NotIp) => {}
+                content => return content,
+            }
+        }
+        if watching && self.copies.packet(carried, self.time_ns) {
+            return Err(Other::Duplicate);
+        }
+        if rdma::is_roce(&datagram) { Err(Other::Rdma) } else { Ok(Content::Datagram(datagram)) }
     }
 }
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod copies_tests;
+
+#[cfg(test)]
+mod tunnel_tests;
 
 #[cfg(test)]
 mod oracle;

@@ -5,9 +5,9 @@ use crate::capture::LinkType;
 
 const SOURCE: [u8; 4] = [10, 0, 0, 1];
 const DESTINATION: [u8; 4] = [10, 0, 0, 2];
-const DATA: [u8; 4] = *b"data";
+pub(super) const DATA: [u8; 4] = *b"data";
 
-fn ethernet(kind: u16, rest: &[u8]) -> Vec<u8> {
+pub(super) fn ethernet(kind: u16, rest: &[u8]) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 2]; // destination
     frame.extend([2, 0, 0, 0, 0, 1]); // source
     frame.extend(kind.to_be_bytes()); // type
@@ -16,7 +16,7 @@ fn ethernet(kind: u16, rest: &[u8]) -> Vec<u8> {
 }
 
 /// An IPv4 header with no options; `flags` are those and the fragment offset.
-fn ipv4(protocol: u8, identification: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
+pub(super) fn ipv4(protocol: u8, identification: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0]; // version and header length, class
     packet.extend((payload.len() as u16 + 20).to_be_bytes()); // total length
     packet.extend(identification.to_be_bytes());
@@ -28,7 +28,7 @@ fn ipv4(protocol: u8, identification: u16, flags: u16, payload: &[u8]) -> Vec<u8
     packet
 }
 
-fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+pub(super) fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x60, 0, 0, 0]; // version, class, flow
     packet.extend((payload.len() as u16).to_be_bytes()); // payload length
     packet.extend([next, 64]); // next header, hop limit
@@ -38,7 +38,7 @@ fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
+pub(super) fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut segment = vec![0x03, 0x20]; // source port 800
     segment.extend([0x08, 0x01]); // destination port 2049
     segment.extend([0, 0, 0, 7]); // sequence
@@ -52,7 +52,7 @@ fn tcp(options: &[u8], payload: &[u8]) -> Vec<u8> {
     segment
 }
 
-fn udp(payload: &[u8]) -> Vec<u8> {
+pub(super) fn udp(payload: &[u8]) -> Vec<u8> {
     let mut datagram = vec![0x03, 0x20]; // source port 800
     datagram.extend([0x08, 0x01]); // destination port 2049
     datagram.extend((payload.len() as u16 + 8).to_be_bytes()); // length
@@ -61,12 +61,12 @@ fn udp(payload: &[u8]) -> Vec<u8> {
     datagram
 }
 
-fn packet(link: LinkType, bytes: &[u8]) -> Packet<'_> {
+pub(super) fn packet(link: LinkType, bytes: &[u8]) -> Packet<'_> {
     Packet { number: 1, time_ns: 0, link, wire_length: bytes.len() as u32, bytes }
 }
 
 /// The bytes of a payload of which all was captured, or the reason of another content.
-fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
+pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
     match Dissector::new().dissect(&packet(link, bytes)) {
         Content::Segment(Segment { payload, .. }) | Content::Datagram(Datagram { payload, .. }) => {
             assert_eq!(payload.bytes.len(), payload.length);
@@ -76,7 +76,7 @@ fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
     }
 }
 
-fn segment() -> Vec<u8> {
+pub(super) fn segment() -> Vec<u8> {
     ipv4(6, 1, 0x4000, &tcp(&[], &DATA))
 }
 
@@ -207,6 +207,7 @@ fn what_is_no_segment_has_its_reason() {
         (LinkType::NULL, vec![7, 0, 0, 0, 0], Other::NotIp),
         (LinkType::RAW, ipv4(17, 1, 0x2000, &[0; 8]), Other::Fragment),
         (LinkType(147), segment(), Other::UnsupportedLink),
+        (LinkType::INFINIBAND, vec![0; 60], Other::Rdma),
         (LinkType::IPV4, changed(0, 0x65), Other::MalformedHeader), // version
         (LinkType::RAW, changed(0, 0x44), Other::MalformedHeader),  // header length
         (LinkType::RAW, changed(3, 19), Other::MalformedHeader),    // total length
@@ -221,7 +222,7 @@ fn what_is_no_segment_has_its_reason() {
         assert_eq!(payload(link, &bytes), Err(other), "{bytes:02x?}");
         truncated.retain(|reason| *reason != other);
     }
-    assert_eq!(truncated, [Other::TruncatedHeader], "the next test has that one");
+    assert_eq!(truncated, [Other::Duplicate, Other::TruncatedHeader], "these have tests of their own");
 }
 
 #[test]

@@ -1,0 +1,113 @@
+//! Packets in packets: from what an IP packet or a UDP datagram carries to the packet inside it.
+//!
+//! IP in IP (RFC 2003, RFC 4213, RFC 2473), GRE (RFC 2784, RFC 2890) with whatever an Ethernet type
+//! names in it, ERSPAN (draft-foschiano-erspan), EtherIP (RFC 3378), MPLS in IP (RFC 4023), VXLAN
+//! (RFC 7348) and GENEVE (RFC 8926). A UDP port only suggests what a datagram holds: the headers
+//! must agree, and so must the packet inside, or else the datagram is delivered as it is.
+
+use super::link::{self, Network};
+use super::{Other, Payload};
+
+const IPV4_IN_IP: u8 = 4;
+const IPV6_IN_IP: u8 = 41;
+const GRE: u8 = 47;
+const ETHER_IP: u8 = 97;
+const MPLS_IN_IP: u8 = 137;
+
+const VXLAN_PORT: u16 = 4789;
+/// Where Linux put VXLAN before it had a port; some overlay networks still use it.
+const VXLAN_LINUX_PORT: u16 = 8472;
+const GENEVE_PORT: u16 = 6081;
+
+/// An Ethernet frame inside GRE or GENEVE.
+const ETHERNET: u16 = 0x6558;
+/// ERSPAN types I and II.
+const ERSPAN: u16 = 0x88be;
+const ERSPAN_III: u16 = 0x22eb;
+
+/// The packet inside an IP packet of another protocol than TCP and UDP.
+pub(super) fn in_ip(protocol: u8, payload: Payload<'_>) -> Result<Network<'_>, Other> {
+    match protocol {
+        IPV4_IN_IP => Ok(Network::V4(payload)),
+        IPV6_IN_IP => Ok(Network::V6(payload)),
+        GRE => gre(payload),
+        ETHER_IP => ether_ip(payload),
+        MPLS_IN_IP => link::mpls(payload),
+        _ => Err(Other::OtherProtocol),
+    }
+}
+
+/// The packet inside a datagram to this port; `None` where it holds none.
+#[inline]
+pub(super) fn in_udp(port: u16, payload: Payload<'_>) -> Option<Network<'_>> {
+    match port {
+        VXLAN_PORT | VXLAN_LINUX_PORT => vxlan(payload),
+        GENEVE_PORT => geneve(payload),
+        _ => None,
+    }
+}
+
+fn gre(packet: Payload<'_>) -> Result<Network<'_>, Other> {
+    const CHECKSUM: u16 = 0x8000;
+    const ROUTING: u16 = 0x4000;
+    const KEY: u16 = 0x2000;
+    const SEQUENCE: u16 = 0x1000;
+    const VERSION: u16 = 0x0007;
+    let ([f0, f1, k0, k1], rest) = packet.header::<4>()?;
+    let flags = u16::from_be_bytes([*f0, *f1]);
+    // RFC 1701's source routes are long forgotten; version 1 is PPTP's.
+    if flags & (ROUTING | VERSION) != 0 {
+        return Err(Other::OtherProtocol);
+    }
+    let options = [CHECKSUM, KEY, SEQUENCE].into_iter().filter(|flag| flags & flag != 0).count();
+    let (_, inner) = rest.split(4 * options)?;
+    match u16::from_be_bytes([*k0, *k1]) {
+        ETHERNET => link::ethernet(inner),
+        // Type I has no header of its own, and no sequence number before it.
+        ERSPAN if flags & SEQUENCE == 0 => link::ethernet(inner),
+        ERSPAN => link::ethernet(inner.split(8)?.1),
+        ERSPAN_III => erspan_3(inner),
+        kind => link::tagged(kind, inner),
+    }
+}
+
+/// ERSPAN type III: 12 bytes, the last bit of which announces 8 more.
+fn erspan_3(packet: Payload<'_>) -> Result<Network<'_>, Other> {
+    let (header, rest) = packet.header::<12>()?;
+    let [.., last] = *header;
+    link::ethernet(if last & 1 == 1 { rest.split(8)?.1 } else { rest })
+}
+
+/// RFC 3378 section 3: version 3 in four bits, then twelve that are zero.
+fn ether_ip(packet: Payload<'_>) -> Result<Network<'_>, Other> {
+    match packet.header::<2>()? {
+        ([0x30, 0], frame) => link::ethernet(frame),
+        _ => Err(Other::OtherProtocol),
+    }
+}
+
+/// RFC 7348 section 5; the bits of a group policy (draft-smith-vxlan-group-policy) are let pass.
+fn vxlan(datagram: Payload<'_>) -> Option<Network<'_>> {
+    const NETWORK_GIVEN: u8 = 0x08;
+    const GROUP_POLICY: u8 = 0x80;
+    // flags 1, group policy 3, network 3, reserved 1
+    let ([flags, _, _, _, _, _, _, reserved], frame) = datagram.header::<8>().ok()?;
+    if flags & !GROUP_POLICY != NETWORK_GIVEN || *reserved != 0 {
+        return None;
+    }
+    link::ethernet(frame).ok()
+}
+
+/// RFC 8926 section 3.4.
+fn geneve(datagram: Payload<'_>) -> Option<Network<'_>> {
+    // version 2 bits, length of the options 6 bits, flags 1, type 2, network 3, reserved 1
+    let ([first, flags, k0, k1, _, _, _, reserved], rest) = datagram.header::<8>().ok()?;
+    if first >> 6 != 0 || flags & 0x3f != 0 || *reserved != 0 {
+        return None;
+    }
+    let (_, inner) = rest.split(4 * usize::from(first & 0x3f)).ok()?;
+    match u16::from_be_bytes([*k0, *k1]) {
+        ETHERNET => link::ethernet(inner).ok(),
+        kind => link::tagged(kind, inner).ok(),
+    }
+}

@@ -1,0 +1,324 @@
+"""The same traffic in different files gives the same tables.
+
+Takes captures of the lab and of other projects that hold the same packets in another format, on
+another interface, in several files, compressed or twice; compares the tables of the decoder column
+by column. Frame numbers are compared where the packets are the same, times where their clock is.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs import schema
+from tests.oracles.corpus import require_corpus
+
+_core = pytest.importorskip("pcapnfs._core")
+
+Table = list[str]
+Tables = dict[str, Table]
+
+_COMPARED = ("calls", "operations", "files", "names", "entries")
+
+
+def _tables(
+    paths: Path | Sequence[Path],
+    *,
+    frames: bool = False,
+    times: bool = False,
+) -> Tables:
+    """The compared tables of captures, a line of text for each row, in their order."""
+    found: Tables = {}
+    with pcapnfs.open(paths) as trace:
+        for table in schema.parse(_core.schema()):
+            if table.name not in _COMPARED:
+                continue
+            columns = [
+                f'"{column.name}"'
+                for column in table.columns
+                if (frames or not column.name.endswith("frame"))
+                and (times or column.unit != "ns" or not _is_packet_time(column.name))
+            ]
+            query = f"select {', '.join(columns)} from {table.name}"
+            found[table.name] = sorted(repr(row) for row in trace.sql(query).fetchall())
+    return found
+
+
+def _is_packet_time(column: str) -> bool:
+    """Whether a time is that of packets, rather than one that the server reports of a file."""
+    return column in {
+        "call_first_time",
+        "call_time",
+        "reply_first_time",
+        "reply_time",
+        "srt",
+    }
+
+
+def _lab(name: str) -> Path:
+    return require_corpus() / "lab" / name
+
+
+def _packets(paths: Path | Sequence[Path]) -> dict[str, int]:
+    with pcapnfs.open(paths) as trace:
+        kinds = dict(trace.meta.packets)
+        assert sum(kinds.values()) == sum(file.packets for file in trace.meta.files)
+    return kinds
+
+
+# Formats -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plain", "other"),
+    [
+        ("fmt-plain-v42.pcap", "fmt-plain-v42.pcapng"),
+        ("fmt-plain-v42.pcap", "fmt-plain-v42.pcap.gz"),
+        ("fmt-plain-v42.pcap", "fmt-plain-v42.pcap.zst"),
+        ("fmt-plain-v3.pcap", "fmt-plain-v3-bigendian.pcap"),
+    ],
+)
+def test_another_format_of_the_same_packets(plain: str, other: str) -> None:
+    expected = _tables(_lab(plain), frames=True, times=True)
+    assert expected["calls"]
+    assert _tables(_lab(other), frames=True, times=True) == expected
+
+
+@pytest.mark.parametrize("version", ["v3", "v42"])
+def test_nanoseconds_are_the_same_frames_with_finer_times(version: str) -> None:
+    plain, nano = _lab(f"fmt-plain-{version}.pcap"), _lab(f"fmt-plain-{version}-nano.pcap")
+    assert _tables(nano, frames=True) == _tables(plain, frames=True)
+    with pcapnfs.open(nano) as trace:
+        assert trace.meta.files[0].format == "pcap (ns)"
+        assert trace.sql("select bool_or(call_time % 1000 <> 0) from calls").fetchall() == [(True,)]
+
+
+# Interfaces --------------------------------------------------------------------------------------
+
+
+def test_any_interface_shows_the_same_and_the_loopback() -> None:
+    """With `-i any` the client's own port mapper is seen too (its rows come before the others')."""
+    plain = _tables(_lab("fmt-plain-v42.pcap"))
+    assert _tables(_lab("fmt-plain-v42-any.pcap")) == plain
+    with (
+        pcapnfs.open(_lab("fmt-plain-v3.pcap")) as one,
+        pcapnfs.open(_lab("fmt-plain-v3-any.pcap")) as every,
+    ):
+        query = """
+            select xid, protocol, calls.op, call_bytes, reply_bytes, calls.status, name, count, size
+            from calls left join operations using (call)
+            where client <> '127.0.0.1' order by xid, position
+        """
+        assert every.sql(query).fetchall() == one.sql(query).fetchall() != []
+
+
+@pytest.mark.parametrize(
+    ("once", "twice"),
+    [
+        ("fmt-plain-v42.pcap", "fmt-plain-v42-wire-any.pcap"),
+        ("k61-fmt-vlan-v42.pcap", "k61-fmt-vlan-v42-any.pcap"),
+    ],
+)
+def test_packets_seen_twice_count_once(once: str, twice: str) -> None:
+    assert _tables(_lab(twice)) == _tables(_lab(once))
+    kinds = _packets(_lab(once))
+    assert "duplicate" not in kinds
+    assert _packets(_lab(twice)) == kinds | {"duplicate": sum(kinds.values())}
+    for name in (once, twice):
+        with pcapnfs.open(_lab(name)) as trace:
+            query = "select sum(retransmitted), sum(out_of_order) from connections"
+            assert trace.sql(query).fetchall() == [(0, 0)], name
+
+
+def test_segments_sent_again_are_no_copies() -> None:
+    """3 % loss: hundreds of retransmissions, all of which stay what they are."""
+    for name in ("loss-v3.pcap", "loss-v42.pcap", "reorder-v42.pcap"):
+        assert "duplicate" not in _packets(_lab(name)), name
+
+
+def test_fragments_are_the_datagrams_they_make() -> None:
+    """Two captures of PcapPlusPlus: one in fragments, most of which it holds two or three times;
+    one put together by that project, which dates a datagram by its first fragment.
+    """
+    folder = require_corpus() / "public" / "pcapplusplus"
+    fragments, whole = folder / "ip-frag.pcap", folder / "no-ip-frag-all.pcap"
+    assert _tables(fragments) == _tables(whole)
+    kinds = _packets(fragments)
+    assert kinds["duplicate"] > 700
+    assert kinds["udp"] == _packets(whole)["udp"]
+
+
+# Several files -----------------------------------------------------------------------------------
+
+
+def test_a_rotation_is_one_capture(tmp_path: Path) -> None:
+    """Connections run on across the cuts, in whatever order the files are named."""
+    parts = [_lab(f"fmt-rotated-v3.pcap{number}") for number in range(4)]
+    whole = tmp_path / "whole.pcap"
+    header = 24
+    whole.write_bytes(
+        parts[0].read_bytes() + b"".join(part.read_bytes()[header:] for part in parts[1:])
+    )
+    expected = _tables(whole, frames=True, times=True)
+    assert _tables(parts, frames=True, times=True) == expected
+    assert _tables(parts[::-1], frames=True, times=True) == expected
+    with pcapnfs.open(parts[::-1]) as trace:
+        files = trace.meta.files
+    assert [file.path for file in files] == [str(part) for part in parts]
+    next_frame = 1
+    for file in files:
+        assert (file.first_frame, file.last_frame) == (next_frame, next_frame + file.packets - 1)
+        next_frame += file.packets
+
+
+def test_one_file_of_two_interfaces_is_two_files() -> None:
+    parts = [_lab("fmt-plain-v3.pcap"), _lab("fmt-plain-v42.pcap")]
+    merged = _tables(_lab("fmt-merged-2if.pcapng"), frames=True, times=True)
+    assert _tables(parts, frames=True, times=True) == merged
+
+
+def _split(capture: Path, folder: Path, choose: Callable[[int], int], count: int) -> list[Path]:
+    """Deals the packets of a pcap file to several files."""
+    content = capture.read_bytes()
+    parts = [bytearray(content[:24]) for _ in range(count)]
+    at, number = 24, 0
+    while at < len(content):
+        (length,) = struct.unpack_from("<I", content, at + 8)
+        parts[choose(number)] += content[at : at + 16 + length]
+        at, number = at + 16 + length, number + 1
+    paths = [folder / f"part{index}.pcap" for index in range(count)]
+    for path, part in zip(paths, parts, strict=True):
+        path.write_bytes(part)
+    return paths
+
+
+@pytest.mark.parametrize("run", [1, 7, 100])
+def test_captures_that_overlap_are_merged_by_time(tmp_path: Path, run: int) -> None:
+    """As if each of three interfaces had seen a part of the packets."""
+    capture = _lab("fmt-plain-v3.pcap")
+    parts = _split(capture, tmp_path, lambda number: number // run % 3, 3)
+    expected = _tables(capture, frames=True, times=True)
+    assert _tables(parts[::-1], frames=True, times=True) == expected
+    with pcapnfs.open(parts) as trace:
+        files = trace.meta.files
+    assert [file.first_frame for file in files] == [1, 1 + run, 1 + 2 * run]
+    assert max(file.last_frame or 0 for file in files) == sum(file.packets for file in files)
+
+
+def test_two_captures_of_the_same_packets_count_once() -> None:
+    capture = _lab("fmt-plain-v42.pcap")
+    assert _tables([capture, _lab("fmt-plain-v42.pcapng")]) == _tables(capture)
+
+
+# Standard input and compression ------------------------------------------------------------------
+
+_PRINT_CALLS = """
+import sys, pcapnfs
+with pcapnfs.open(sys.argv[1:]) as trace:
+    print(trace.meta.files[0].format)
+    print(trace.sql("select count(*), min(call_time), max(reply_frame) from calls").fetchall())
+"""
+
+
+def _from_pipe(content: bytes, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _PRINT_CALLS, *arguments],
+        input=content,
+        stdout=subprocess.PIPE,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    return done.stdout.decode().splitlines()
+
+
+def test_standard_input_is_read_as_it_comes() -> None:
+    plain = _lab("fmt-plain-v42.pcap").read_bytes()
+    _, calls = _from_pipe(b"", str(_lab("fmt-plain-v42.pcap")))
+    assert _from_pipe(plain, "-") == ["pcap", calls]
+    assert _from_pipe(gzip.compress(plain), "-") == ["pcap, gzip", calls]
+    zstd = _lab("fmt-plain-v42.pcap.zst").read_bytes()
+    assert _from_pipe(zstd, "-") == ["pcap, zstd", calls]
+
+
+def test_standard_input_is_one_of_several_captures(tmp_path: Path) -> None:
+    capture = _lab("fmt-plain-v3.pcap")
+    parts = _split(capture, tmp_path, lambda number: number % 2, 2)
+    _, calls = _from_pipe(b"", str(capture))
+    assert _from_pipe(parts[1].read_bytes(), "-", str(parts[0])) == ["pcap", calls]
+
+
+_PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+}
+
+
+@pytest.mark.parametrize("name", _PACKERS)
+def test_a_packed_capture_is_known_by_its_content(tmp_path: Path, name: str) -> None:
+    capture = _lab("fmt-plain-v42.pcap")
+    packed = tmp_path / "packed"
+    packed.write_bytes(_PACKERS[name](capture.read_bytes()))
+    assert _tables(packed, frames=True, times=True) == _tables(capture, frames=True, times=True)
+    with pcapnfs.open(packed) as trace:
+        assert trace.meta.files[0].format == f"pcap, {name}"
+
+
+_MEMORY = """
+import resource, sys
+from pcapnfs import _core
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+decoder = _core.Decoder(sys.argv[1:])
+while decoder.next() is not None: pass
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kB as Linux does")
+@pytest.mark.parametrize("name", _PACKERS)
+def test_a_small_file_that_unpacks_to_a_huge_one_is_harmless(tmp_path: Path, name: str) -> None:
+    """A pcapng block of 256 MB of zeros in a few kB: it streams through a buffer of fixed size."""
+    length = 256 << 20
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    block = struct.pack("<II", 0x0BAD, length) + bytes(length - 12) + struct.pack("<I", length)
+    bomb = tmp_path / "bomb"
+    if name == "xz":
+        bomb.write_bytes(lzma.compress(section + block, preset=0))
+    elif name == "bzip2":
+        bomb.write_bytes(bz2.compress(section + block, 1))
+    else:
+        bomb.write_bytes(gzip.compress(section + block, 1))
+    assert bomb.stat().st_size < length // 200
+    done = subprocess.run(
+        [sys.executable, "-c", _MEMORY, str(bomb)],
+        capture_output=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert int(done.stdout) < 24 << 10
+
+
+def test_a_dictionary_of_gigabytes_is_refused(tmp_path: Path) -> None:
+    """An xz block header may ask for 4 GB of memory, which is then not allocated."""
+    packed = bytearray(lzma.compress(b"anything", preset=0))
+    header = slice(12, 12 + (packed[12] + 1) * 4)
+    packed[16] = 40  # of the filter LZMA2: 4 GiB less one byte
+    packed[header.stop - 4 : header.stop] = struct.pack(
+        "<I", zlib.crc32(packed[header.start : header.stop - 4])
+    )
+    path = tmp_path / "greedy.pcap.xz"
+    path.write_bytes(packed)
+    with pytest.raises(pcapnfs.CaptureError, match="the compressed data is damaged"):
+        pcapnfs.open(path)

@@ -1,7 +1,8 @@
 """Writes the pages of the documentation that the code knows best.
 
-`python docs/generate.py` writes commands, json, tables, operations and reasons; with `--check` it
-compares them instead and exits with 1 when one is out of date. Names of pages limit it to those.
+`python docs/generate.py` writes commands, json, tables, operations, coverage and reasons; with
+`--check` it compares them instead and exits with 1 when one is out of date. Names of pages limit it
+to those.
 """
 
 from __future__ import annotations
@@ -165,6 +166,44 @@ def operations() -> str:
     )
 
 
+def coverage() -> str:
+    """How far each operation and each attribute is decoded."""
+    by_protocol: dict[str, list[dict[str, object]]] = {}
+    for row in json.loads(_core("operations")):
+        by_protocol.setdefault(row["protocol"], []).append(row)
+    counts = [
+        f"| `{name}` | {len(rows)} | {sum(bool(row['decoded']) for row in rows)} |"
+        for name, rows in by_protocol.items()
+    ]
+    sections = ["| protocol | operations | decoded |\n| --- | --- | --- |\n" + _lines(counts)]
+    for name, rows in by_protocol.items():
+        lines = [
+            f"| `{row['name']}` | {'decoded' if row['decoded'] else 'counted only'} "
+            f"| {row['source']} |"
+            for row in rows
+        ]
+        head = "| operation | arguments and results | source |\n| --- | --- | --- |\n"
+        sections.append(f"## `{name}`\n\n{head}{_lines(lines)}")
+    lines = [
+        f"| {row['number']} | `{row['name']}` | {row['first_minor']} "
+        f"| {'kept' if row['kept'] else 'skipped'} |"
+        for row in json.loads(_core("attributes"))
+    ]
+    head = "| number | attribute | since minor | value |\n| --- | --- | --- | --- |\n"
+    sections.append(
+        "## Attributes of NFSv4\n\n*Kept*: the tables have its value. *Skipped*: its value is "
+        f"read, so that those behind it are found, and not kept.\n\n{head}{_lines(lines)}"
+    )
+    return _page(
+        "Coverage",
+        "How far each operation is read. *Decoded*: arguments and results are read to their end, "
+        "and bytes left over are told (`trailing`). *Counted only*: named and timed. Of encrypted "
+        "bodies (RPCSEC_GSS privacy) the procedure is counted and timed, of TLS only the bytes are "
+        "counted.",
+        sections,
+    )
+
+
 def reasons() -> str:
     """Every reason for which something was not decoded."""
     rows = [
@@ -184,6 +223,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "json": json_keys,
     "tables": tables,
     "operations": operations,
+    "coverage": coverage,
     "reasons": reasons,
 }
 

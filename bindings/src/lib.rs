@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use pcapnfs_core::decode::{FileSummary, Meta};
+use pcapnfs_core::nfs::attributes::ATTRIBUTES;
 use pcapnfs_core::nfs::catalogue;
 use pcapnfs_core::table::schema::{Column, TABLES, Table};
 use pyo3::prelude::*;
@@ -154,6 +155,20 @@ fn operations() -> String {
     Value::Array(rows.collect()).to_string()
 }
 
+/// The attributes of NFSv4, as JSON.
+#[pyfunction]
+fn attributes() -> String {
+    let rows = ATTRIBUTES.iter().map(|attribute| {
+        json!({
+            "number": attribute.number,
+            "name": attribute.name,
+            "first_minor": attribute.first_minor,
+            "kept": attribute.kept,
+        })
+    });
+    Value::Array(rows.collect()).to_string()
+}
+
 /// The reasons for which messages are not decoded, as JSON.
 #[pyfunction]
 fn reasons() -> String {
@@ -176,6 +191,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ReadError", module.py().get_type::<ReadError>())?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(operations, module)?)?;
+    module.add_function(wrap_pyfunction!(attributes, module)?)?;
     module.add_function(wrap_pyfunction!(reasons, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())

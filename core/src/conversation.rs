@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
@@ -15,8 +15,8 @@ use crate::names::{Binding, Names, Place, ServerId};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::rpc::message::{AcceptStatus, Call, Recognised, ReplyStatus, recognise, unwrap_body};
 use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
-use crate::rpc::program;
 use crate::rpc::record::{Record, RecordReader};
+use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
 use crate::stream::{Connection, ConnectionId, Event, Side, Sides};
 use crate::table::{Exchange, Tables};
@@ -24,10 +24,15 @@ use crate::table::{Exchange, Tables};
 /// Other connections between the same two hosts on which a retransmitted call is looked for.
 const SIBLINGS_LIMIT: usize = 8;
 
+/// Ports learnt from portmappers; beyond it those that were learnt before stay.
+const LEARNT_LIMIT: usize = 4096;
+
 /// A connection that may carry RPC.
 struct Conversation {
     readers: Sides<RecordReader>,
     parties: Parties,
+    /// The side with a port on which RPC is expected.
+    server_port: Option<Side>,
     /// Its port, or a message that could be nothing else, says that it carries RPC.
     believed: bool,
 }
@@ -39,6 +44,15 @@ struct Parties {
     /// The side of the NFS client, once a call told it.
     client: Option<Side>,
     siblings: Vec<ConnectionId>,
+    /// It became TLS.
+    sealed: Option<Sealed>,
+}
+
+/// What is seen of a connection under TLS.
+#[derive(Clone, Copy)]
+struct Sealed {
+    since: Stamp,
+    bytes: u64,
 }
 
 /// All conversations of a decode, and what they taught.
@@ -87,10 +101,13 @@ impl Conversations {
     ) -> bool {
         self.meet(id, connection);
         let Some(conversation) = self.by_id.get_mut(&id) else { return false };
+        if conversation.sealed(side, &event) {
+            return true;
+        }
         match event {
             Event::Piece(mut piece) => {
                 let now = piece.stamp;
-                loop {
+                while conversation.parties.sealed.is_none() {
                     let pairing = &self.messages.pairing;
                     let expected = |xid| pairing.expects(id, side.other(), xid);
                     let reader = conversation.readers.of_mut(side);
@@ -98,6 +115,7 @@ impl Conversations {
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
                     conversation.hear(side, heard);
                 }
+                conversation.count_sealed(piece.length);
                 self.messages.settle(now);
             }
             Event::Gap { length, stamp } => {
@@ -123,7 +141,7 @@ impl Conversations {
         let believed = match recognised {
             Some(Recognised::Call) => true,
             Some(Recognised::Reply { xid }) => {
-                self.on_known_port(connection) || self.messages.pairing.expects(id, side.other(), xid)
+                self.known_port(connection).is_some() || self.messages.pairing.expects(id, side.other(), xid)
             }
             // Wrong versions and unknown procedures are sent too, but do not begin a conversation.
             None => self.by_id.get(&id).is_some_and(|conversation| conversation.believed),
@@ -155,9 +173,15 @@ impl Conversations {
         let mut ids: Vec<ConnectionId> = self.by_id.keys().copied().collect();
         ids.sort_unstable();
         for id in ids {
-            let client = self.by_id.get(&id).and_then(|conversation| conversation.parties.client);
-            if let (Some(client), Some(connection)) = (client, connection(id)) {
-                self.messages.tables.append_connection(id, connection, client);
+            let Some(parties) = self.by_id.get(&id).map(|conversation| &conversation.parties) else {
+                continue;
+            };
+            if let Some(sealed) = parties.sealed {
+                self.messages.seal(id, sealed);
+            }
+            if let (Some(client), Some(connection)) = (parties.client, connection(id)) {
+                let sealed = parties.sealed.map(|sealed| sealed.bytes);
+                self.messages.tables.append_connection(id, connection, client, sealed);
             }
         }
         self.messages.tables.append_files(&self.messages.names, &self.server_texts);
@@ -189,7 +213,8 @@ impl Conversations {
         if self.by_id.contains_key(&id) {
             return;
         }
-        let believed = self.on_known_port(connection);
+        let server_port = self.known_port(connection);
+        let believed = server_port.is_some();
         let hosts = (connection.ends.low.ip(), connection.ends.high.ip());
         let known = self.by_hosts.entry(hosts).or_default();
         let siblings = known.iter().rev().take(SIBLINGS_LIMIT).copied().collect();
@@ -203,14 +228,21 @@ impl Conversations {
             servers: Sides { low: self.server(hosts.0), high: self.server(hosts.1) },
             client: None,
             siblings,
+            sealed: None,
         };
         let readers = Sides { low: reader(), high: reader() };
-        self.by_id.insert(id, Conversation { readers, parties, believed });
+        self.by_id.insert(id, Conversation { readers, parties, server_port, believed });
     }
 
-    fn on_known_port(&self, connection: &Connection) -> bool {
-        let ends = &connection.ends;
-        [ends.low.port(), ends.high.port()].iter().any(|port| self.ports.contains(port))
+    /// The side whose port says that it carries RPC.
+    fn known_port(&self, connection: &Connection) -> Option<Side> {
+        [Side::Low, Side::High].into_iter().find(|side| {
+            let end = connection.ends.of(*side);
+            let learnt = &self.messages.learnt;
+            let server = if learnt.is_empty() { None } else { self.servers.get(&end.ip()) };
+            self.ports.contains(&end.port())
+                || server.is_some_and(|server| learnt.contains(&(*server, end.port())))
+        })
     }
 
     fn server(&mut self, address: IpAddr) -> ServerId {
@@ -223,6 +255,30 @@ impl Conversations {
 }
 
 impl Conversation {
+    /// Whether the connection is under TLS; what came is then counted here.
+    ///
+    /// Where the capture began later than the connection, TLS is recognised by its form, as long as
+    /// no message was found.
+    fn sealed(&mut self, side: Side, event: &Event<'_>) -> bool {
+        let Event::Piece(piece) = event else { return self.parties.sealed.is_some() };
+        if self.parties.sealed.is_none() {
+            let looks = self.believed && !self.readers.of(side).found && !self.readers.of(side.other()).found;
+            if !looks || !tls::is_chain(piece.bytes, piece.length) {
+                return false;
+            }
+            self.parties.sealed = Some(Sealed { since: piece.stamp, bytes: 0 });
+            self.parties.client = self.parties.client.or(self.server_port.map(Side::other));
+        }
+        self.count_sealed(piece.length);
+        true
+    }
+
+    fn count_sealed(&mut self, length: usize) {
+        if let Some(sealed) = &mut self.parties.sealed {
+            sealed.bytes += length as u64;
+        }
+    }
+
     fn hear(&mut self, side: Side, heard: Result<(), DecodeError>) {
         match heard {
             Ok(()) => self.believed = true,
@@ -242,6 +298,8 @@ struct Messages {
     bindings: Vec<Binding>,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
+    /// Ports at which portmappers said that one of the known programs is.
+    learnt: HashSet<(ServerId, u16), RandomState>,
     calls: u64,
     undecoded: u64,
 }
@@ -291,7 +349,7 @@ impl Messages {
         record: &Record<'_>,
         call: &Call<'_>,
     ) {
-        let callback = program::is_callback(call.program);
+        let callback = program::is_for_client(call.program, call.procedure);
         parties.client.get_or_insert(if callback { side.other() } else { side });
         let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, call);
         if let Some((number, request)) = displaced {
@@ -348,15 +406,33 @@ impl Messages {
         parties: &mut Parties,
     ) {
         self.calls += 1;
-        self.write(call, &request, reply, parties);
+        if let Some(since) = self.write(call, &request, reply, parties) {
+            parties.sealed.get_or_insert(Sealed { since, bytes: 0 });
+        }
         self.pairing.recycle(request);
     }
 
-    fn write(&mut self, call: u64, request: &Request, reply: Option<Record<'_>>, parties: &Parties) {
+    /// Notes a connection under TLS: one note, however long it was.
+    fn seal(&mut self, id: ConnectionId, sealed: Sealed) {
+        self.undecoded += 1;
+        let needed = usize::try_from(sealed.bytes.min(u64::from(u32::MAX))).unwrap_or(usize::MAX);
+        let error =
+            DecodeError { layer: Layer::Record, reason: Reason::Encrypted, offset: 0, needed, available: 0 };
+        self.tables.note(&error, sealed.since, Some(id), None, None);
+    }
+
+    /// Gives the place of the reply from which on the connection is under TLS, if this reply grants it.
+    fn write(
+        &mut self,
+        call: u64,
+        request: &Request,
+        reply: Option<Record<'_>>,
+        parties: &Parties,
+    ) -> Option<Stamp> {
         let message = request.message.record();
         let mut c = Cursor::of_prefix(message.bytes, message.length, message.limit, Layer::Rpc);
         let parsed = c.u32().and_then(|xid| c.u32().and_then(|_call| Call::parse(&mut c, xid)));
-        let Ok((header, stop)) = parsed else { return }; // It was parsed when it came.
+        let Ok((header, stop)) = parsed else { return None }; // It was parsed when it came.
         let arguments = match stop {
             Some(stop) => Err(stop),
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
@@ -377,13 +453,16 @@ impl Messages {
         });
         let results = results.and_then(Result::transpose);
         let protocol = protocol(header.program, header.version);
-        let control = header.credential.control();
+        let control = header.control();
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };
         let room = emptied(std::mem::take(&mut self.operations));
         let walk = Walk::of(room, shape, header.procedure, arguments, results);
-        let callback = program::is_callback(header.program);
+        let callback = program::is_for_client(header.program, header.procedure);
         let client = if callback { request.caller.other() } else { request.caller };
         let server = *parties.servers.of(client.other());
+        if header.program == program::PORTMAP {
+            self.learn_ports(server, &walk);
+        }
         self.names.place(server, &walk.operations, &mut self.places, &mut self.bindings);
         for (stop, record) in [(walk.call_stop, Some(message)), (walk.reply_stop, reply)] {
             if let (Some(stop), Some(record)) = (stop, record) {
@@ -422,6 +501,17 @@ impl Messages {
             &self.names,
         );
         self.operations = emptied(walk.operations);
+        let granted = |reply: &Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);
+        reply.filter(granted).map(|reply| reply.last)
+    }
+
+    fn learn_ports(&mut self, server: ServerId, walk: &Walk<'_>) {
+        for service in walk.operations.iter().flat_map(|done| &done.facts.services) {
+            let known = service.port != 0 && program::find(service.program).is_some();
+            if known && self.learnt.len() < LEARNT_LIMIT {
+                self.learnt.insert((server, service.port));
+            }
+        }
     }
 }
 

@@ -77,9 +77,11 @@ reasons! {
     Missing = "missing",
     /// The bytes contradict the protocol: a length, count or discriminant that cannot be.
     Malformed = "malformed",
+    /// Bytes are left over behind the last value that the protocol has there; all before them was decoded.
+    Trailing = "trailing",
     /// A program, version, procedure or operation that pcapnfs does not decode.
     Unsupported = "unsupported",
-    /// The body is encrypted (RPCSEC_GSS privacy or TLS); only the header could be read.
+    /// The body is encrypted (RPCSEC_GSS privacy: only the header could be read; TLS: nothing, noted once for each connection).
     Encrypted = "encrypted",
     /// A reply whose call is not in the capture: without it the program is unknown.
     ReplyWithoutCall = "reply_without_call",

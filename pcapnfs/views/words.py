@@ -21,6 +21,7 @@ REASONS = {
     "truncated": "cut at the snaplen",
     "missing": "with bytes that are not in the capture",
     "malformed": "that contradict the protocol",
+    "trailing": "with bytes left over behind the last value",
     "unsupported": "of a kind that pcapnfs does not decode",
     "encrypted": "encrypted",
     "record_limit": "longer than the limit",

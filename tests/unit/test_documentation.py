@@ -87,7 +87,7 @@ def test_pages_from_the_package_are_up_to_date(name: str) -> None:
     assert generate.main(["--check", name]) == 0
 
 
-@pytest.mark.parametrize("name", ["tables", "operations", "reasons"])
+@pytest.mark.parametrize("name", ["tables", "operations", "coverage", "reasons"])
 def test_pages_from_the_decoder_are_up_to_date(name: str) -> None:
     pytest.importorskip("pcapnfs._core")
     assert generate.main(["--check", name]) == 0
@@ -136,6 +136,10 @@ def test_pages_of_the_decoder_are_built_from_what_it_says(monkeypatch: pytest.Mo
                 "decoded": False,
             }
         ],
+        "attributes": [
+            {"number": 4, "name": "size", "first_minor": 0, "kept": True},
+            {"number": 12, "name": "acl", "first_minor": 0, "kept": False},
+        ],
         "reasons": [{"code": "truncated", "meaning": " Cut. "}],
     }
     monkeypatch.setattr(generate, "_core", lambda function: json.dumps(told[function]))
@@ -144,6 +148,9 @@ def test_pages_of_the_decoder_are_built_from_what_it_says(monkeypatch: pytest.Mo
         "| 1 | `GETATTR` | 0 | Object | Keep | Unstable | 1 | yes | counted only | RFC 1813 3.3.1 |"
         in generate.operations()
     )
+    assert "| `GETATTR` | counted only | RFC 1813 3.3.1 |" in generate.coverage()
+    assert "| `nfs3` | 1 | 0 |" in generate.coverage()
+    assert "| 4 | `size` | 0 | kept |\n| 12 | `acl` | 0 | skipped |\n" in generate.coverage()
     assert "| `truncated` | Cut. |" in generate.reasons()
 
 

@@ -4,7 +4,8 @@ use super::paths::{Paths, Role};
 use super::{Binding, File, FileId, Names, Place};
 use crate::nfs::Done;
 use crate::nfs::facts::{Attributes, Entry, Facts};
-use crate::nfs::operation::{MOUNT3, NFS3, NFS4, Operation};
+use crate::nfs::operation::{NFS3, NFS4, Operation};
+use crate::nfs::side::operations::MOUNT3;
 use crate::nfs::types::FileType;
 
 const OK: u32 = 0;

@@ -146,6 +146,8 @@ pub struct Attribute {
     pub name: &'static str,
     /// First minor version that has it.
     pub first_minor: u32,
+    /// Its value goes into the fact sheet; else it is read and passed over.
+    pub kept: bool,
     /// Reads its value.
     parse: AttributeParser,
 }
@@ -153,9 +155,12 @@ pub struct Attribute {
 type AttributeParser = for<'a> fn(&mut Cursor<'a>, &mut Attributes<'a>) -> Result<()>;
 
 macro_rules! attributes {
-    ($($number:literal $name:ident $minor:literal $parse:expr;)+) => {
+    (@kept kept) => { true };
+    (@kept read) => { false };
+    ($($number:literal $name:ident $minor:literal $kept:ident $parse:expr;)+) => {
         &[$(Attribute {
-            number: $number, name: stringify!($name), first_minor: $minor, parse: $parse,
+            number: $number, name: stringify!($name), first_minor: $minor,
+            kept: attributes!(@kept $kept), parse: $parse,
         },)+]
     };
 }
@@ -166,94 +171,94 @@ macro_rules! attributes {
 /// RFC 8275 (81), RFC 8276 (82), RFC 9754 (83 to 86).
 #[rustfmt::skip]
 pub static ATTRIBUTES: &[Attribute] = attributes! {
-//  no name        minor value
-     0 supported_attrs 0 bitmap;
-     1 type            0 |c, a| { a.file_type = Some(FileType(c.u32()?)); Ok(()) };
-     2 fh_expire_type  0 word;
-     3 change          0 |c, a| { a.change = Some(c.u64()?); Ok(()) };
-     4 size            0 |c, a| { a.size = Some(c.u64()?); Ok(()) };
-     5 link_support    0 word;
-     6 symlink_support 0 word;
-     7 named_attr      0 word;
-     8 fsid            0 |c, a| { a.fsid = Some((c.u64()?, c.u64()?)); Ok(()) };
-     9 unique_handles  0 word;
-    10 lease_time      0 |c, a| { a.lease_time_s = Some(c.u32()?); Ok(()) };
-    11 rdattr_error    0 |c, a| { a.error = Some(c.u32()?); Ok(()) };
-    12 acl             0 access_list;
-    13 aclsupport      0 word;
-    14 archive         0 word;
-    15 cansettime      0 word;
-    16 case_insensitive 0 word;
-    17 case_preserving 0 word;
-    18 chown_restricted 0 word;
-    19 filehandle      0 |c, a| { a.handle = Some(handle(c)?); Ok(()) };
-    20 fileid          0 |c, a| { a.fileid = Some(c.u64()?); Ok(()) };
-    21 files_avail     0 hyper;
-    22 files_free      0 hyper;
-    23 files_total     0 hyper;
-    24 fs_locations    0 fs_locations;
-    25 hidden          0 word;
-    26 homogeneous     0 word;
-    27 maxfilesize     0 hyper;
-    28 maxlink         0 word;
-    29 maxname         0 word;
-    30 maxread         0 |c, a| { a.max_read = Some(c.u64()?); Ok(()) };
-    31 maxwrite        0 |c, a| { a.max_write = Some(c.u64()?); Ok(()) };
-    32 mimetype        0 text;
-    33 mode            0 |c, a| { a.mode = Some(c.u32()?); Ok(()) };
-    34 no_trunc        0 word;
-    35 numlinks        0 |c, a| { a.links = Some(c.u32()?); Ok(()) };
-    36 owner           0 text;
-    37 owner_group     0 text;
-    38 quota_avail_hard 0 hyper;
-    39 quota_avail_soft 0 hyper;
-    40 quota_used      0 hyper;
-    41 rawdev          0 two_words;
-    42 space_avail     0 hyper;
-    43 space_free      0 hyper;
-    44 space_total     0 hyper;
-    45 space_used      0 |c, a| { a.used = Some(c.u64()?); Ok(()) };
-    46 system          0 word;
-    47 time_access     0 time;
-    48 time_access_set 0 time_to_set;
-    49 time_backup     0 time;
-    50 time_create     0 time;
-    51 time_delta      0 time;
-    52 time_metadata   0 |c, a| { a.ctime_ns = Some(nfstime4(c)?); Ok(()) };
-    53 time_modify     0 |c, a| { a.mtime_ns = Some(nfstime4(c)?); Ok(()) };
-    54 time_modify_set 0 time_to_set;
-    55 mounted_on_fileid 0 |c, a| { a.mounted_on_fileid = Some(c.u64()?); Ok(()) };
-    56 dir_notif_delay 1 time;
-    57 dirent_notif_delay 1 time;
-    58 dacl            1 flagged_access_list;
-    59 sacl            1 flagged_access_list;
-    60 change_policy   1 two_hypers;
-    61 fs_status       1 fs_status;
-    62 fs_layout_type  1 words;
-    63 layout_hint     1 |c, a| { word(c, a)?; opaque(c, a) };
-    64 layout_type     1 words;
-    65 layout_blksize  1 word;
-    66 layout_alignment 1 word;
-    67 fs_locations_info 1 fs_locations_info;
-    68 mdsthreshold    1 mdsthreshold;
-    69 retention_get   1 retention_get;
-    70 retention_set   1 retention_set;
-    71 retentevt_get   1 retention_get;
-    72 retentevt_set   1 retention_set;
-    73 retention_hold  1 hyper;
-    74 mode_set_masked 1 two_words;
-    75 suppattr_exclcreat 1 bitmap;
-    76 fs_charset_cap  1 word;
-    77 clone_blksize   2 word;
-    78 space_freed     2 hyper;
-    79 change_attr_type 2 word;
-    80 sec_label       2 |c, a| { two_words(c, a)?; opaque(c, a) };
-    81 mode_umask      2 two_words;
-    82 xattr_support   2 word;
-    83 offline         2 word;
-    84 time_deleg_access 2 time;
-    85 time_deleg_modify 2 time;
-    86 open_arguments  2 open_arguments;
+//  no name        minor      value
+     0 supported_attrs 0 read bitmap;
+     1 type            0 kept |c, a| { a.file_type = Some(FileType(c.u32()?)); Ok(()) };
+     2 fh_expire_type  0 read word;
+     3 change          0 kept |c, a| { a.change = Some(c.u64()?); Ok(()) };
+     4 size            0 kept |c, a| { a.size = Some(c.u64()?); Ok(()) };
+     5 link_support    0 read word;
+     6 symlink_support 0 read word;
+     7 named_attr      0 read word;
+     8 fsid            0 kept |c, a| { a.fsid = Some((c.u64()?, c.u64()?)); Ok(()) };
+     9 unique_handles  0 read word;
+    10 lease_time      0 kept |c, a| { a.lease_time_s = Some(c.u32()?); Ok(()) };
+    11 rdattr_error    0 kept |c, a| { a.error = Some(c.u32()?); Ok(()) };
+    12 acl             0 read access_list;
+    13 aclsupport      0 read word;
+    14 archive         0 read word;
+    15 cansettime      0 read word;
+    16 case_insensitive 0 read word;
+    17 case_preserving 0 read word;
+    18 chown_restricted 0 read word;
+    19 filehandle      0 kept |c, a| { a.handle = Some(handle(c)?); Ok(()) };
+    20 fileid          0 kept |c, a| { a.fileid = Some(c.u64()?); Ok(()) };
+    21 files_avail     0 read hyper;
+    22 files_free      0 read hyper;
+    23 files_total     0 read hyper;
+    24 fs_locations    0 read fs_locations;
+    25 hidden          0 read word;
+    26 homogeneous     0 read word;
+    27 maxfilesize     0 read hyper;
+    28 maxlink         0 read word;
+    29 maxname         0 read word;
+    30 maxread         0 kept |c, a| { a.max_read = Some(c.u64()?); Ok(()) };
+    31 maxwrite        0 kept |c, a| { a.max_write = Some(c.u64()?); Ok(()) };
+    32 mimetype        0 read text;
+    33 mode            0 kept |c, a| { a.mode = Some(c.u32()?); Ok(()) };
+    34 no_trunc        0 read word;
+    35 numlinks        0 kept |c, a| { a.links = Some(c.u32()?); Ok(()) };
+    36 owner           0 read text;
+    37 owner_group     0 read text;
+    38 quota_avail_hard 0 read hyper;
+    39 quota_avail_soft 0 read hyper;
+    40 quota_used      0 read hyper;
+    41 rawdev          0 read two_words;
+    42 space_avail     0 read hyper;
+    43 space_free      0 read hyper;
+    44 space_total     0 read hyper;
+    45 space_used      0 kept |c, a| { a.used = Some(c.u64()?); Ok(()) };
+    46 system          0 read word;
+    47 time_access     0 read time;
+    48 time_access_set 0 read time_to_set;
+    49 time_backup     0 read time;
+    50 time_create     0 read time;
+    51 time_delta      0 read time;
+    52 time_metadata   0 kept |c, a| { a.ctime_ns = Some(nfstime4(c)?); Ok(()) };
+    53 time_modify     0 kept |c, a| { a.mtime_ns = Some(nfstime4(c)?); Ok(()) };
+    54 time_modify_set 0 read time_to_set;
+    55 mounted_on_fileid 0 kept |c, a| { a.mounted_on_fileid = Some(c.u64()?); Ok(()) };
+    56 dir_notif_delay 1 read time;
+    57 dirent_notif_delay 1 read time;
+    58 dacl            1 read flagged_access_list;
+    59 sacl            1 read flagged_access_list;
+    60 change_policy   1 read two_hypers;
+    61 fs_status       1 read fs_status;
+    62 fs_layout_type  1 read words;
+    63 layout_hint     1 read |c, a| { word(c, a)?; opaque(c, a) };
+    64 layout_type     1 read words;
+    65 layout_blksize  1 read word;
+    66 layout_alignment 1 read word;
+    67 fs_locations_info 1 read fs_locations_info;
+    68 mdsthreshold    1 read mdsthreshold;
+    69 retention_get   1 read retention_get;
+    70 retention_set   1 read retention_set;
+    71 retentevt_get   1 read retention_get;
+    72 retentevt_set   1 read retention_set;
+    73 retention_hold  1 read hyper;
+    74 mode_set_masked 1 read two_words;
+    75 suppattr_exclcreat 1 read bitmap;
+    76 fs_charset_cap  1 read word;
+    77 clone_blksize   2 read word;
+    78 space_freed     2 read hyper;
+    79 change_attr_type 2 read word;
+    80 sec_label       2 read |c, a| { two_words(c, a)?; opaque(c, a) };
+    81 mode_umask      2 read two_words;
+    82 xattr_support   2 read word;
+    83 offline         2 read word;
+    84 time_deleg_access 2 read time;
+    85 time_deleg_modify 2 read time;
+    86 open_arguments  2 read open_arguments;
 };
 
 // Values that are passed over: each takes what the RFC says and keeps nothing.
@@ -607,6 +612,16 @@ mod tests {
         let wire = bytes(&[1, 0, 9, 1, 2, 3, 4, 0]);
         assert_eq!(wcc(&mut Cursor::new(&wire, Layer::Reply)), Ok((Some(before), None)));
         assert_eq!(wcc(&mut Cursor::new(&bytes(&[0, 0]), Layer::Reply)), Ok((None, None)));
+    }
+
+    #[test]
+    fn what_is_said_to_be_kept_is_kept() {
+        let ones = bytes(&[1; 64]);
+        for attribute in ATTRIBUTES {
+            let mut found = Attributes::default();
+            let outcome = (attribute.parse)(&mut Cursor::new(&ones, Layer::Reply), &mut found);
+            assert_eq!(found != Attributes::default(), attribute.kept, "{}: {outcome:?}", attribute.name);
+        }
     }
 
     #[test]

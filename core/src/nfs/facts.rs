@@ -89,12 +89,15 @@ pub struct Facts<'a> {
     pub target_highest_slot: Option<u32>,
     /// CREATE_SESSION: slots of the fore channel (`ca_maxrequests`): asked for, then granted.
     pub session_slots: Option<u32>,
-    /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`.
+    /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`; of NLM the one that means the same.
     pub lock_type: Option<u32>,
     /// SETCLIENTID, EXCHANGE_ID …: the client id.
     pub client_id: Option<u64>,
-    /// A text that belongs to the operation: path of MNT, target of a symbolic link, name of an extended attribute.
+    /// A text that belongs to the operation: path of MNT, target of a symbolic link, name of an
+    /// extended attribute, the host that locks.
     pub text: Option<&'a [u8]>,
+    /// Portmapper: the service that is asked for, or those that it tells.
+    pub services: Vec<Service>,
     /// OPEN of an NFSv4 file without a name: the handle is the file itself (CLAIM_FH, CLAIM_PREVIOUS …).
     pub by_handle: bool,
 }
@@ -109,6 +112,19 @@ impl Facts<'_> {
     pub fn changed_by_open(&self) -> bool {
         self.created_by_open() || (self.create == Some(true) && self.attributes_set == Some(true))
     }
+}
+
+/// A program and where it can be called, as the portmapper has it (RFC 1833 section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// Program number.
+    pub program: u32,
+    /// Program version.
+    pub version: u32,
+    /// 6 for TCP, 17 for UDP, 0 when not told.
+    pub protocol: u32,
+    /// Port; 0 when not told, or when the program is not there.
+    pub port: u16,
 }
 
 /// `stateid4`: the `other` part, and the sequence number.
@@ -131,7 +147,7 @@ pub struct WeakCacheAttributes {
     pub ctime_ns: i64,
 }
 
-/// Attributes of an object, from `fattr3` or from what an `fattr4` held.
+/// Attributes of an object, from `fattr`, `fattr3` or from what an `fattr4` held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes<'a> {
     /// Type of the object.

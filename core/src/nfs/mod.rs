@@ -12,20 +12,31 @@ pub mod attributes;
 
 pub mod status;
 
+pub mod v2;
+
 pub mod v3;
 
 pub mod v4;
 
+pub mod side;
+
 pub mod operation;
+
+#[cfg(test)]
+mod trials;
+
+#[cfg(test)]
+mod tests;
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Reason};
 use crate::nfs::facts::Facts;
 pub use crate::nfs::operation::catalogue;
-use crate::nfs::operation::{
-    MOUNT1, MOUNT3, NFS2, NFS3, NFS4, NFS4_CALLBACK, NFSACL2, NFSACL3, NLM, NSM1, Operation, PORTMAP2,
-    RPCBIND, RQUOTA, Stability,
+use crate::nfs::operation::{Answer, NFS2, NFS3, NFS4, NFS4_CALLBACK, Operation, Stability};
+use crate::nfs::side::operations::{
+    MOUNT1, MOUNT3, NFSACL2, NFSACL3, NLM, NLM4, NSM1, PORTMAP2, RPCBIND, RQUOTA1, RQUOTA2,
 };
+use crate::nfs::status::Statuses;
 use crate::nfs::types::StableHow;
 use crate::rpc::program;
 
@@ -56,35 +67,36 @@ pub enum Shape {
 pub struct Protocol {
     /// Name in `calls.protocol`; for NFSv4 compounds the minor version takes its place.
     pub name: &'static str,
-    /// RFC whose status codes it uses: 3 or 4; 0 for none.
-    pub statuses: u32,
+    /// The status codes that it uses.
+    pub statuses: Statuses,
     /// Its layout.
     pub shape: Shape,
 }
 
 /// The protocol of a program and version.
 pub fn protocol(number: u32, version: u32) -> Protocol {
-    let procedures = |name, table| Protocol { name, statuses: 0, shape: Shape::Procedures(table) };
+    let procedures = |name, statuses, table| Protocol { name, statuses, shape: Shape::Procedures(table) };
     match (number, version) {
-        (program::NFS, 4) => Protocol { name: "4", statuses: 4, shape: Shape::Compound(NFS4) },
-        (program::NFS, 3) => Protocol { name: "3", statuses: 3, shape: Shape::Procedures(NFS3) },
-        (program::NFS, 2) => procedures("2", NFS2),
-        (program::NFSACL, 3) => Protocol { name: "nfsacl3", statuses: 3, shape: Shape::Procedures(NFSACL3) },
-        (program::NFSACL, 2) => procedures("nfsacl2", NFSACL2),
-        (program::MOUNT, 3) => Protocol { name: "mount3", statuses: 3, shape: Shape::Procedures(MOUNT3) },
-        (program::MOUNT, 2) => procedures("mount2", MOUNT1),
-        (program::MOUNT, 1) => procedures("mount1", MOUNT1),
-        (program::PORTMAP, 2) => procedures("portmap2", PORTMAP2),
-        (program::PORTMAP, 3) => procedures("rpcbind3", RPCBIND),
-        (program::PORTMAP, 4) => procedures("rpcbind4", RPCBIND),
-        (program::NLM, 4) => procedures("nlm4", NLM),
-        (program::NLM, _) => procedures("nlm", NLM),
-        (program::NSM, 1) => procedures("nsm1", NSM1),
-        (program::RQUOTA, _) => procedures("rquota", RQUOTA),
+        (program::NFS, 4) => Protocol { name: "4", statuses: Statuses::Nfs4, shape: Shape::Compound(NFS4) },
+        (program::NFS, 3) => procedures("3", Statuses::Nfs3, NFS3),
+        (program::NFS, 2) => procedures("2", Statuses::Nfs2, NFS2),
+        (program::NFSACL, 3) => procedures("nfsacl3", Statuses::Nfs3, NFSACL3),
+        (program::NFSACL, 2) => procedures("nfsacl2", Statuses::Nfs2, NFSACL2),
+        (program::MOUNT, 3) => procedures("mount3", Statuses::Mount3, MOUNT3),
+        (program::MOUNT, 2) => procedures("mount2", Statuses::Nameless, MOUNT1),
+        (program::MOUNT, 1) => procedures("mount1", Statuses::Nameless, MOUNT1),
+        (program::PORTMAP, 2) => procedures("portmap2", Statuses::Nameless, PORTMAP2),
+        (program::PORTMAP, 3) => procedures("rpcbind3", Statuses::Nameless, RPCBIND),
+        (program::PORTMAP, 4) => procedures("rpcbind4", Statuses::Nameless, RPCBIND),
+        (program::NLM, 4) => procedures("nlm4", Statuses::Nlm4, NLM4),
+        (program::NLM, _) => procedures("nlm", Statuses::Nlm, NLM),
+        (program::NSM, 1) => procedures("nsm1", Statuses::Nsm, NSM1),
+        (program::RQUOTA, 1) => procedures("rquota", Statuses::Quota, RQUOTA1),
+        (program::RQUOTA, 2) => procedures("rquota", Statuses::Quota, RQUOTA2),
         (number, _) if program::is_callback(number) => {
-            Protocol { name: "4 callback", statuses: 4, shape: Shape::Compound(NFS4_CALLBACK) }
+            Protocol { name: "4 callback", statuses: Statuses::Nfs4, shape: Shape::Compound(NFS4_CALLBACK) }
         }
-        _ => Protocol { name: "other", statuses: 0, shape: Shape::Unknown },
+        _ => Protocol { name: "other", statuses: Statuses::Nameless, shape: Shape::Unknown },
     }
 }
 
@@ -277,12 +289,21 @@ impl<'a> Walk<'a> {
         };
         let mut facts = Facts::default();
         self.in_call = 1;
-        self.call_stop = call.and_then(|mut c| (operation.arguments)(&mut c, &mut facts)).err();
+        let read = |mut c: Cursor<'a>| {
+            (operation.arguments)(&mut c, &mut facts)?;
+            used_up(&c)
+        };
+        self.call_stop = call.and_then(read).err();
         let executed = reply.is_some();
         if let Some(reply) = reply {
             self.in_reply = 1;
             let read = |mut c: Cursor<'a>| {
-                if operation.void { Ok(()) } else { results(operation, &mut c, &mut facts) }
+                match operation.answer {
+                    Answer::Void => {}
+                    Answer::Status => results(operation, &mut c, &mut facts)?,
+                    Answer::Bare => (operation.results)(&mut c, &mut facts)?,
+                }
+                used_up(&c)
             };
             self.reply_stop = reply.and_then(read).err();
         }
@@ -344,7 +365,7 @@ impl<'a> Walk<'a> {
                 (operation.arguments)(c, &mut done.facts)?;
             }
         }
-        Ok(())
+        used_up(c)
     }
 
     fn compound_results(
@@ -386,7 +407,7 @@ impl<'a> Walk<'a> {
                 results(operation, c, &mut done.facts)?;
             }
         }
-        Ok(())
+        used_up(c)
     }
 }
 
@@ -406,6 +427,11 @@ fn results<'a>(operation: &Operation, c: &mut Cursor<'a>, facts: &mut Facts<'a>)
     if status == 0 { (operation.results)(c, facts) } else { (operation.failure)(c, facts) }
 }
 
+/// Bytes behind the last value mean that the message is not what it was taken for.
+fn used_up(c: &Cursor<'_>) -> Result<(), DecodeError> {
+    if c.remaining() == 0 { Ok(()) } else { Err(c.stop(Reason::Trailing)) }
+}
+
 /// The row of an operation number. Tables are dense up to their end, but for odd numbers at the end.
 fn find(table: &'static [Operation], number: u32) -> Option<&'static Operation> {
     let first = table.first()?.number;
@@ -415,15 +441,4 @@ fn find(table: &'static [Operation], number: u32) -> Option<&'static Operation> 
 
 fn no_such(reason: Reason) -> DecodeError {
     DecodeError { layer: crate::error::Layer::Call, reason, offset: 0, needed: 0, available: 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_emptied_list_keeps_its_memory() {
-        let operations: Vec<Done<'_>> = Vec::with_capacity(7);
-        assert_eq!(emptied(operations).capacity(), 7);
-    }
 }

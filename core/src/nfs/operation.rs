@@ -4,9 +4,12 @@
 //! documentation all derive from these rows. No other place matches on operation numbers.
 
 use crate::cursor::Cursor;
-use crate::error::{DecodeError, Reason};
+use crate::error::DecodeError;
 use crate::nfs::facts::Facts;
-use crate::nfs::{v3, v4};
+use crate::nfs::side::operations::{
+    MOUNT1, MOUNT3, NFSACL2, NFSACL3, NLM, NLM4, NSM1, PORTMAP2, RPCBIND, RQUOTA1, RQUOTA2,
+};
+use crate::nfs::{v2, v3, v4};
 
 /// Reads one operation's arguments or results into its fact sheet.
 pub type Parser = for<'a> fn(&mut Cursor<'a>, &mut Facts<'a>) -> Result<(), DecodeError>;
@@ -70,6 +73,17 @@ pub enum Stability {
     Opened,
 }
 
+/// How the results of a procedure begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// There are none.
+    Void,
+    /// With a status, on which depends what follows.
+    Status,
+    /// With something else.
+    Bare,
+}
+
 /// One operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
@@ -95,8 +109,8 @@ pub struct Operation {
     pub results: Parser,
     /// Reads what follows the status of a failure.
     pub failure: Parser,
-    /// A procedure whose results are void or have no status. (In a compound each result has one.)
-    pub void: bool,
+    /// How the results of a procedure begin. (In a compound each result begins with a status.)
+    pub answer: Answer,
     /// Arguments and results are decoded; otherwise the operation is only named and counted.
     pub decoded: bool,
     /// RFC and section.
@@ -108,18 +122,19 @@ pub fn nothing<'a>(_: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeEr
     Ok(())
 }
 
-/// Named and timed, but not read: a side program whose contents no question needs yet.
-pub fn not_read<'a>(_: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeError> {
+/// Named and timed, but passed over: contents that no question needs.
+pub fn not_read<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeError> {
+    c.skip(c.remaining())
+}
+
+/// In place of the parser of failures: the results begin with no status, and the parser of results
+/// reads all of them, with the status where there is one further on.
+pub fn no_status<'a>(_: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// Not decoded by pcapnfs: the operation is counted, and decoding of the message ends here.
-pub fn unsupported<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<(), DecodeError> {
-    Err(c.stop(Reason::Unsupported))
-}
-
 /// Whether a row's parser is the one of this name; function pointers cannot be compared.
-const fn names(mut parser: &[u8], mut name: &[u8]) -> bool {
+pub(crate) const fn names(mut parser: &[u8], mut name: &[u8]) -> bool {
     while let ([a, parser_rest @ ..], [b, name_rest @ ..]) = (parser, name) {
         if *a != *b {
             return false;
@@ -129,19 +144,31 @@ const fn names(mut parser: &[u8], mut name: &[u8]) -> bool {
     parser.is_empty() && name.is_empty()
 }
 
+/// How the results begin, by the names of their parsers.
+pub(crate) const fn answer(results: &[u8], failure: &[u8]) -> Answer {
+    match (names(results, b"nothing"), names(failure, b"no_status")) {
+        (true, _) => Answer::Void,
+        (false, true) => Answer::Bare,
+        (false, false) => Answer::Status,
+    }
+}
+
 macro_rules! rows {
     ($($number:literal $name:ident $minor:literal $subject:ident $effect:ident $stability:ident $rank:literal $small:literal
        $arguments:path, $results:path, $failure:path; $source:literal)+) => {
-        &[$(Operation {
-            number: $number, name: stringify!($name), first_minor: $minor, subject: Subject::$subject,
-            effect: Effect::$effect, stability: Stability::$stability, rank: $rank, small: $small,
+        &[$($crate::nfs::operation::Operation {
+            number: $number, name: stringify!($name), first_minor: $minor,
+            subject: $crate::nfs::operation::Subject::$subject,
+            effect: $crate::nfs::operation::Effect::$effect,
+            stability: $crate::nfs::operation::Stability::$stability, rank: $rank, small: $small,
             arguments: $arguments, results: $results, failure: $failure,
-            void: names(stringify!($results).as_bytes(), b"nothing"),
-            decoded: !names(stringify!($arguments).as_bytes(), b"unsupported")
-                && !names(stringify!($arguments).as_bytes(), b"not_read"), source: $source,
+            answer: $crate::nfs::operation::answer(stringify!($results).as_bytes(), stringify!($failure).as_bytes()),
+            decoded: !$crate::nfs::operation::names(stringify!($arguments).as_bytes(), b"not_read"), source: $source,
         },)+]
     };
 }
+
+pub(crate) use rows;
 
 /// All operations, with the name of their protocol: for documentation.
 pub fn catalogue() -> impl Iterator<Item = (&'static str, &'static Operation)> {
@@ -157,8 +184,10 @@ pub fn catalogue() -> impl Iterator<Item = (&'static str, &'static Operation)> {
         ("portmap2", PORTMAP2),
         ("rpcbind", RPCBIND),
         ("nlm", NLM),
+        ("nlm4", NLM4),
         ("nsm1", NSM1),
-        ("rquota", RQUOTA),
+        ("rquota1", RQUOTA1),
+        ("rquota2", RQUOTA2),
     ];
     tables.into_iter().flat_map(|(protocol, table)| table.iter().map(move |operation| (protocol, operation)))
 }
@@ -185,151 +214,34 @@ pub static NFS3: &[Operation] = rows! {
     15 LINK        0 Linked  Keep Stable   1 false v3::link_arguments, v3::link_results, v3::link_results; "RFC 1813 3.3.15"
     16 READDIR     0 Object  Keep Unstable 1 false v3::readdir_arguments, v3::readdir_results, v3::object_attributes; "RFC 1813 3.3.16"
     17 READDIRPLUS 0 Object  Keep Unstable 1 false v3::readdirplus_arguments, v3::readdirplus_results, v3::object_attributes; "RFC 1813 3.3.17"
-    18 FSSTAT      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::object_attributes, v3::object_attributes; "RFC 1813 3.3.18"
+    18 FSSTAT      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::fsstat_results, v3::object_attributes; "RFC 1813 3.3.18"
     19 FSINFO      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::fsinfo_results, v3::object_attributes; "RFC 1813 3.3.19"
-    20 PATHCONF    0 Object  Keep Unstable 1 true  v3::object_arguments, v3::object_attributes, v3::object_attributes; "RFC 1813 3.3.20"
+    20 PATHCONF    0 Object  Keep Unstable 1 true  v3::object_arguments, v3::pathconf_results, v3::object_attributes; "RFC 1813 3.3.20"
     21 COMMIT      0 Object  Keep Stable   1 false v3::commit_arguments, v3::commit_results, v3::wcc_results; "RFC 1813 3.3.21"
 };
 
-/// NFSACL version 3: Solaris' side program on the NFS port (no RFC; procedures as in `nfs_acl.x`).
-#[rustfmt::skip]
-pub static NFSACL3: &[Operation] = rows! {
-     0 NULL        0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "nfs_acl.x"
-     1 GETACL      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::object_attributes, v3::object_attributes; "nfs_acl.x"
-     2 SETACL      0 Object  Keep Unlisted 1 false v3::object_arguments, v3::object_attributes, v3::object_attributes; "nfs_acl.x"
-};
-
-/// MOUNT version 3 (RFC 1813 appendix I). Only MNT teaches a path; the others are counted.
-#[rustfmt::skip]
-pub static MOUNT3: &[Operation] = rows! {
-     0 NULL        0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1813 5.2.0"
-     1 MNT         0 Nothing Keep State    1 false v3::mount_arguments, v3::mount_results, nothing; "RFC 1813 5.2.1"
-     2 DUMP        0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1813 5.2.2"
-     3 UMNT        0 Nothing Keep State    1 false v3::mount_arguments, nothing, nothing; "RFC 1813 5.2.3"
-     4 UMNTALL     0 Nothing Keep State    1 false nothing, nothing, nothing; "RFC 1813 5.2.4"
-     5 EXPORT      0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1813 5.2.5"
-};
-
-/// NFSv2 (RFC 1094): named and timed; arguments and results are not decoded.
+/// NFSv2 (RFC 1094). All of its procedures are synchronous (section 2.2).
 #[rustfmt::skip]
 pub static NFS2: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 2.2"
-     1 GETATTR          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     2 SETATTR          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     3 ROOT             0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     4 LOOKUP           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     5 READLINK         0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     6 READ             0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     7 WRITECACHE       0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     8 WRITE            0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-     9 CREATE           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    10 REMOVE           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    11 RENAME           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    12 LINK             0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    13 SYMLINK          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    14 MKDIR            0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    15 RMDIR            0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    16 READDIR          0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-    17 STATFS           0 Nothing Keep Unstable 1 false unsupported, nothing, nothing; "RFC 1094 2.2"
-};
-
-/// NFSACL version 2: named and timed.
-#[rustfmt::skip]
-pub static NFSACL2: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "nfs_acl.x"
-     1 GETACL           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
-     2 SETACL           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
-     3 GETATTR          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
-     4 ACCESS           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "nfs_acl.x"
-};
-
-/// MOUNT versions 1 and 2 (RFC 1094 appendix A): named and timed.
-#[rustfmt::skip]
-pub static MOUNT1: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 A.5"
-     1 MNT              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
-     2 DUMP             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
-     3 UMNT             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
-     4 UMNTALL          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
-     5 EXPORT           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
-     6 EXPORTALL        0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
-     7 PATHCONF         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1094 A.5"
-};
-
-/// Portmapper version 2 (RFC 1833 section 3): named and timed.
-#[rustfmt::skip]
-pub static PORTMAP2: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1833 3.2"
-     1 SET              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
-     2 UNSET            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
-     3 GETPORT          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
-     4 DUMP             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
-     5 CALLIT           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 3.2"
-};
-
-/// rpcbind versions 3 and 4 (RFC 1833 section 2): named and timed.
-#[rustfmt::skip]
-pub static RPCBIND: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1833 2.2"
-     1 SET              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     2 UNSET            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     3 GETADDR          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     4 DUMP             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     5 CALLIT           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     6 GETTIME          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     7 UADDR2TADDR      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     8 TADDR2UADDR      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-     9 GETVERSADDR      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-    10 INDIRECT         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-    11 GETADDRLIST      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-    12 GETSTAT          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1833 2.2"
-};
-
-/// Network Lock Manager (RFC 1813 appendix II; X/Open for earlier versions): named and timed.
-#[rustfmt::skip]
-pub static NLM: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1813 6.3"
-     1 TEST             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     2 LOCK             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     3 CANCEL           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     4 UNLOCK           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     5 GRANTED          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     6 TEST_MSG         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     7 LOCK_MSG         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     8 CANCEL_MSG       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-     9 UNLOCK_MSG       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    10 GRANTED_MSG      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    11 TEST_RES         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    12 LOCK_RES         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    13 CANCEL_RES       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    14 UNLOCK_RES       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    15 GRANTED_RES      0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    20 SHARE            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    21 UNSHARE          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    22 NM_LOCK          0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-    23 FREE_ALL         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "RFC 1813 6.3"
-};
-
-/// Network Status Monitor (X/Open): named and timed.
-#[rustfmt::skip]
-pub static NSM1: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "X/Open C702 11"
-     1 STAT             0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
-     2 MON              0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
-     3 UNMON            0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
-     4 UNMON_ALL        0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
-     5 SIMU_CRASH       0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
-     6 NOTIFY           0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "X/Open C702 11"
-};
-
-/// Remote quotas (`rquota.x`): named and timed.
-#[rustfmt::skip]
-pub static RQUOTA: &[Operation] = rows! {
-     0 NULL             0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "rquota.x"
-     1 GETQUOTA         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
-     2 GETACTIVEQUOTA   0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
-     3 SETQUOTA         0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
-     4 SETACTIVEQUOTA   0 Nothing Keep Unstable 1 false not_read, nothing, nothing; "rquota.x"
+//  no name        minor subject effect stability rank small arguments, results, failure; source
+     0 NULL        0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 2.2.1"
+     1 GETATTR     0 Object  Keep Unstable 1 true  v2::object_arguments, v2::attributes_results, nothing; "RFC 1094 2.2.2"
+     2 SETATTR     0 Object  Keep Stable   1 false v2::setattr_arguments, v2::attributes_results, nothing; "RFC 1094 2.2.3"
+     3 ROOT        0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 2.2.4"
+     4 LOOKUP      0 Child   Keep Unstable 1 true  v2::name_arguments, v2::object_results, nothing; "RFC 1094 2.2.5"
+     5 READLINK    0 Object  Keep Unstable 1 true  v2::object_arguments, v2::readlink_results, nothing; "RFC 1094 2.2.6"
+     6 READ        0 Object  Keep Read     1 false v2::read_arguments, v2::read_results, nothing; "RFC 1094 2.2.7"
+     7 WRITECACHE  0 Nothing Keep Unstable 1 false nothing, nothing, nothing; "RFC 1094 2.2.8"
+     8 WRITE       0 Object  Keep Stable   1 false v2::write_arguments, v2::write_results, nothing; "RFC 1094 2.2.9"
+     9 CREATE      0 Child   Keep Stable   1 false v2::create_arguments, v2::object_results, nothing; "RFC 1094 2.2.10"
+    10 REMOVE      0 Removed Keep Stable   1 false v2::name_arguments, v2::status_alone, nothing; "RFC 1094 2.2.11"
+    11 RENAME      0 Renamed Keep Stable   1 false v2::rename_arguments, v2::status_alone, nothing; "RFC 1094 2.2.12"
+    12 LINK        0 Linked  Keep Stable   1 false v2::link_arguments, v2::status_alone, nothing; "RFC 1094 2.2.13"
+    13 SYMLINK     0 Child   Keep Stable   1 false v2::symlink_arguments, v2::status_alone, nothing; "RFC 1094 2.2.14"
+    14 MKDIR       0 Child   Keep Stable   1 false v2::mkdir_arguments, v2::object_results, nothing; "RFC 1094 2.2.15"
+    15 RMDIR       0 Removed Keep Stable   1 false v2::name_arguments, v2::status_alone, nothing; "RFC 1094 2.2.16"
+    16 READDIR     0 Object  Keep Unstable 1 false v2::readdir_arguments, v2::readdir_results, nothing; "RFC 1094 2.2.17"
+    17 STATFS      0 Object  Keep Unstable 1 true  v2::object_arguments, v2::statfs_results, nothing; "RFC 1094 2.2.18"
 };
 
 /// NFSv4, minor versions 0 to 2, and extended attributes. Ranks follow the tiers of Wireshark's

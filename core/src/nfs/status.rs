@@ -4,20 +4,66 @@
 
 use crate::wire_enum::wire_enum;
 
-/// The RFC's name of an NFS status in version 3 or 4; `None` for other versions and unknown numbers.
-///
-/// NFSACL version 3 answers with `nfsstat3`, callbacks with `nfsstat4`.
-pub const fn status_name(version: u32, status: u32) -> Option<&'static str> {
-    match version {
-        3 => NfsStat3(status).name(),
-        4 => NfsStat4(status).name(),
-        _ => None,
+/// Which status codes a protocol uses. NFSACL answers with those of NFS, callbacks with `nfsstat4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statuses {
+    /// None, or numbers without names: MOUNT versions 1 and 2 answer with Unix' error numbers.
+    Nameless,
+    /// NFS version 2.
+    Nfs2,
+    /// NFS version 3.
+    Nfs3,
+    /// NFS version 4.
+    Nfs4,
+    /// MOUNT version 3.
+    Mount3,
+    /// NLM versions 1 to 3.
+    Nlm,
+    /// NLM version 4.
+    Nlm4,
+    /// The status monitor.
+    Nsm,
+    /// Remote quotas.
+    Quota,
+}
+
+/// The standard's name of a status; `None` for unknown numbers.
+pub const fn status_name(statuses: Statuses, status: u32) -> Option<&'static str> {
+    match statuses {
+        Statuses::Nameless => None,
+        Statuses::Nfs2 => NfsStat2(status).name(),
+        Statuses::Nfs3 => NfsStat3(status).name(),
+        Statuses::Nfs4 => NfsStat4(status).name(),
+        Statuses::Mount3 => MountStat3(status).name(),
+        Statuses::Nlm => NlmStat(status).name(),
+        Statuses::Nlm4 => Nlm4Stat(status).name(),
+        Statuses::Nsm => NsmResult(status).name(),
+        Statuses::Quota => QuotaStatus(status).name(),
     }
 }
 
-/// The RFC's name of a status of MOUNT version 3 (RFC 1813 section 5.1.5).
-pub const fn mount_status_name(status: u32) -> Option<&'static str> {
-    MountStat3(status).name()
+wire_enum! {
+    /// `stat` of NFSv2 (RFC 1094 section 2.3.1).
+    pub enum NfsStat2 {
+        NFS_OK = 0,
+        NFSERR_PERM = 1,
+        NFSERR_NOENT = 2,
+        NFSERR_IO = 5,
+        NFSERR_NXIO = 6,
+        NFSERR_ACCES = 13,
+        NFSERR_EXIST = 17,
+        NFSERR_NODEV = 19,
+        NFSERR_NOTDIR = 20,
+        NFSERR_ISDIR = 21,
+        NFSERR_FBIG = 27,
+        NFSERR_NOSPC = 28,
+        NFSERR_ROFS = 30,
+        NFSERR_NAMETOOLONG = 63,
+        NFSERR_NOTEMPTY = 66,
+        NFSERR_DQUOT = 69,
+        NFSERR_STALE = 70,
+        NFSERR_WFLUSH = 99,
+    }
 }
 
 wire_enum! {
@@ -191,31 +237,77 @@ wire_enum! {
     }
 }
 
+wire_enum! {
+    /// `nlm_stats` of NLM versions 1 to 3 (X/Open C702 chapter 10).
+    pub enum NlmStat {
+        LCK_GRANTED = 0,
+        LCK_DENIED = 1,
+        LCK_DENIED_NOLOCKS = 2,
+        LCK_BLOCKED = 3,
+        LCK_DENIED_GRACE_PERIOD = 4,
+        LCK_DEADLCK = 5,
+    }
+}
+
+wire_enum! {
+    /// `nlm4_stats` (RFC 1813 section 6.1.2).
+    pub enum Nlm4Stat {
+        NLM4_GRANTED = 0,
+        NLM4_DENIED = 1,
+        NLM4_DENIED_NOLOCKS = 2,
+        NLM4_BLOCKED = 3,
+        NLM4_DENIED_GRACE_PERIOD = 4,
+        NLM4_DEADLCK = 5,
+        NLM4_ROFS = 6,
+        NLM4_STALE_FH = 7,
+        NLM4_FBIG = 8,
+        NLM4_FAILED = 9,
+    }
+}
+
+wire_enum! {
+    /// `sm_res` of the status monitor (X/Open C702 chapter 11).
+    pub enum NsmResult { STAT_SUCC = 0, STAT_FAIL = 1, }
+}
+
+wire_enum! {
+    /// `gqr_status` and `sqr_status` (`rquota.x`), but for success, which is 1 on the wire.
+    pub enum QuotaStatus { Q_OK = 0, Q_NOQUOTA = 2, Q_EPERM = 3, }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_same_number_has_another_name_in_each_protocol() {
-        assert_eq!(status_name(3, 13), Some("NFS3ERR_ACCES"));
-        assert_eq!(status_name(4, 13), Some("NFS4ERR_ACCESS"));
-        assert_eq!(mount_status_name(13), Some("MNT3ERR_ACCES"));
-        assert_eq!(status_name(3, 10008), Some("NFS3ERR_JUKEBOX"));
-        assert_eq!(status_name(4, 10008), Some("NFS4ERR_DELAY"));
-        assert_eq!((status_name(2, 0), status_name(5, 0)), (None, None));
+        use Statuses::{Mount3, Nameless, Nfs2, Nfs3, Nfs4, Nlm, Nlm4};
+        let names = [Nfs2, Nfs3, Nfs4, Mount3, Nameless].map(|statuses| status_name(statuses, 13));
+        let expected = [Some("NFSERR_ACCES"), Some("NFS3ERR_ACCES"), Some("NFS4ERR_ACCESS")];
+        assert_eq!(names[..3], expected);
+        assert_eq!(names[3..], [Some("MNT3ERR_ACCES"), None]);
+        assert_eq!(status_name(Nfs3, 10_008), Some("NFS3ERR_JUKEBOX"));
+        assert_eq!(status_name(Nfs4, 10_008), Some("NFS4ERR_DELAY"));
+        assert_eq!((status_name(Nlm, 3), status_name(Nlm4, 3)), (Some("LCK_BLOCKED"), Some("NLM4_BLOCKED")));
+        assert_eq!(status_name(Nlm, 9), None);
     }
 
     #[test]
-    fn each_rfc_defines_as_many_as_it_lists() {
-        let named = |version, numbers: std::ops::Range<u32>| {
-            numbers.filter(|n| status_name(version, *n).is_some()).count()
+    fn each_standard_defines_as_many_as_it_lists() {
+        let named = |statuses, numbers: std::ops::Range<u32>| {
+            numbers.filter(|n| status_name(statuses, *n).is_some()).count()
         };
-        assert_eq!(named(3, 0..20_000), 29);
-        assert_eq!(named(4, 0..10_049), 19 + 47, "RFC 7530: 10002 is not one of its codes");
-        assert_eq!(named(4, 10_049..10_088), 38, "RFC 8881: 10073 is not used");
-        assert_eq!(named(4, 10_088..10_095), 7, "RFC 7862");
-        assert_eq!(named(4, 10_095..20_000), 2, "RFC 8276");
-        let mount = (0..20_000).filter(|n| mount_status_name(*n).is_some());
-        assert_eq!(mount.count(), 10);
+        assert_eq!(named(Statuses::Nfs2, 0..20_000), 18);
+        assert_eq!(named(Statuses::Nfs3, 0..20_000), 29);
+        assert_eq!(named(Statuses::Nfs4, 0..10_049), 19 + 47, "RFC 7530: 10002 is not one of its codes");
+        assert_eq!(named(Statuses::Nfs4, 10_049..10_088), 38, "RFC 8881: 10073 is not used");
+        assert_eq!(named(Statuses::Nfs4, 10_088..10_095), 7, "RFC 7862");
+        assert_eq!(named(Statuses::Nfs4, 10_095..20_000), 2, "RFC 8276");
+        assert_eq!(named(Statuses::Mount3, 0..20_000), 10);
+        assert_eq!(named(Statuses::Nlm, 0..20_000), 6);
+        assert_eq!(named(Statuses::Nlm4, 0..20_000), 10);
+        assert_eq!(named(Statuses::Nsm, 0..20_000), 2);
+        assert_eq!(named(Statuses::Quota, 0..20_000), 3);
+        assert_eq!(named(Statuses::Nameless, 0..20_000), 0);
     }
 }

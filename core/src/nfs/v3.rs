@@ -1,4 +1,4 @@
-//! Arguments and results of NFSv3, and of its side programs NFSACL and MOUNT on version 3 (RFC 1813).
+//! Arguments and results of NFSv3 (RFC 1813).
 //!
 //! Parsers in the order of the RFC. Procedures of the same shape share one parser.
 
@@ -16,7 +16,7 @@ const SMALLEST_ENTRY: usize = 24;
 /// Entries kept of one listing; servers send a few hundred (the reply is at most 1 MiB ÷ 24 bytes).
 const ENTRIES_LIMIT: usize = 1 << 16;
 
-/// `nfs_fh3`: GETATTR, READLINK, FSSTAT, FSINFO, PATHCONF; GETACL and SETACL begin with it too.
+/// `nfs_fh3`: GETATTR, READLINK, FSSTAT, FSINFO, PATHCONF.
 pub fn object_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.handle = Some(handle(c)?);
     Ok(())
@@ -29,7 +29,7 @@ pub fn name_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     Ok(())
 }
 
-/// `post_op_attr` of the object: what most failures carry, and how FSSTAT and PATHCONF begin.
+/// `post_op_attr` of the object: what most failures carry.
 pub fn object_attributes<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.attributes = post_op_attributes(c)?;
     Ok(())
@@ -256,6 +256,13 @@ pub fn readdirplus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result 
     })
 }
 
+/// `FSSTAT3resok`, section 3.3.18: space and files, in all, free and available.
+pub fn fsstat_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    c.take(6 * 8)?;
+    c.u32().map(|_invarsec| ())
+}
+
 /// `FSINFO3resok`, section 3.3.19: the largest READ and WRITE that the server takes.
 pub fn fsinfo_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.attributes = post_op_attributes(c)?;
@@ -266,7 +273,16 @@ pub fn fsinfo_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     let attributes = f.attributes.get_or_insert_default();
     attributes.max_read = Some(u64::from(rtmax));
     attributes.max_write = Some(u64::from(wtmax));
-    Ok(())
+    c.take(3 * 4)?; // wtpref, wtmult, dtpref
+    c.u64()?; // maxfilesize
+    nfstime3(c)?; // time_delta
+    c.u32().map(|_properties| ())
+}
+
+/// `PATHCONF3resok`, section 3.3.20: linkmax, name_max and four booleans.
+pub fn pathconf_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.attributes = post_op_attributes(c)?;
+    c.take(6 * 4).map(|_limits| ())
 }
 
 /// `COMMIT3args`, section 3.3.21. A count of 0 means to the end of the file.
@@ -278,18 +294,6 @@ pub fn commit_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 pub fn commit_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     wcc_results(c, f)?;
     f.verifier = Some(c.u64()?);
-    Ok(())
-}
-
-/// `dirpath` of MNT and UMNT, RFC 1813 section 5.2.1.
-pub fn mount_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.text = Some(c.opaque(TEXT_LIMIT)?);
-    Ok(())
-}
-
-/// `mountres3_ok`: the handle of the mounted directory. The list of flavors after it is not kept.
-pub fn mount_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.new_handle = Some(handle(c)?);
     Ok(())
 }
 

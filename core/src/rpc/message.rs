@@ -3,6 +3,7 @@
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::rpc::program;
+use crate::rpc::tls::STARTTLS;
 use crate::wire_enum::wire_enum;
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -68,15 +69,33 @@ pub fn recognise(message: &[u8]) -> Option<Recognised> {
             (known && flavor && length).then_some(Recognised::Call)
         }
         1 => {
-            let accepted = c.u32().ok()? == 0;
+            match c.u32().ok()? {
+                0 => {}
+                1 => return denied(&mut c).then_some(Recognised::Reply { xid }),
+                _ => return None,
+            }
             let (flavor, length) = (Flavor(c.u32().ok()?), c.u32().ok()? as usize);
             c.skip(length.min(c.rest().len())).ok()?;
             let status = c.u32().ok().is_none_or(|status| AcceptStatus(status).name().is_some());
-            let form = accepted && flavor.name().is_some() && length <= AUTH_BODY_LIMIT && status;
+            let form = flavor.name().is_some() && length <= AUTH_BODY_LIMIT && status;
             form.then_some(Recognised::Reply { xid })
         }
         _ => None,
     }
+}
+
+/// Whether a message goes on, and ends, as a denied reply: `rejected_reply` says nothing else, so
+/// that each of its words has to be one that is known.
+fn denied(c: &mut Cursor<'_>) -> bool {
+    let mut read = || {
+        let known = match c.u32()? {
+            0 => c.u32()? <= c.u32()?, // RPC_MISMATCH: low, high
+            1 => AuthStatus(c.u32()?).name().is_some(),
+            _ => false,
+        };
+        Ok::<_, DecodeError>(known && c.remaining() == 0)
+    };
+    read().unwrap_or(false)
 }
 
 /// Who calls, as the credential says.
@@ -93,7 +112,7 @@ pub enum Credential<'a> {
     },
     /// RPCSEC_GSS (RFC 2203 section 5).
     Gss {
-        /// DATA 0, INIT 1, CONTINUE_INIT 2, DESTROY 3.
+        /// DATA 0; others are control procedures ([`Call::control`]).
         procedure: u32,
         /// none 1, integrity 2, privacy 3.
         service: u32,
@@ -114,16 +133,6 @@ impl Credential<'_> {
             Self::Other(flavor) => flavor.name().unwrap_or("unknown"),
         }
     }
-
-    /// The control procedure of RPCSEC_GSS, which travels as procedure 0 but is no NULL call.
-    pub fn control(&self) -> Option<&'static str> {
-        match self {
-            Self::Gss { procedure: 1, .. } => Some("RPCSEC_GSS_INIT"),
-            Self::Gss { procedure: 2, .. } => Some("RPCSEC_GSS_CONTINUE_INIT"),
-            Self::Gss { procedure: 3, .. } => Some("RPCSEC_GSS_DESTROY"),
-            _ => None,
-        }
-    }
 }
 
 /// A call's header.
@@ -142,6 +151,21 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// What travels as procedure 0 but is no NULL call: the control procedures of RPCSEC_GSS
+    /// (RFC 2203 section 5, RFC 5403 section 2, RFC 7861 section 2.7) and the question for TLS.
+    pub fn control(&self) -> Option<&'static str> {
+        match self.credential {
+            Credential::Gss { procedure: 1, .. } => Some("RPCSEC_GSS_INIT"),
+            Credential::Gss { procedure: 2, .. } => Some("RPCSEC_GSS_CONTINUE_INIT"),
+            Credential::Gss { procedure: 3, .. } => Some("RPCSEC_GSS_DESTROY"),
+            Credential::Gss { procedure: 4, .. } => Some("RPCSEC_GSS_BIND_CHANNEL"),
+            Credential::Gss { procedure: 5, .. } => Some("RPCSEC_GSS_CREATE"),
+            Credential::Gss { procedure: 6, .. } => Some("RPCSEC_GSS_LIST"),
+            Credential::Other(Flavor::AUTH_TLS) if self.procedure == 0 => Some(STARTTLS),
+            _ => None,
+        }
+    }
+
     /// Parses a call after its xid and message type. The cursor is left at the arguments, or the
     /// second value says why they cannot be reached though the header was read.
     pub fn parse(c: &mut Cursor<'a>, xid: u32) -> Result<(Self, Option<DecodeError>)> {
@@ -250,4 +274,67 @@ fn credential<'a>(c: &mut Cursor<'a>) -> Result<Credential<'a>> {
 fn verifier(c: &mut Cursor<'_>) -> Result<()> {
     c.u32()?;
     c.opaque(AUTH_BODY_LIMIT).map(|_body| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_be_bytes()).collect()
+    }
+
+    #[test]
+    fn replies_are_recognised_by_their_form() {
+        let reply = Some(Recognised::Reply { xid: 7 });
+        assert_eq!(recognise(&message(&[7, 1, 0, 0, 0, 0])), reply);
+        assert_eq!(recognise(&message(&[7, 1, 1, 0, 2, 2])), reply, "RPC_MISMATCH");
+        assert_eq!(recognise(&message(&[7, 1, 1, 1, 13])), reply, "AUTH_ERROR");
+        for no_reply in [
+            &[7, 1, 2, 0, 0, 0][..],
+            &[7, 1, 1, 2, 0],
+            &[7, 1, 1, 1, 99],
+            &[7, 1, 1, 1, 13, 0],
+            &[7, 1, 1, 0, 3, 2],
+            &[7, 1, 1, 0, 2],
+            &[7, 2, 0, 0, 0, 0],
+        ] {
+            assert_eq!(recognise(&message(no_reply)), None, "{no_reply:?}");
+        }
+    }
+
+    #[test]
+    fn control_procedures_are_no_null_calls() {
+        let call = |credential, procedure| {
+            Call { xid: 1, program: program::NFS, version: 4, procedure, credential }.control()
+        };
+        let names = (0..8).map(|procedure| call(Credential::Gss { procedure, service: 1 }, 0));
+        assert_eq!(names.flatten().count(), 6);
+        assert_eq!(call(Credential::Other(Flavor::AUTH_TLS), 0), Some("STARTTLS"));
+        assert_eq!(call(Credential::Other(Flavor::AUTH_TLS), 1), None);
+        assert_eq!(call(Credential::Other(Flavor::AUTH_NONE), 0), None);
+    }
+
+    #[test]
+    fn replies_without_results_have_their_status() {
+        let status = |words: &[u32]| {
+            let bytes = message(words);
+            ReplyStatus::parse(&mut Cursor::new(&bytes, Layer::Rpc)).map(ReplyStatus::name)
+        };
+        assert_eq!(status(&[0, 0, 0, 2, 2, 3]), Ok("PROG_MISMATCH"));
+        assert_eq!(status(&[0, 0, 0, 5]), Ok("SYSTEM_ERR"));
+        assert_eq!(status(&[1, 0, 2, 2]), Ok("RPC_MISMATCH"));
+        assert_eq!(status(&[1, 1, 5]), Ok("AUTH_TOOWEAK"));
+        assert_eq!(status(&[1, 1, 99]), Ok("AUTH_ERROR"));
+        assert_eq!(status(&[0, 0, 0, 9]).unwrap_err().reason, Reason::Malformed);
+        assert_eq!(status(&[2]).unwrap_err().reason, Reason::Malformed);
+    }
+
+    #[test]
+    fn the_procedures_that_servers_call_are_told() {
+        let of_nlm = (0..=23).filter(|procedure| program::is_for_client(program::NLM, *procedure));
+        assert_eq!(of_nlm.collect::<Vec<_>>(), [5, 10, 11, 12, 13, 14]);
+        assert!(program::is_for_client(0x4000_0000, 1));
+        assert!(!program::is_for_client(program::NFS, 5));
+    }
 }

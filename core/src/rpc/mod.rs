@@ -2,6 +2,8 @@
 
 pub mod program;
 
+pub mod tls;
+
 pub mod message;
 
 pub mod record;

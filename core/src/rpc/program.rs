@@ -54,6 +54,14 @@ pub fn is_callback(number: u32) -> bool {
     TRANSIENT.contains(&number)
 }
 
+/// Whether the procedure is one that a server calls at its client: all of an NFSv4 callback program;
+/// of NLM the notice that a lock was granted (GRANTED, GRANTED_MSG), and the answers to asynchronous
+/// calls (TEST_RES to UNLOCK_RES), which travel as calls (RFC 1813 section 6.3). GRANTED_RES is the
+/// client's answer, hence an ordinary call.
+pub fn is_for_client(number: u32, procedure: u32) -> bool {
+    is_callback(number) || (number == NLM && matches!(procedure, 5 | 10..=14))
+}
+
 /// Whether a call header may name this program, version and procedure. Wrong versions and unknown
 /// procedures are sent by real clients too, but they do not begin a conversation.
 pub fn plausible(number: u32, version: u32, procedure: u32) -> bool {

@@ -278,7 +278,7 @@ fn consume(piece: &mut Piece<'_>, length: usize) {
 
 /// Where in `bytes` the next record mark with a believable RPC header behind it stands.
 fn search(bytes: &[u8], trusted: bool, expected: Expected<'_>) -> Option<usize> {
-    let mut places = 0..bytes.len().saturating_sub(3 + CALL_HEADER);
+    let mut places = 0..bytes.len().saturating_sub(3 + SHORTEST_MESSAGE);
     places.find(|&at| bytes.get(at..).is_some_and(|rest| begins_record(rest, at == 0 && trusted, expected)))
 }
 

@@ -12,8 +12,8 @@ use arrow_schema::ArrowError;
 use crate::error::DecodeError;
 use crate::names::paths::{Paths, text};
 use crate::names::{Binding, Names, Place};
-use crate::nfs::facts::{Attributes, Facts};
-use crate::nfs::status::status_name;
+use crate::nfs::facts::{Attributes, Facts, Service};
+use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DelegationType, FileType, StableHow};
 use crate::nfs::{Done, Walk, attributes};
 use crate::rpc::message::{Call, Credential, ReplyStatus};
@@ -51,8 +51,8 @@ pub struct Exchange<'a> {
     pub reply_status: Option<ReplyStatus>,
     /// Name of the protocol, without the minor version.
     pub protocol: &'static str,
-    /// RFC whose statuses it uses: 3, 4; 0 for none.
-    pub statuses: u32,
+    /// The statuses that it uses.
+    pub statuses: Statuses,
     /// Name of the procedure where no operation tells it.
     pub procedure_name: &'a str,
     /// The operations.
@@ -154,7 +154,15 @@ impl Tables {
     }
 
     /// Writes a connection that carried RPC.
-    pub fn append_connection(&mut self, id: ConnectionId, connection: &Connection, client: Side) {
+    ///
+    /// `sealed` is how many bytes of it were under TLS, if it was.
+    pub fn append_connection(
+        &mut self,
+        id: ConnectionId,
+        connection: &Connection,
+        client: Side,
+        sealed: Option<u64>,
+    ) {
         let (near, far) = (connection.ends.of(client), connection.ends.of(client.other()));
         let (up, down) = (connection.counts.of(client), connection.counts.of(client.other()));
         let syn = connection.syn.map(|(_, time_ns)| time_ns);
@@ -185,6 +193,8 @@ impl Tables {
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
             zero_windows: up.zero_windows + down.zero_windows,
+            tls: sealed.is_some(),
+            sealed_bytes: sealed.unwrap_or(0),
             ..ConnectionRow::default()
         });
     }
@@ -286,7 +296,10 @@ impl Tables {
         let [name, new_name, other] = &mut self.text;
         let name = facts.name.map(|bytes| readable(bytes, name));
         let new_name = facts.new_name.map(|bytes| readable(bytes, new_name));
-        let free_text = facts.text.map(|bytes| readable(bytes, other));
+        let free_text = match facts.text {
+            Some(bytes) => Some(readable(bytes, other)),
+            None => services(&facts.services, other),
+        };
         let at = self.operations.append(&OperationRow {
             call: exchange.call,
             position,
@@ -468,6 +481,24 @@ fn created(facts: &Facts<'_>) -> Option<bool> {
         (None, Some(0)) if succeeded => None,
         _ => Some(succeeded && asked),
     }
+}
+
+/// What a portmapper was asked for or told, one service a semicolon: `100003 v3 tcp port 2049`.
+fn services<'a>(services: &[Service], buffer: &'a mut String) -> Option<&'a str> {
+    if services.is_empty() {
+        return None;
+    }
+    let told = services.iter().map(|service| {
+        let transport = match service.protocol {
+            6 => " tcp",
+            17 => " udp",
+            _ => "",
+        };
+        let port = Some(service.port).filter(|port| *port != 0).map(|port| format!(" port {port}"));
+        format!("{} v{}{transport}{}", service.program, service.version, port.unwrap_or_default())
+    });
+    *buffer = told.collect::<Vec<_>>().join("; ");
+    Some(buffer)
 }
 
 /// UTF-8 as it is; other bytes are escaped into `buffer`.

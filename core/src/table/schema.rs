@@ -240,7 +240,7 @@ table! { CALLS CallRow CallsBatch "calls" "An RPC call with its reply. A call th
         transmissions    U32  false ""      "How often the call was sent before its reply was complete: 1, or more for a retransmitted call."
         rpc_status       Name true  ""      "accept_stat, or reject_stat and auth_stat, of the reply (RFC 5531 section 9): SUCCESS, PROG_MISMATCH …"
         status           U32  true  ""      "Status of the procedure; of a compound, that of its last executed operation."
-        status_name      Name true  ""      "The RFC's name of status: NFS3_OK, NFS3ERR_NOENT, NFS4ERR_DELAY …"
+        status_name      Name true  ""      "The RFC's name of status: NFS3_OK, NFS3ERR_NOENT, NFS4ERR_DELAY, NLM4_BLOCKED …"
         flavor           Name false ""      "Security flavor of the call: AUTH_SYS, RPCSEC_GSS/krb5i …"
         uid              U32  true  ""      "AUTH_SYS user."
         gid              U32  true  ""      "AUTH_SYS group."
@@ -275,7 +275,7 @@ table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: th
         created          Bool true  ""      "OPEN, CREATE …: the object came into being by this operation."
         create_mode      U32  true  ""      "UNCHECKED 0, GUARDED 1, EXCLUSIVE 2, EXCLUSIVE4_1 3."
         offset           U64  true  "bytes" "Where in the file."
-        requested        U64  true  "bytes" "Bytes asked for (READ, WRITE, COMMIT, READDIR)."
+        requested        U64  true  "bytes" "Bytes asked for (READ, WRITE, COMMIT, READDIR), or to be locked (NLM: 0 means to the end)."
         count            U64  true  "bytes" "Bytes read or written, as the reply says."
         eof              Bool true  ""      "READ, READDIR: the end was reached."
         stable_requested Name true  ""      "WRITE: level asked for: UNSTABLE, DATA_SYNC, FILE_SYNC."
@@ -310,12 +310,12 @@ table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: th
         share_access     U32  true  ""      "OPEN: 1 read, 2 write, 3 both."
         delegation       Name true  ""      "OPEN: delegation granted: NONE, READ, WRITE, NONE_EXT."
         stateid          Bytes true ""      "The part of the state id that identifies the state."
-        lock_type        U32  true  ""      "LOCK, LOCKT, LOCKU: nfs_lock_type4."
+        lock_type        U32  true  ""      "LOCK, LOCKT, LOCKU: nfs_lock_type4; of NLM the one that means the same."
         highest_slot     U32  true  ""      "SEQUENCE: highest slot that the client has in use."
         target_highest_slot U32 true ""     "SEQUENCE: highest slot that the server wants used."
         max_read         U64  true  "bytes" "FSINFO rtmax, or the maxread attribute."
         max_write        U64  true  "bytes" "FSINFO wtmax, or the maxwrite attribute."
-        text             Word true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute."
+        text             Word true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute; NLM, NSM: the host; portmapper: the services asked for or told."
 }
 
 #[rustfmt::skip]
@@ -384,6 +384,8 @@ table! { CONNECTIONS ConnectionRow ConnectionsBatch "connections" "A TCP connect
         missing_bytes    U64  false "bytes" "Bytes that were sent but are not in the capture."
         truncated_bytes  U64  false "bytes" "Payload bytes past the snaplen."
         zero_windows     U64  false ""      "Segments that announced a window of 0."
+        tls              Bool false ""      "It became TLS (RFC 9289), or was when the capture began: nothing in it can be read from there on."
+        sealed_bytes     U64  false "bytes" "Payload bytes under TLS."
 }
 
 #[rustfmt::skip]

@@ -367,7 +367,7 @@ fn damaged_listing(field: &str, value: u32) -> (usize, Option<bool>, Result<(), 
         let row = if row.0 == field { (row.0, Word(value)) } else { *row };
         bytes.extend(
             Sample {
-                operation: "READDIR",
+                row: operation("READDIR"),
                 part: Part::Results,
                 rows: vec![row].leak(),
                 expected: NO_FACTS(),

@@ -1,0 +1,51 @@
+//! MOUNT versions 1 and 2 (RFC 1094 appendix A) and 3 (RFC 1813 appendix I).
+//!
+//! MNT teaches the path of a handle, the others are read to their end. DUMP and EXPORT list what is
+//! mounted and what is exported, of which nothing is kept.
+
+use super::{Result, list, string};
+use crate::cursor::Cursor;
+use crate::nfs::facts::Facts;
+use crate::nfs::{types, v2};
+
+/// `dirpath`: MNT, UMNT, PATHCONF.
+pub fn path_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.text = Some(string(c)?);
+    Ok(())
+}
+
+/// `fhstatus` of a success, RFC 1094 A.5: the handle of the mounted directory.
+pub fn mnt_results_v1<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.new_handle = Some(v2::handle(c)?);
+    Ok(())
+}
+
+/// `mountres3_ok`, RFC 1813 section 5.2.1: the handle, and the flavors with which it may be used.
+pub fn mnt_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.new_handle = Some(types::handle(c)?);
+    let flavors = c.count(4)?;
+    c.take(flavors.saturating_mul(4)).map(|_flavors| ())
+}
+
+/// `mountlist`, RFC 1813 section 5.2.2: who mounted what.
+pub fn dump_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
+    list(c, |c| {
+        string(c)?; // ml_hostname
+        string(c)?; // ml_directory
+        Ok(())
+    })
+}
+
+/// `exports`, RFC 1813 section 5.2.5: what is exported, and to whom.
+pub fn export_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
+    list(c, |c| {
+        string(c)?; // ex_dir
+        list(c, |c| string(c).map(|_group| ()))
+    })
+}
+
+/// `ppathcnf` of version 2 (`mount.x`): limits of the file system for POSIX pathconf(). Each of its
+/// ten numbers takes four bytes, however short it is declared.
+pub fn pathconf_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
+    c.take(10 * 4).map(|_limits| ())
+}

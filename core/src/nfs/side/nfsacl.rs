@@ -1,0 +1,96 @@
+//! NFSACL versions 2 and 3: access control lists, on the port of NFS (Solaris' `nfs_acl.x`; no RFC).
+//!
+//! The lists themselves are read to their end and not kept.
+
+use super::Result;
+use crate::cursor::Cursor;
+use crate::nfs::attributes::post_op_attributes;
+use crate::nfs::facts::Facts;
+use crate::nfs::{types, v2};
+
+/// `GETACL2args`: handle, and which lists are asked for.
+pub fn getacl_arguments_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    v2::object_arguments(c, f)?;
+    c.u32().map(|_mask| ())
+}
+
+/// `GETACL2resok`.
+pub fn getacl_results_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.attributes = Some(v2::fattr(c)?);
+    secattr(c)
+}
+
+/// `SETACL2args`.
+pub fn setacl_arguments_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    v2::object_arguments(c, f)?;
+    secattr(c)
+}
+
+/// `ACCESS2args`.
+pub fn access_arguments_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    v2::object_arguments(c, f)?;
+    f.access_requested = Some(c.u32()?);
+    Ok(())
+}
+
+/// `ACCESS2resok`.
+pub fn access_results_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.attributes = Some(v2::fattr(c)?);
+    f.access_granted = Some(c.u32()?);
+    Ok(())
+}
+
+/// `GETXATTRDIR2args`: handle, and whether the directory of attributes is to be made.
+pub fn getxattrdir_arguments_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    v2::object_arguments(c, f)?;
+    c.bool().map(|_create| ())
+}
+
+/// `GETACL3args`.
+pub fn getacl_arguments_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.handle = Some(types::handle(c)?);
+    c.u32().map(|_mask| ())
+}
+
+/// `GETACL3resok`.
+pub fn getacl_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.attributes = post_op_attributes(c)?;
+    secattr(c)
+}
+
+/// `SETACL3args`.
+pub fn setacl_arguments_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.handle = Some(types::handle(c)?);
+    secattr(c)
+}
+
+/// `GETXATTRDIR3args`.
+pub fn getxattrdir_arguments_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    f.handle = Some(types::handle(c)?);
+    c.bool().map(|_create| ())
+}
+
+/// `GETXATTRDIR3resok`. The directory is no child of the object: its handle is not learnt.
+pub fn getxattrdir_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    types::handle(c)?;
+    f.attributes = post_op_attributes(c)?;
+    Ok(())
+}
+
+/// `GETXATTRDIR2resok`.
+pub fn getxattrdir_results_v2<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
+    v2::handle(c)?;
+    f.attributes = Some(v2::fattr(c)?);
+    Ok(())
+}
+
+/// `secattr`: which lists there are, then both lists, each with a count of its own before it.
+fn secattr(c: &mut Cursor<'_>) -> Result<()> {
+    c.u32()?; // mask
+    for _ in ["aclent", "dfaclent"] {
+        c.u32()?; // aclcnt, dfaclcnt: repeated where an array is asked for and not sent
+        let entries = c.count(12)?;
+        c.take(entries.saturating_mul(12))?; // type, id, permissions
+    }
+    Ok(())
+}

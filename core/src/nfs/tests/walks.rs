@@ -1,0 +1,127 @@
+//! Whole calls with their replies: what arguments and results say together.
+
+use super::*;
+use crate::cursor::Cursor;
+use crate::error::{Layer, Reason};
+use crate::nfs::facts::Service;
+use crate::nfs::{Class, Done, Walk, emptied, protocol};
+use crate::rpc::program::{MOUNT, NFS, NLM as NLM_PROGRAM, PORTMAP, RQUOTA};
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// Walks a call and its reply, and gives the walk to `look`.
+fn walk(
+    (program, version, procedure): (u32, u32, u32),
+    call: &[u8],
+    reply: &[u8],
+    look: impl FnOnce(&Walk<'_>),
+) {
+    let call = Ok(Cursor::new(call, Layer::Call));
+    let reply = Some(Ok(Cursor::new(reply, Layer::Reply)));
+    look(&Walk::of(Vec::new(), protocol(program, version).shape, procedure, call, reply));
+}
+
+#[test]
+fn a_write_of_version_2_is_stable_and_whole() {
+    let call = [HANDLE.as_slice(), &words(&[0, 4096, 0, 4]), b"data"].concat();
+    let reply = [words(&[0]), vec![0; 68]].concat();
+    walk((NFS, 2, 8), &call, &reply, |walk| {
+        assert_eq!((walk.call_stop, walk.reply_stop, walk.status), (None, None, Some(0)));
+        assert_eq!((walk.operations[0].facts.count, walk.class()), (Some(4), Class::Stable));
+    });
+    walk((NFS, 2, 8), &call, &words(&[28]), |walk| {
+        assert_eq!((walk.reply_stop, walk.status), (None, Some(28)));
+        assert_eq!((walk.operations[0].facts.count, walk.class()), (None, Class::Unstable));
+    });
+}
+
+#[test]
+fn a_remove_of_version_2_has_a_status_and_nothing_else() {
+    let call = [HANDLE.as_slice(), &words(&[1]), b"a\0\0\0"].concat();
+    walk((NFS, 2, 10), &call, &words(&[0]), |walk| {
+        assert_eq!((walk.reply_stop, walk.status, walk.class()), (None, Some(0), Class::Stable));
+    });
+}
+
+#[test]
+fn a_port_belongs_to_the_program_that_was_asked_for() {
+    let expected = Service { program: 100_003, version: 3, protocol: 6, port: 12_049 };
+    walk((PORTMAP, 2, 3), &words(&[100_003, 3, 6, 0]), &words(&[12_049]), |walk| {
+        assert_eq!(walk.operations[0].facts.services, [expected]);
+        assert_eq!((walk.status, walk.reply_stop), (None, None));
+    });
+    walk((PORTMAP, 2, 3), &words(&[100_003, 3, 6, 0]), &words(&[70_000]), |walk| {
+        assert_eq!(walk.reply_stop.unwrap().reason, Reason::Malformed);
+    });
+    let rpcb = [words(&[100_003, 3, 3]), b"tcp\0".to_vec(), words(&[0, 0])].concat();
+    for (address, port) in [("10.0.0.1.47.17", 12_049), ("fd00:6::1.8.1", 2049), ("", 0), ("1.2.3.4.5", 1029)]
+    {
+        let mut reply = words(&[address.len() as u32]);
+        reply.extend(address.as_bytes());
+        reply.resize(reply.len().next_multiple_of(4), 0);
+        walk((PORTMAP, 4, 3), &rpcb, &reply, |walk| {
+            assert_eq!(walk.operations[0].facts.services, [Service { port, ..expected }], "{address}");
+        });
+    }
+    for nonsense in ["300.1", "a.b.c.d.e.f", ".1", "1.1"] {
+        let mut reply = words(&[nonsense.len() as u32]);
+        reply.extend(nonsense.as_bytes());
+        reply.resize(reply.len().next_multiple_of(4), 0);
+        walk((PORTMAP, 4, 3), &rpcb, &reply, |walk| {
+            assert_eq!(walk.operations[0].facts.services, [Service { port: 0, ..expected }], "{nonsense}");
+        });
+    }
+}
+
+#[test]
+fn a_lock_has_its_status_behind_the_cookie() {
+    let call = [words(&[0, 1, 1]), words(&[1]), b"c\0\0\0".to_vec(), words(&[4]), b"file".to_vec()].concat();
+    let call = [call, words(&[0, 7, 0, 100, 0, 10, 0, 0])].concat();
+    walk((NLM_PROGRAM, 4, 2), &call, &words(&[0, 3]), |walk| {
+        let facts = &walk.operations[0].facts;
+        assert_eq!((walk.call_stop, walk.reply_stop, walk.status), (None, None, Some(3)));
+        assert_eq!((facts.handle, facts.offset, facts.lock_type), (Some(&b"file"[..]), Some(100), Some(4)));
+    });
+}
+
+#[test]
+fn success_of_a_quota_is_zero_as_elsewhere() {
+    let call = [words(&[1]), b"/\0\0\0".to_vec(), words(&[1000])].concat();
+    let reply = words(&[1, 4096, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+    walk((RQUOTA, 1, 1), &call, &reply, |walk| {
+        assert_eq!((walk.status, walk.call_stop, walk.reply_stop), (Some(0), None, None));
+    });
+}
+
+#[test]
+fn bytes_left_over_are_told_and_what_came_before_is_kept() {
+    let call = words(&[3, 0x0061_6263, 1]);
+    walk((MOUNT, 3, 3), &call, &[], |walk| {
+        let stop = walk.call_stop.unwrap();
+        assert_eq!((stop.reason, stop.offset, stop.available), (Reason::Trailing, 8, 4));
+        assert_eq!((walk.operations[0].facts.text, walk.reply_stop), (Some(&b"\0ab"[..]), None));
+    });
+    walk((NFS, 3, 0), &[], &words(&[0]), |walk| {
+        assert_eq!(walk.reply_stop.unwrap().reason, Reason::Trailing);
+    });
+    // A compound without operations, and a word too many on both sides.
+    walk((NFS, 4, 1), &words(&[0, 1, 0, 9]), &words(&[0, 0, 0, 9]), |walk| {
+        assert_eq!(walk.call_stop.unwrap().reason, Reason::Trailing);
+        assert_eq!(walk.reply_stop.unwrap().reason, Reason::Trailing);
+    });
+}
+
+#[test]
+fn an_emptied_list_keeps_its_memory() {
+    let operations: Vec<Done<'_>> = Vec::with_capacity(7);
+    assert_eq!(emptied(operations).capacity(), 7);
+}
+
+#[test]
+fn what_is_only_counted_leaves_nothing_over() {
+    walk((PORTMAP, 4, 12), &[], &words(&[1, 2, 3]), |walk| {
+        assert_eq!((walk.call_stop, walk.reply_stop, walk.operations.len()), (None, None, 1));
+    });
+}

@@ -1,0 +1,225 @@
+//! Trials for parsers: samples of messages, written down from the RFCs, and what must hold for each.
+//!
+//! A [`Sample`] is bytes in rows with the RFC's field names beside them, and the facts expected.
+
+use crate::cursor::{Cursor, padding};
+use crate::error::{DecodeError, Layer, Reason};
+use crate::nfs::facts::{Attributes, Facts};
+use crate::nfs::operation::{Operation, Parser};
+
+use Value::{Fixed, Hyper, Opaque, Skipped, Word};
+
+/// One value as XDR writes it.
+#[derive(Clone, Copy)]
+pub(crate) enum Value {
+    Word(u32),
+    Hyper(u64),
+    /// Fixed-length opaque data.
+    Fixed(&'static [u8]),
+    /// Variable-length opaque data.
+    Opaque(&'static [u8]),
+    /// The same, which the parser passes over even where it was not captured.
+    Skipped(&'static [u8]),
+}
+
+/// The values of a message with the RFC's field names beside them.
+pub(crate) type Rows = &'static [(&'static str, Value)];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Part {
+    Arguments,
+    Results,
+    Failure(u32),
+}
+
+pub(crate) struct Sample {
+    pub(crate) row: &'static Operation,
+    pub(crate) part: Part,
+    pub(crate) rows: Rows,
+    /// What the parser has to say of it; `status` is what the caller had read before.
+    pub(crate) expected: Facts<'static>,
+}
+
+impl Sample {
+    fn parser(&self) -> Parser {
+        match self.part {
+            Part::Arguments => self.row.arguments,
+            Part::Results => self.row.results,
+            Part::Failure(_) => self.row.failure,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (_, value) in self.rows {
+            match value {
+                Word(word) => bytes.extend(word.to_be_bytes()),
+                Hyper(hyper) => bytes.extend(hyper.to_be_bytes()),
+                Fixed(data) => bytes.extend(*data),
+                Opaque(data) | Skipped(data) => {
+                    bytes.extend((data.len() as u32).to_be_bytes());
+                    bytes.extend(*data);
+                    bytes.resize(bytes.len() + padding(data.len()), 0);
+                }
+            }
+        }
+        bytes
+    }
+
+    /// Bytes at the end that need not be captured: padding, and data that nobody needs.
+    fn needless_tail(&self) -> usize {
+        match self.rows.last() {
+            Some((_, Skipped(data))) => data.len() + padding(data.len()),
+            Some((_, Opaque(data))) => padding(data.len()),
+            _ => 0,
+        }
+    }
+
+    /// Facts and outcome, and the bytes of the message that were left over.
+    pub(crate) fn decode<'a>(
+        &self,
+        captured: &'a [u8],
+        total: usize,
+    ) -> (Facts<'a>, Result<(), DecodeError>, usize) {
+        let status = match self.part {
+            Part::Failure(status) => Some(status),
+            Part::Arguments | Part::Results => None,
+        };
+        let mut facts = Facts { status, ..Facts::default() };
+        let mut cursor = Cursor::of_prefix(captured, total, Reason::Truncated, Layer::Call);
+        let outcome = self.parser()(&mut cursor, &mut facts);
+        (facts, outcome, cursor.remaining())
+    }
+}
+
+/// Each sample gives its facts and is used up.
+pub(crate) fn facts_and_used_up(samples: &[Sample]) {
+    for sample in samples {
+        let bytes = sample.bytes();
+        let (facts, outcome, left) = sample.decode(&bytes, bytes.len());
+        let what = format!("{} {:?}", sample.row.name, sample.part);
+        assert_eq!((outcome, left), (Ok(()), 0), "{what}");
+        assert_eq!(format!("{facts:#?}"), format!("{:#?}", sample.expected), "{what}");
+    }
+}
+
+/// A sample cut at any byte is truncated and keeps what came before.
+pub(crate) fn cut_at_any_byte(samples: &[Sample]) {
+    for sample in samples {
+        let bytes = sample.bytes();
+        let (full, _, _) = sample.decode(&bytes, bytes.len());
+        for cut in 0..bytes.len() {
+            let (facts, outcome, _) = sample.decode(&bytes[..cut], bytes.len());
+            let what = format!("{} {:?} cut at byte {cut}", sample.row.name, sample.part);
+            let reason = outcome.err().map(|error| error.reason);
+            let enough = cut >= bytes.len() - sample.needless_tail();
+            assert_eq!(reason, (!enough).then_some(Reason::Truncated), "{what}");
+            assert_prefix(&facts, &full, &what);
+        }
+    }
+}
+
+/// A sample that ends early is malformed.
+pub(crate) fn ends_early(samples: &[Sample]) {
+    for sample in samples {
+        let bytes = sample.bytes();
+        for end in 0..bytes.len() {
+            let (_, outcome, _) = sample.decode(&bytes[..end], end);
+            // Padding that the sender left out is forgiven where nothing follows it.
+            let reason = outcome.err().map(|error| error.reason);
+            assert!(
+                reason == Some(Reason::Malformed)
+                    || (reason.is_none() && bytes.len() - end <= padding_of_last(sample)),
+                "{} {:?} ended at byte {end}: {reason:?}",
+                sample.row.name,
+                sample.part
+            );
+        }
+    }
+}
+
+fn padding_of_last(sample: &Sample) -> usize {
+    match sample.rows.last() {
+        Some((_, Skipped(data))) => padding(data.len()),
+        _ => 0,
+    }
+}
+
+/// Every parser that reads has a sample.
+pub(crate) fn coverage(samples: &[Sample], tables: &[&'static [Operation]]) {
+    for row in tables.iter().copied().flatten() {
+        let has = |part: fn(Part) -> bool| samples.iter().any(|s| std::ptr::eq(s.row, row) && part(s.part));
+        let reads = |parser: Parser, status| {
+            let mut facts = Facts { status, ..Facts::default() };
+            parser(&mut Cursor::new(&[], Layer::Call), &mut facts).is_err()
+        };
+        if reads(row.arguments, None) {
+            assert!(has(|part| part == Part::Arguments), "arguments of {}", row.name);
+        }
+        if reads(row.results, Some(0)) {
+            assert!(has(|part| part == Part::Results), "results of {}", row.name);
+        }
+        if (1..10_200).any(|status| reads(row.failure, Some(status))) {
+            assert!(has(|part| matches!(part, Part::Failure(_))), "failure of {}", row.name);
+        }
+    }
+}
+
+/// A flipped byte never panics nor reads beyond the message.
+pub(crate) fn flipped_bytes(samples: &[Sample]) {
+    for sample in samples {
+        let bytes = sample.bytes();
+        for place in 0..bytes.len() {
+            for flip in [0x01, 0x7f, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[place] ^= flip;
+                let (_, outcome, left) = sample.decode(&damaged, damaged.len());
+                assert!(left <= damaged.len());
+                // A complete message can be malformed, never truncated.
+                assert!(outcome.is_ok() || outcome.is_err_and(|e| e.reason == Reason::Malformed));
+            }
+        }
+    }
+}
+
+/// Asserts that `cut` says nothing that `full` does not say.
+fn assert_prefix(cut: &Facts<'_>, full: &Facts<'_>, what: &str) {
+    macro_rules! absent_or_same {
+        ($($field:ident)+) => {
+            $(assert!(cut.$field.is_none() || cut.$field == full.$field, "{what}: {}", stringify!($field));)+
+        };
+    }
+    absent_or_same! {
+        status handle name other_directory new_name new_handle create_type offset count_requested eof
+        stable_requested committed verifier before directory_attributes directory_before change target_change
+        set_size attribute_mask cookie access_requested access_granted share_access create create_mode
+        attributes_set delegation stateid session slot slot_sequence highest_slot target_highest_slot
+        session_slots lock_type client_id text
+    }
+    assert!(cut.count <= full.count, "{what}: count");
+    assert!(cut.by_handle <= full.by_handle, "{what}: by_handle");
+    assert_attributes_prefix(cut.attributes, full.attributes, what);
+    assert_attributes_prefix(cut.compared.as_deref().copied(), full.compared.as_deref().copied(), what);
+    assert!(cut.services.len() <= full.services.len(), "{what}: services");
+    assert!(cut.entries.len() <= full.entries.len(), "{what}: entries");
+    for (cut, full) in cut.entries.iter().zip(&full.entries) {
+        assert_eq!((cut.name, cut.cookie), (full.name, full.cookie), "{what}");
+        assert!(cut.fileid.is_none() || cut.fileid == full.fileid, "{what}");
+        assert!(cut.handle.is_none() || cut.handle == full.handle, "{what}");
+        assert_attributes_prefix(cut.attributes, full.attributes, what);
+    }
+}
+
+fn assert_attributes_prefix(cut: Option<Attributes<'_>>, full: Option<Attributes<'_>>, what: &str) {
+    let Some(cut) = cut else { return };
+    let Some(full) = full else { panic!("{what}: attributes that the full message does not have") };
+    macro_rules! absent_or_same {
+        ($($field:ident)+) => {
+            $(assert!(cut.$field.is_none() || cut.$field == full.$field, "{what}: {}", stringify!($field));)+
+        };
+    }
+    absent_or_same! {
+        file_type mode links size used fsid fileid mounted_on_fileid change mtime_ns ctime_ns handle error
+        max_read max_write lease_time_s
+    }
+}

@@ -1,0 +1,216 @@
+"""Locks: NFSv4's by the kernels' counters, NLM's by tshark, and both tied to the file locked."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.synth.builder import Conversation, Packer, nfs3
+from pcapnfs.synth.builder.nfs3 import Fattr3, results
+from pcapnfs.trace import Trace
+
+from .oracles.corpus import Capture, lab_captures, require_corpus
+from .oracles.tshark import require_tshark
+
+pytest.importorskip("pcapnfs._core")
+
+_NLM = 100021
+_NLM_NAMES = {1: "TEST", 2: "LOCK", 3: "CANCEL", 4: "UNLOCK", 5: "GRANTED", 10: "GRANTED_MSG"} | {
+    15: "GRANTED_RES"
+}
+_MS = 1_000_000
+_ROOT, _FILE = bytes(32), bytes(range(32))
+_CLIENT, _SERVER = "10.0.2.11", "10.0.2.10"
+
+
+def _named(version: str) -> list[Capture | None]:
+    captures = [item for item in lab_captures() if f"locks-v{version}" in item.name]
+    return [*captures] or [None]
+
+
+def _id(capture: Capture | None) -> str:
+    return capture.name if capture else "no-corpus"
+
+
+def _opened(capture: Capture | None) -> tuple[Capture, Trace]:
+    require_corpus()
+    assert capture is not None
+    return capture, pcapnfs.open([str(path) for path in capture.files])
+
+
+# NFSv4 -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capture", _named("4"), ids=_id)
+def test_locks_of_version_4_are_those_of_the_server_counters(capture: Capture | None) -> None:
+    capture, trace = _opened(capture)
+    rows = trace.sql(
+        "select op, count(*) from operations "
+        "where executed and op in ('LOCK', 'LOCKT', 'LOCKU') group by op"
+    ).fetchall()
+    counters = capture.truth()["nfsd_counters_delta"]["v4ops"]
+    expected = {name: counters[name] for name in ("LOCK", "LOCKT", "LOCKU") if name in counters}
+    assert dict(rows) == expected
+
+
+@pytest.mark.parametrize("capture", [*_named("4"), *_named("3")], ids=_id)
+def test_locks_belong_to_the_files_that_the_workload_locked(capture: Capture | None) -> None:
+    capture, trace = _opened(capture)
+    placed = trace.sql(
+        """
+        select path, count(*) from operations left join files using (file)
+        where op in ('LOCK', 'LOCKT', 'LOCKU', 'TEST', 'UNLOCK', 'GRANTED_MSG')
+        group by path order by path
+        """
+    ).fetchall()
+    # Ranges of `lf` one by one, and flock(1) of `lf` as a whole; `log` is only written.
+    assert [path for path, _ in placed] == ["lf"]
+    (fileid,) = {
+        row[0]
+        for row in trace.sql(
+            "select fileid from files where path = 'lf' and not removed"
+        ).fetchall()
+    }
+    inodes = {path: inode for path, _, inode, _ in capture.truth()["tree_after"]}
+    assert fileid == inodes["lf"]
+
+
+# NLM ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capture", _named("3"), ids=_id)
+def test_locks_of_nlm_are_those_of_tshark(capture: Capture | None) -> None:
+    capture, trace = _opened(capture)
+    seen = _tshark(capture)
+    rows = trace.sql(
+        "select call_frame, op, callback from calls where program = 100021 order by call_frame"
+    ).fetchall()
+    assert [(frame, op) for frame, op, _ in rows] == [(frame, op) for frame, op, *_ in seen]
+    assert Counter(op for _, op, _ in rows)["UNLOCK"] > 10
+    assert {op for _, op, callback in rows if callback} <= {"GRANTED", "GRANTED_MSG"}
+    ranges = trace.sql(
+        """
+        select call_frame, "offset", requested from operations join calls using (call)
+        where program = 100021 and "offset" is not null order by call_frame
+        """
+    ).fetchall()
+    assert ranges == [(frame, *bounds) for frame, _, *bounds in seen if bounds[0] is not None]
+
+
+@pytest.mark.parametrize("capture", _named("3"), ids=_id)
+def test_roles_are_those_of_nfs_also_when_the_server_calls(capture: Capture | None) -> None:
+    _, trace = _opened(capture)
+    rows = trace.sql("select distinct server from calls where program = 100021").fetchall()
+    assert rows == [("10.0.0.1",)]
+    statuses = trace.sql(
+        "select distinct status_name from calls where program = 100021 and status is not null"
+    ).fetchall()
+    assert {"NLM4_GRANTED", "NLM4_BLOCKED"} <= {name for (name,) in statuses}
+
+
+def _tshark(capture: Capture) -> list[tuple[int, str, int | None, int | None]]:
+    """Frame, procedure, offset and length of each NLM call."""
+    require_tshark()
+    (path,) = capture.files
+    fields = ("frame.number", "nlm.procedure_v4", "nlm.lock.l_offset64", "nlm.lock.l_len64")
+    arguments = [part for field in fields for part in ("-e", field)]
+    wanted = "nlm && rpc.msgtyp == 0 && nlm.procedure_v4 != 0"
+    lines = subprocess.run(
+        ["tshark", "-r", str(path), "-Y", wanted, "-T", "fields", *arguments],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.splitlines()
+    rows = [line.split("\t") for line in lines]
+    return [
+        (
+            int(frame),
+            _NLM_NAMES[int(procedure)],
+            int(offset) if offset else None,
+            int(length) if length else None,
+        )
+        for frame, procedure, offset, length in rows
+    ]
+
+
+def _lock(cookie: bytes = b"c") -> bytes:
+    """`nlm4_testargs` of an exclusive lock: the arguments of GRANTED and GRANTED_MSG."""
+    packer = Packer().opaque(cookie).uint(1).opaque("client").opaque(_FILE).opaque(b"owner")
+    return packer.uint(7).raw((4096).to_bytes(8) + (10).to_bytes(8)).done()
+
+
+def _granted(procedure: int, folder: Path, reply: bytes = b"") -> Trace:
+    """A file is looked up; then its server calls the client back at a port of the client's."""
+    nfs = Conversation(_CLIENT, _SERVER).open(0)
+    found = results.lookup(_FILE, Fattr3(size=5), Fattr3())
+    nfs.call(1, 1 * _MS, *nfs3.lookup(_ROOT, "f")).reply(1, 2 * _MS, found)
+    back = Conversation(_SERVER, _CLIENT, 900, 4045, transport="udp")
+    back.call(9, 10 * _MS, _NLM, 4, procedure, _lock()).reply(9, 11 * _MS, reply)
+    capture = nfs.capture() + back.capture()
+    return pcapnfs.open([capture.write(folder / "granted.pcap")])
+
+
+@pytest.mark.parametrize(
+    ("procedure", "name", "reply", "status"),
+    [
+        (5, "GRANTED", Packer().opaque(b"c").uint(0).done(), "NLM4_GRANTED"),
+        (10, "GRANTED_MSG", b"", None),
+    ],
+)
+def test_granted_is_a_callback_on_the_servers_file(
+    procedure: int, name: str, reply: bytes, status: str | None, tmp_path: Path
+) -> None:
+    trace = _granted(procedure, tmp_path, reply)
+    rows = trace.sql(
+        "select op, callback, client, server, status_name, undecoded "
+        "from calls where program = 100021"
+    ).fetchall()
+    assert rows == [(name, True, _CLIENT, _SERVER, status, None)]
+    rows = trace.sql(
+        """
+        select files.name, "offset", requested, lock_type, text
+        from operations join files using (file) where op = $name
+        """,
+        {"name": name},
+    ).fetchall()
+    assert rows == [("f", 4096, 10, 2, "client")]
+
+
+def test_the_answer_to_granted_msg_is_an_ordinary_call_with_its_status(tmp_path: Path) -> None:
+    answer = Packer().opaque(b"c").uint(0).done()
+    talk = Conversation(_CLIENT, _SERVER, 900, 4045, transport="udp")
+    talk.call(9, 1 * _MS, _NLM, 4, 15, answer).reply(9, 2 * _MS)
+    talk.call(10, 3 * _MS, _NLM, 4, 12, answer).reply(10, 4 * _MS)
+    trace = pcapnfs.open([talk.capture().write(tmp_path / "results.pcap")])
+    rows = trace.sql(
+        "select op, callback, client, status_name, undecoded from calls order by call"
+    ).fetchall()
+    assert rows == [
+        ("GRANTED_RES", False, _CLIENT, "NLM4_GRANTED", None),
+        # Called by what is then the server.
+        ("LOCK_RES", True, _SERVER, "NLM4_GRANTED", None),
+    ]
+
+
+# Ports -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_port_that_the_portmapper_names_is_believed(told: bool, tmp_path: Path) -> None:
+    """A reply without its call proves no RPC by itself; on a port that was named it is one."""
+    asked = Packer().uints(100003, 3, 6, 0).done()
+    port = Packer().uint(12049 if told else 12050).done()
+    portmap = Conversation(_CLIENT, _SERVER, 999, 111, transport="udp")
+    portmap.call(1, 1 * _MS, 100000, 2, 3, asked).reply(1, 2 * _MS, port)
+    late = Conversation(_CLIENT, _SERVER, 998, 12049)
+    late.reply(5, 10 * _MS, results.getattr_(Fattr3()))
+    capture = portmap.capture() + late.capture()
+    trace = pcapnfs.open([capture.write(tmp_path / "ports.pcap")])
+    rows = trace.sql("select count(*) from notes where reason = 'reply_without_call'").fetchall()
+    assert rows == [(int(told),)]
+    text = f"100003 v3 tcp port {12049 if told else 12050}"
+    assert trace.sql("select op, text from operations").fetchall() == [("GETPORT", text)]

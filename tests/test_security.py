@@ -1,0 +1,247 @@
+"""Security flavours: what can be said of calls whose bodies, or all of which, cannot be read.
+
+Real captures against the kernels' counters and tshark; what no capture of the lab has is built.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.analyses.trust import trust
+from pcapnfs.synth.builder import Capture as Built
+from pcapnfs.synth.builder import Conversation, nfs3, rpc
+from pcapnfs.trace import Trace
+
+from .oracles.corpus import Capture, lab_captures, require_corpus
+from .oracles.tshark import require_tshark
+
+pytest.importorskip("pcapnfs._core")
+
+_MS = 1_000_000
+_HANDLE = bytes(range(32))
+_TLS_RECORD = bytes.fromhex("1703030020") + bytes(range(32))
+_AUTH_TLS = rpc.Auth(rpc.AUTH_TLS)
+_STARTTLS = rpc.Auth(rpc.AUTH_NONE, b"STARTTLS")
+
+
+def _named(part: str) -> list[Capture | None]:
+    return [capture for capture in lab_captures() if part in capture.name] or [None]
+
+
+def _id(capture: Capture | None) -> str:
+    return capture.name if capture else "no-corpus"
+
+
+def _opened(capture: Capture | None) -> Trace:
+    require_corpus()
+    assert capture is not None
+    return pcapnfs.open([str(path) for path in capture.files])
+
+
+def _counts(trace: Trace, query: str) -> Counter[str]:
+    return Counter(dict(trace.sql(query).fetchall()))
+
+
+def _only(capture: Built, folder: Path) -> Trace:
+    return pcapnfs.open([capture.write(folder / "built.pcap")])
+
+
+# RPCSEC_GSS --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capture", _named("-sec-krb5"), ids=_id)
+def test_procedures_are_counted_under_every_service(capture: Capture | None) -> None:
+    trace = _opened(capture)
+    assert capture is not None
+    (service,) = [name for name in ("krb5p", "krb5i", "krb5") if f"-{name}-" in capture.name][:1]
+    counters = capture.truth()["nfsd_counters_delta"]
+    if capture.version == "3":
+        query = "select op, count(*) from calls where program = 100003 group by op"
+        expected = Counter(counters["v3"])
+    else:
+        query = """
+            select if(procedure = 1, 'COMPOUND', op), count(*) from calls
+            where program = 100003 group by all
+        """
+        expected = Counter(counters["v4server"])
+    found = _counts(trace, query)
+    control = {name: found.pop(name) for name in list(found) if name.startswith("RPCSEC_GSS_")}
+    # The server does not count the control procedures as the NULL calls as which they travel.
+    assert found == expected
+    assert control["RPCSEC_GSS_INIT"] >= 1
+    flavors = {row[0] for row in trace.sql("select distinct flavor from calls").fetchall()}
+    assert f"RPCSEC_GSS/{service}" in flavors
+
+
+@pytest.mark.parametrize("capture", _named("-sec-krb5p"), ids=_id)
+def test_sealed_bodies_are_timed_and_nothing_is_made_up(capture: Capture | None) -> None:
+    trace = _opened(capture)
+    sealed, timed, statuses, undecoded = trace.sql(
+        """
+        select count(*), count(srt), count(status), count(*) filter (undecoded = 'encrypted')
+        from calls where flavor = 'RPCSEC_GSS/krb5p' and op not like 'RPCSEC_GSS_%'
+        """
+    ).fetchall()[0]
+    assert sealed > 100
+    assert (timed, statuses, undecoded) == (sealed, 0, sealed)
+    assert trace.sql(
+        "select count(*) from operations where status is not null and call in "
+        "(select call from calls where undecoded = 'encrypted')"
+    ).fetchall() == [(0,)]
+    # Call and reply are a message each.
+    assert trust(trace).undecoded_reasons["encrypted"] == 2 * sealed
+
+
+# RPC-with-TLS ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("capture", _named("sec-tls"), ids=_id)
+def test_a_connection_under_tls_is_reported_as_sealed(capture: Capture | None) -> None:
+    trace = _opened(capture)
+    assert capture is not None
+    calls = trace.sql(
+        "select op, flavor, rpc_status, reply_frame, connection from calls"
+    ).fetchall()
+    assert [row[:3] for row in calls] == [("STARTTLS", "AUTH_TLS", "SUCCESS")]
+    ((*_, granted, connection),) = calls
+    rows = trace.sql("select connection, tls, sealed_bytes from connections where tls").fetchall()
+    assert rows == [(connection, True, _payload_behind(capture, granted))]
+    notes = trace.sql("select reason, connection, needed from notes").fetchall()
+    assert notes == [("encrypted", connection, rows[0][2])]
+    assert trust(trace).undecoded_reasons == {"encrypted": 1}
+
+
+@pytest.mark.parametrize("capture", _named("sec-tls"), ids=_id)
+@pytest.mark.parametrize("skipped", [6, 12, 40])
+def test_tls_is_recognised_when_the_capture_begins_later(
+    capture: Capture | None, skipped: int, tmp_path: Path
+) -> None:
+    require_corpus()
+    assert capture is not None
+    later = _without_first(capture.files[0], skipped, tmp_path)
+    trace = pcapnfs.open([later])
+    assert trace.sql("select count(*) from calls").fetchall() == [(0,)]
+    rows = trace.sql("select server_port, tls, sealed_bytes > 10000 from connections").fetchall()
+    assert rows == [(2049, True, True)]
+    assert trust(trace).undecoded_reasons == {"encrypted": 1}
+
+
+def _payload_behind(capture: Capture, frame: int) -> int:
+    """Payload bytes of the frames after `frame` on its connection, each byte once, by tshark."""
+    require_tshark()
+    (path,) = capture.files
+    wanted = (
+        f"tcp.port == 2049 && frame.number > {frame} && tcp.len > 0 && !tcp.analysis.retransmission"
+    )
+    lengths = subprocess.run(
+        ["tshark", "-r", str(path), "-Y", wanted, "-T", "fields", "-e", "tcp.len"],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.split()
+    return sum(map(int, lengths))
+
+
+def _without_first(path: Path, count: int, folder: Path) -> Path:
+    """The capture without its first packets."""
+    data = path.read_bytes()
+    at = 24
+    for _ in range(count):
+        at += 16 + struct.unpack_from("<I", data, at + 8)[0]
+    later = folder / "later.pcap"
+    later.write_bytes(data[:24] + data[at:])
+    return later
+
+
+def _tls(verifier: rpc.Auth) -> Conversation:
+    """A client that asks for TLS, and gets a success with this verifier."""
+    talk = Conversation().open(0)
+    talk.call(1, 1 * _MS, 100003, 4, 0, credential=_AUTH_TLS)
+    return talk.reply(1, 2 * _MS, verifier=verifier)
+
+
+def test_a_server_without_tls_goes_on_in_the_clear(tmp_path: Path) -> None:
+    talk = _tls(rpc.NO_AUTH)
+    talk.call(2, 3 * _MS, *nfs3.null()).reply(2, 4 * _MS)
+    trace = _only(talk.capture(), tmp_path)
+    assert trace.sql("select op from calls order by call").fetchall() == [("STARTTLS",), ("NULL",)]
+    assert trace.sql("select tls, sealed_bytes from connections").fetchall() == [(False, 0)]
+
+
+def test_calls_inside_of_tls_bytes_are_not_believed(tmp_path: Path) -> None:
+    talk = _tls(_STARTTLS)
+    hidden = _TLS_RECORD + rpc.record(rpc.call(9, *nfs3.null()))
+    talk.send("client", 3 * _MS, hidden).send("server", 4 * _MS, _TLS_RECORD)
+    trace = _only(talk.capture(), tmp_path)
+    assert trace.sql("select op from calls").fetchall() == [("STARTTLS",)]
+    total = len(hidden) + len(_TLS_RECORD)
+    assert trace.sql("select tls, sealed_bytes from connections").fetchall() == [(True, total)]
+
+
+def test_bytes_in_the_segment_of_the_grant_are_sealed_too(tmp_path: Path) -> None:
+    talk = Conversation().open(0)
+    talk.call(1, 1 * _MS, 100003, 4, 0, credential=_AUTH_TLS)
+    grant = rpc.record(rpc.reply(1, verifier=_STARTTLS))
+    talk.send("server", 2 * _MS, grant + _TLS_RECORD)
+    trace = _only(talk.capture(), tmp_path)
+    rows = trace.sql("select tls, sealed_bytes from connections").fetchall()
+    assert rows == [(True, len(_TLS_RECORD))]
+
+
+# Replies without results -------------------------------------------------------------------------
+
+
+_REFUSALS = {
+    "PROG_UNAVAIL": rpc.reply_failed(7, rpc.PROG_UNAVAIL),
+    "PROG_MISMATCH": rpc.reply_failed(7, rpc.PROG_MISMATCH, 2, 3),
+    "PROC_UNAVAIL": rpc.reply_failed(7, rpc.PROC_UNAVAIL),
+    "GARBAGE_ARGS": rpc.reply_failed(7, rpc.GARBAGE_ARGS),
+    "SYSTEM_ERR": rpc.reply_failed(7, rpc.SYSTEM_ERR),
+    "RPC_MISMATCH": rpc.reply_rpc_mismatch(7),
+    "AUTH_TOOWEAK": rpc.reply_auth_error(7, 5),
+    "RPCSEC_GSS_CREDPROBLEM": rpc.reply_auth_error(7, 13),
+}
+
+
+@pytest.mark.parametrize("name", _REFUSALS)
+def test_a_refusal_has_its_rpc_status_and_no_results(name: str, tmp_path: Path) -> None:
+    reply = _REFUSALS[name]
+    talk = Conversation().open(0).call(7, 1 * _MS, *nfs3.remove(_HANDLE, "a"))
+    trace = _only(talk.message("server", 2 * _MS, reply).capture(), tmp_path)
+    row = trace.sql(
+        "select op, rpc_status, status, srt, stability, undecoded from calls"
+    ).fetchall()
+    assert row == [("REMOVE", name, None, _MS, "unstable", None)]
+    assert trace.sql("select name, executed, status from operations").fetchall() == [
+        ("a", False, None)
+    ]
+    assert trace.sql("select count(*) from notes").fetchall() == [(0,)]
+
+
+# Other credentials -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flavor", "body", "name"),
+    [
+        (2, bytes(12), "AUTH_SHORT"),
+        # authdes_cred: a nickname, and a full name with key and window (RFC 2695 section 2).
+        (3, struct.pack(">II", 1, 99), "AUTH_DH"),
+        (3, struct.pack(">II8s8sI", 0, 8, b"unix.1@d", bytes(8), 60), "AUTH_DH"),
+        (0, b"", "AUTH_NONE"),
+    ],
+)
+def test_calls_of_any_flavor_are_decoded(
+    flavor: int, body: bytes, name: str, tmp_path: Path
+) -> None:
+    talk = Conversation(credential=rpc.Auth(flavor, body)).open(0)
+    talk.call(7, 1 * _MS, *nfs3.remove(_HANDLE, "a")).reply(7, 2 * _MS, bytes(12))
+    trace = _only(talk.capture(), tmp_path)
+    row = trace.sql("select op, flavor, uid, status_name, undecoded from calls").fetchall()
+    assert row == [("REMOVE", name, None, "NFS3_OK", None)]

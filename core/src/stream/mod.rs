@@ -148,10 +148,10 @@ const PATIENCE_NS: i64 = 60_000_000_000;
 /// Connections kept at most. Beyond it the table is emptied of those that are of no interest.
 const CONNECTIONS_LIMIT: usize = 1 << 18;
 
-/// Connections that are remembered.
+/// Directions of connections that are remembered.
 const RECENT: usize = 64;
 
-/// What identifies a connection: both ends in order, and the protocol.
+/// What identifies a connection (both ends in order) or a direction (source first), with the protocol.
 type Ends = (SocketAddr, SocketAddr, Transport);
 
 #[derive(Default)]
@@ -174,9 +174,9 @@ pub struct Connections {
     states: HashMap<ConnectionId, State, RandomState>,
     by_ends: HashMap<Ends, ConnectionId, RandomState>,
     count: u32,
-    /// Connections looked up before, each in a place that its ports choose: a capture has few that
-    /// are busy at a time, and comparing ends is cheaper than hashing them.
-    recent: Vec<Option<(Ends, ConnectionId)>>,
+    /// Directions of connections looked up before, each in a place that its ports choose: a capture
+    /// has few that are busy at a time, and comparing ends is cheaper than ordering and hashing them.
+    recent: Vec<Option<(Ends, Side, ConnectionId)>>,
     /// Connections forgotten because of the limit.
     pub forgotten: u64,
 }
@@ -257,17 +257,18 @@ impl Connections {
         transport: Transport,
         stamp: Stamp,
     ) -> (Side, ConnectionId) {
-        let (side, ends) = ordered(source, destination, transport);
-        if let Some(Some((recent, id))) = self.recent.get(place(&ends))
-            && *recent == ends
+        let direction = (source, destination, transport);
+        if let Some(Some((recent, side, id))) = self.recent.get(place(&direction))
+            && *recent == direction
         {
-            return (side, *id);
+            return (*side, *id);
         }
+        let (side, ends) = ordered(source, destination, transport);
         let id = match self.by_ends.get(&ends) {
             Some(id) => *id,
             None => self.open(source, destination, transport, stamp),
         };
-        self.remember(ends, id);
+        self.remember(direction, side, id);
         (side, id)
     }
 
@@ -296,16 +297,17 @@ impl Connections {
         };
         self.states.insert(id, State { connection, directions: Sides::default(), ignored: false });
         self.by_ends.insert(ends, id);
-        self.remember(ends, id);
+        // An earlier connection between these ports must not be found any more, from either side.
+        self.recent.clear();
         id
     }
 
-    fn remember(&mut self, ends: Ends, id: ConnectionId) {
+    fn remember(&mut self, direction: Ends, side: Side, id: ConnectionId) {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, None);
         }
-        if let Some(recent) = self.recent.get_mut(place(&ends)) {
-            *recent = Some((ends, id));
+        if let Some(recent) = self.recent.get_mut(place(&direction)) {
+            *recent = Some((direction, side, id));
         }
     }
 
@@ -334,9 +336,9 @@ fn ordered(source: SocketAddr, destination: SocketAddr, transport: Transport) ->
     }
 }
 
-/// Where a connection is remembered.
-fn place((low, high, _): &Ends) -> usize {
-    usize::from(low.port() ^ high.port()) % RECENT
+/// Where a direction is remembered: not where the other one is.
+fn place((source, destination, _): &Ends) -> usize {
+    usize::from(source.port().wrapping_mul(3) ^ destination.port()) % RECENT
 }
 
 impl State {

@@ -287,28 +287,38 @@ impl<'a> Walk<'a> {
             self.call_stop = call.err().or(Some(no_such(Reason::Unsupported)));
             return;
         };
-        let mut facts = Facts::default();
         self.in_call = 1;
+        let Some(done) = self.begin(operation, procedure) else { return };
+        done.executed = reply.is_some();
+        let facts = &mut done.facts;
         let read = |mut c: Cursor<'a>| {
-            (operation.arguments)(&mut c, &mut facts)?;
+            (operation.arguments)(&mut c, facts)?;
             used_up(&c)
         };
-        self.call_stop = call.and_then(read).err();
-        let executed = reply.is_some();
+        let call_stop = call.and_then(read).err();
+        let (mut in_reply, mut reply_stop) = (0, None);
         if let Some(reply) = reply {
-            self.in_reply = 1;
+            in_reply = 1;
             let read = |mut c: Cursor<'a>| {
                 match operation.answer {
                     Answer::Void => {}
-                    Answer::Status => results(operation, &mut c, &mut facts)?,
-                    Answer::Bare => (operation.results)(&mut c, &mut facts)?,
+                    Answer::Status => results(operation, &mut c, facts)?,
+                    Answer::Bare => (operation.results)(&mut c, facts)?,
                 }
                 used_up(&c)
             };
-            self.reply_stop = reply.and_then(read).err();
+            reply_stop = reply.and_then(read).err();
         }
         self.status = facts.status;
-        self.operations.push(Done { operation, number: procedure, executed, unseen: false, facts });
+        (self.in_reply, self.call_stop, self.reply_stop) = (in_reply, call_stop, reply_stop);
+    }
+
+    /// Another operation, of which nothing is known yet. It is made in its place: a fact sheet is
+    /// large, and one that is made first and then pushed is copied.
+    fn begin(&mut self, operation: &'static Operation, number: u32) -> Option<&mut Done<'a>> {
+        let new = || Done { operation, number, executed: false, unseen: false, facts: Facts::default() };
+        self.operations.resize_with(self.operations.len() + 1, new);
+        self.operations.last_mut()
     }
 
     /// `COMPOUND4args` and `COMPOUND4res` (RFC 7530 section 15.2, RFC 8881 section 16.2), and alike
@@ -354,14 +364,7 @@ impl<'a> Walk<'a> {
             let Some(operation) = find(table, number) else {
                 return Err(before.stop(Reason::Unsupported));
             };
-            self.operations.push(Done {
-                operation,
-                number,
-                executed: false,
-                unseen: false,
-                facts: Facts::default(),
-            });
-            if let Some(done) = self.operations.last_mut() {
+            if let Some(done) = self.begin(operation, number) {
                 (operation.arguments)(c, &mut done.facts)?;
             }
         }
@@ -393,13 +396,7 @@ impl<'a> Walk<'a> {
                 Some(_) => return Err(before.malformed()),
                 // The call could not be read so far; the reply alone names the operation.
                 None => {
-                    self.operations.push(Done {
-                        operation,
-                        number,
-                        executed: false,
-                        unseen: false,
-                        facts: Facts::default(),
-                    });
+                    self.begin(operation, number);
                 }
             }
             if let Some(done) = self.operations.get_mut(place) {

@@ -14,6 +14,9 @@ use crate::table::BATCH_ROWS;
 /// Rows for which room is made: a batch, and the operations of a last call of usual length.
 const ROOM: usize = BATCH_ROWS + 64;
 
+/// An odd number without pattern (2^64 divided by the golden ratio), to spread what is multiplied by it.
+pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A place for each row of a batch, all of them zero at first.
 ///
 /// Room for the whole batch is made with the first value: a value is then one store, and a row
@@ -70,42 +73,39 @@ impl Bits {
     }
 }
 
-/// Which rows have a value.
+/// Which rows have a value. In a column that is never NULL all have, and nothing is written down.
 #[derive(Default)]
-struct Validity {
-    bits: Bits,
-    values: usize,
-}
+struct Validity<const NULLABLE: bool>(Bits);
 
-impl Validity {
+impl<const NULLABLE: bool> Validity<NULLABLE> {
     /// Notes that `row` has a value.
     #[inline]
     fn set(&mut self, row: usize) {
-        self.bits.set(row);
-        self.values += 1;
+        if NULLABLE {
+            self.0.set(row);
+        }
     }
 
     /// Which of `rows` rows have a value; `None` when all have.
     fn finish(&mut self, rows: usize) -> Option<NullBuffer> {
-        let validity = std::mem::take(self);
-        let mut bits = validity.bits;
-        (validity.values < rows).then(|| NullBuffer::new(bits.finish(rows)))
+        let validity = NULLABLE.then(|| NullBuffer::new(self.0.finish(rows)))?;
+        (validity.null_count() > 0).then_some(validity)
     }
 }
 
 /// Numbers.
-pub struct Numbers<T: ArrowPrimitiveType> {
+pub struct Numbers<T: ArrowPrimitiveType, const NULLABLE: bool> {
     values: Slots<T::Native>,
-    validity: Validity,
+    validity: Validity<NULLABLE>,
 }
 
-impl<T: ArrowPrimitiveType> Default for Numbers<T> {
+impl<T: ArrowPrimitiveType, const NULLABLE: bool> Default for Numbers<T, NULLABLE> {
     fn default() -> Self {
         Self { values: Slots::default(), validity: Validity::default() }
     }
 }
 
-impl<T: ArrowPrimitiveType> Numbers<T> {
+impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
     pub fn put(&mut self, row: usize, value: T::Native) {
@@ -124,12 +124,12 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
 
 /// Booleans.
 #[derive(Default)]
-pub struct Bools {
+pub struct Bools<const NULLABLE: bool> {
     values: Bits,
-    validity: Validity,
+    validity: Validity<NULLABLE>,
 }
 
-impl Bools {
+impl<const NULLABLE: bool> Bools<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
     pub fn put(&mut self, row: usize, value: bool) {
@@ -146,19 +146,19 @@ impl Bools {
 }
 
 /// Bytes of variable length, one value behind the other.
-struct Flat {
+struct Flat<const NULLABLE: bool> {
     data: Vec<u8>,
     ends: Vec<i32>,
-    validity: Validity,
+    validity: Validity<NULLABLE>,
 }
 
-impl Default for Flat {
+impl<const NULLABLE: bool> Default for Flat<NULLABLE> {
     fn default() -> Self {
         Self { data: Vec::new(), ends: vec![0], validity: Validity::default() }
     }
 }
 
-impl Flat {
+impl<const NULLABLE: bool> Flat<NULLABLE> {
     #[inline]
     fn put(&mut self, row: usize, value: &[u8]) {
         self.pad(row);
@@ -187,9 +187,9 @@ impl Flat {
 
 /// Free texts.
 #[derive(Default)]
-pub struct Strings(Flat);
+pub struct Strings<const NULLABLE: bool>(Flat<NULLABLE>);
 
-impl Strings {
+impl<const NULLABLE: bool> Strings<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     pub fn put(&mut self, row: usize, value: &str) {
         self.0.put(row, value.as_bytes());
@@ -204,9 +204,9 @@ impl Strings {
 
 /// Byte strings.
 #[derive(Default)]
-pub struct Blobs(Flat);
+pub struct Blobs<const NULLABLE: bool>(Flat<NULLABLE>);
 
-impl Blobs {
+impl<const NULLABLE: bool> Blobs<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
     pub fn put(&mut self, row: usize, value: &[u8]) {
@@ -222,8 +222,8 @@ impl Blobs {
 
 /// Names that stand in the code: each is written once in a batch, and known by its address.
 #[derive(Default)]
-pub struct Names {
-    words: Words,
+pub struct Names<const NULLABLE: bool> {
+    words: Words<NULLABLE>,
     /// Address and length of names written before, with their keys; the place is chosen by the address.
     recent: Vec<(usize, usize, u32)>,
 }
@@ -231,7 +231,7 @@ pub struct Names {
 /// Names remembered by address; a power of two above the number of operations that are common.
 const RECENT: usize = 128;
 
-impl Names {
+impl<const NULLABLE: bool> Names<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
     pub fn put(&mut self, row: usize, value: &'static str) {
@@ -270,17 +270,20 @@ fn place(address: usize) -> usize {
 
 /// Texts from a small set: each distinct text is written once in a batch.
 #[derive(Default)]
-pub struct Words {
+pub struct Words<const NULLABLE: bool> {
     keys: Slots<u32>,
-    validity: Validity,
-    distinct: Flat,
+    validity: Validity<NULLABLE>,
+    distinct: Flat<false>,
     by_text: HashTable<u32>,
     hasher: RandomState,
-    /// The word appended last, which is most often the next one too.
-    last: Option<u32>,
+    /// Words written before, with their keys; the place is chosen by the mark.
+    recent: Vec<(Mark, u32)>,
 }
 
-impl Words {
+/// Words remembered by their marks; a power of two above the number that alternate.
+const RECENT_WORDS: usize = 64;
+
+impl<const NULLABLE: bool> Words<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
     pub fn put(&mut self, row: usize, value: &str) {
@@ -306,20 +309,31 @@ impl Words {
         let keys = ScalarBuffer::from(self.keys.finish(rows));
         let keys = PrimitiveArray::<UInt32Type>::new(keys, self.validity.finish(rows));
         self.by_text.clear();
-        self.last = None;
+        self.recent.clear();
         debug_assert!(keys.values().iter().all(|key| (*key as usize) < words.len()));
         Arc::new(DictionaryArray::new(keys, words))
     }
 
+    #[inline]
     fn key(&mut self, value: &str) -> u32 {
-        if let Some(last) = self.last
-            && word(&self.distinct, last) == value.as_bytes()
-        {
-            return last;
+        let mark = Mark::of(value.as_bytes());
+        match self.recent.get(mark.place()) {
+            Some(&(known, key)) if known == mark && (mark.is_whole() || self.is(key, value)) => key,
+            _ => self.look_up(mark, value),
+        }
+    }
+
+    fn is(&self, key: u32, value: &str) -> bool {
+        word(&self.distinct, key) == value.as_bytes()
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, mark: Mark, value: &str) -> u32 {
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT_WORDS, (Mark::NONE, 0));
         }
         let hash = self.hasher.hash_one(value.as_bytes());
-        let words = &self.distinct;
-        let found = self.by_text.find(hash, |key| word(words, *key) == value.as_bytes()).copied();
+        let found = self.by_text.find(hash, |key| self.is(*key, value)).copied();
         let key = found.unwrap_or_else(|| {
             let key = (self.distinct.ends.len() - 1) as u32;
             self.distinct.put(key as usize, value.as_bytes());
@@ -327,12 +341,52 @@ impl Words {
             self.by_text.insert_unique(hash, key, |key| hasher.hash_one(word(words, *key)));
             key
         });
-        self.last = Some(key);
+        if let Some(slot) = self.recent.get_mut(mark.place()) {
+            *slot = (mark, key);
+        }
         key
     }
 }
 
-fn word(words: &Flat, key: u32) -> &[u8] {
+/// What tells words apart without comparing them: the length, the first eight bytes and the last
+/// eight. Up to sixteen bytes that is all of the word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    length: usize,
+    head: u64,
+    tail: u64,
+}
+
+impl Mark {
+    /// Of no word: none is as long.
+    const NONE: Self = Self { length: usize::MAX, head: 0, tail: 0 };
+
+    #[inline]
+    fn of(word: &[u8]) -> Self {
+        let (head, tail) = if let (Some(head), Some(tail)) = (word.first_chunk::<8>(), word.last_chunk::<8>())
+        {
+            (u64::from_le_bytes(*head), u64::from_le_bytes(*tail))
+        } else if let (Some(head), Some(tail)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
+            (u64::from(u32::from_le_bytes(*head)), u64::from(u32::from_le_bytes(*tail)))
+        } else {
+            (word.iter().fold(0, |head, byte| head << 8 | u64::from(*byte)), 0)
+        };
+        Self { length: word.len(), head, tail }
+    }
+
+    /// Whether the words of equal marks are equal.
+    fn is_whole(self) -> bool {
+        self.length <= 16
+    }
+
+    /// Where a word is remembered.
+    fn place(self) -> usize {
+        let mixed = (self.head.rotate_left(29) ^ self.tail).wrapping_add(self.length as u64);
+        (mixed.wrapping_mul(SPREAD) >> 32) as usize % RECENT_WORDS
+    }
+}
+
+fn word(words: &Flat<false>, key: u32) -> &[u8] {
     let end = |at: usize| words.ends.get(at).map_or(0, |end| end.cast_unsigned() as usize);
     words.data.get(end(key as usize)..end(key as usize + 1)).unwrap_or_default()
 }
@@ -344,7 +398,7 @@ mod tests {
 
     #[test]
     fn words_are_written_once_and_nulls_stay_null() {
-        let mut words = Words::default();
+        let mut words = Words::<true>::default();
         for (row, value) in [(1, "READ"), (2, "WRITE"), (3, "READ")] {
             words.put(row, value);
         }
@@ -358,11 +412,33 @@ mod tests {
     }
 
     #[test]
+    fn words_that_differ_in_any_byte_are_told_apart() {
+        let mut words = Words::<false>::default();
+        let mut expected = Vec::new();
+        for length in 0..40 {
+            let plain = vec!["a"; length].concat();
+            expected.push(plain.clone());
+            for at in 0..length {
+                let mut other = plain.clone();
+                other.replace_range(at..=at, "b");
+                expected.extend([other, plain.clone()]);
+            }
+        }
+        for (row, word) in expected.iter().enumerate() {
+            words.put(row, word);
+        }
+        let array = words.finish(expected.len());
+        let texts = array.as_dictionary::<UInt32Type>().downcast_dict::<StringArray>().unwrap();
+        assert_eq!(texts.into_iter().map(Option::unwrap).collect::<Vec<_>>(), expected);
+        assert_eq!(texts.values().len(), (0..40).map(|length| length + 1).sum::<usize>());
+    }
+
+    #[test]
     fn a_batch_of_nulls_alone_is_valid() {
-        assert_eq!(Words::default().finish(1).null_count(), 1);
-        assert_eq!(Bools::default().finish(9).null_count(), 9);
-        assert_eq!(Blobs::default().finish(3).null_count(), 3);
-        let mut numbers = Numbers::<UInt32Type>::default();
+        assert_eq!(Words::<true>::default().finish(1).null_count(), 1);
+        assert_eq!(Bools::<true>::default().finish(9).null_count(), 9);
+        assert_eq!(Blobs::<true>::default().finish(3).null_count(), 3);
+        let mut numbers = Numbers::<UInt32Type, true>::default();
         assert_eq!(numbers.finish(70_000).null_count(), 70_000);
         numbers.put(0, 1);
         assert_eq!(numbers.finish(2).null_count(), 1);
@@ -373,7 +449,7 @@ mod tests {
     fn rows_passed_over_are_null_wherever_they_are() {
         for filled in [vec![], vec![0], vec![7, 8, 9], (0..20).collect(), vec![0, 1, 2, 15, 16, 19]] {
             let (mut numbers, mut bools, mut blobs) =
-                (Numbers::<UInt32Type>::default(), Bools::default(), Blobs::default());
+                (Numbers::<UInt32Type, true>::default(), Bools::<true>::default(), Blobs::<true>::default());
             for &row in &filled {
                 numbers.put(row, row as u32);
                 bools.put(row, row % 2 == 1);

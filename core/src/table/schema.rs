@@ -128,14 +128,14 @@ macro_rules! value {
 
 /// What collects a column's values.
 macro_rules! builder {
-    (Bool) => { Bools };
-    (U32) => { Numbers<UInt32Type> };
-    (U64) => { Numbers<UInt64Type> };
-    (I64) => { Numbers<Int64Type> };
-    (Name) => { Names };
-    (Word) => { Words };
-    (Text) => { Strings };
-    (Bytes) => { Blobs };
+    (Bool $null:literal) => { Bools<$null> };
+    (U32 $null:literal) => { Numbers<UInt32Type, $null> };
+    (U64 $null:literal) => { Numbers<UInt64Type, $null> };
+    (I64 $null:literal) => { Numbers<Int64Type, $null> };
+    (Name $null:literal) => { Names<$null> };
+    (Word $null:literal) => { Words<$null> };
+    (Text $null:literal) => { Strings<$null> };
+    (Bytes $null:literal) => { Blobs<$null> };
 }
 
 /// A column's name, whose Rust identifier may be a raw one (`r#type`).
@@ -183,7 +183,7 @@ macro_rules! table {
         #[derive(Default)]
         pub struct $batch {
             rows: usize,
-            $(pub(super) $column: builder!($kind),)+
+            $(pub(super) $column: builder!($kind $null),)+
         }
 
         impl $batch {

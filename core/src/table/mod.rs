@@ -6,6 +6,8 @@ pub mod columns;
 
 pub mod schema;
 
+mod signature;
+
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
@@ -15,7 +17,7 @@ use crate::names::{Binding, Names, Place};
 use crate::nfs::facts::{Attributes, Facts, Service};
 use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DelegationType, FileType, StableHow};
-use crate::nfs::{Done, Walk, attributes};
+use crate::nfs::{Done, Walk};
 use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
@@ -25,6 +27,7 @@ use crate::table::schema::{
     CallRow, CallsBatch, ConnectionRow, ConnectionsBatch, EntriesBatch, EntryRow, FileRow, FilesBatch,
     NameRow, NamesBatch, NoteRow, NotesBatch, OperationRow, OperationsBatch,
 };
+use crate::table::signature::{Signatures, plus};
 
 /// Rows of one table that leave together: a row group of DuckDB, which compresses and stores the
 /// batch at once instead of writing it to its log first.
@@ -75,7 +78,7 @@ pub struct Tables {
     entries: EntriesBatch,
     connections: ConnectionsBatch,
     notes: NotesBatch,
-    signature: String,
+    signatures: Signatures,
     text: [String; 3],
     mask: MaskText,
 }
@@ -232,8 +235,7 @@ impl Tables {
         let done = main.and_then(|main| walk.operations.get(main));
         let place = main.and_then(|main| exchange.places.get(main)).copied().unwrap_or_default();
         let op = done.map_or(exchange.procedure_name, |done| done.operation.name);
-        let mut signature = std::mem::take(&mut self.signature);
-        sign(walk, op, &mut signature);
+        let signature = self.signatures.text(walk, op);
         let message = &exchange.request.message;
         let sequence = walk.operations.iter().find(|done| done.facts.slot.is_some()).map(|done| &done.facts);
         let (uid, gid, machine) = match exchange.header.credential {
@@ -256,7 +258,7 @@ impl Tables {
             procedure: exchange.header.procedure,
             protocol: protocol_name(exchange.protocol, walk.minor),
             op,
-            signature: &signature,
+            signature,
             call_first_frame: message.first.frame,
             call_frame: message.last.frame,
             reply_first_frame: exchange.reply.map(|reply| reply.first.frame),
@@ -288,7 +290,6 @@ impl Tables {
             undecoded: exchange.stop.map(|stop| stop.reason.code()),
             ..CallRow::default()
         });
-        self.signature = signature;
     }
 
     fn append_operation(&mut self, exchange: &Exchange<'_>, position: u32, done: &Done<'_>, place: Place) {
@@ -440,35 +441,6 @@ fn protocol_name(name: &'static str, minor: Option<u32>) -> &'static str {
         ("4", Some(2)) => "4.2",
         _ => name,
     }
-}
-
-/// The operations in order, with what sets them apart.
-fn sign(walk: &Walk<'_>, op: &str, out: &mut String) {
-    out.clear();
-    for done in &walk.operations {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(done.operation.name);
-        if done.operation.effect == crate::nfs::operation::Effect::Descend
-            && done.facts.share_access.is_some()
-            && done.facts.create == Some(true)
-        {
-            out.push_str("(create)");
-        }
-        if plus(done) == Some(true) {
-            out.push_str("(plus)");
-        }
-    }
-    if out.is_empty() {
-        out.push_str(op);
-    }
-}
-
-/// NFSv4 READDIR: whether it asks for what a stat needs.
-fn plus(done: &Done<'_>) -> Option<bool> {
-    let mask = done.facts.attribute_mask.filter(|_| done.facts.cookie.is_some())?;
-    Some(attributes::plus_mask(mask))
 }
 
 fn created(facts: &Facts<'_>) -> Option<bool> {

@@ -106,6 +106,8 @@ def connect(
     connection = duckdb.connect(database)
     connection.execute("set temp_directory = ?", [str(Path(directory, "spill"))])
     connection.execute("set preserve_insertion_order = false")
+    # The file goes away with the trace: putting it in order at the end would only cost memory.
+    connection.execute("pragma disable_checkpoint_on_shutdown")
     connection.execute("set wal_autocheckpoint = ?", [MEMORY_LOG if in_memory else FILE_LOG])
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")

@@ -11,7 +11,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
-use crate::names::{Binding, Names, Place, ServerId};
+use crate::names::{Names, Placed, ServerId};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::rpc::message::{AcceptStatus, Call, Recognised, ReplyStatus, recognise, unwrap_body};
 use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
@@ -19,6 +19,7 @@ use crate::rpc::record::{Record, RecordReader};
 use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
 use crate::stream::{Connection, ConnectionId, Event, Side, Sides};
+use crate::table::columns::Word;
 use crate::table::{Exchange, Tables};
 
 /// Other connections between the same two hosts on which a retransmitted call is looked for.
@@ -39,7 +40,7 @@ struct Conversation {
 
 /// Who talks on a connection.
 struct Parties {
-    addresses: Sides<String>,
+    addresses: Sides<Word>,
     servers: Sides<ServerId>,
     /// The side of the NFS client, once a call told it.
     client: Option<Side>,
@@ -224,7 +225,7 @@ impl Conversations {
         }
         let reader = || RecordReader::new(believed);
         let parties = Parties {
-            addresses: Sides { low: hosts.0.to_string(), high: hosts.1.to_string() },
+            addresses: Sides { low: Word::new(hosts.0.to_string()), high: Word::new(hosts.1.to_string()) },
             servers: Sides { low: self.server(hosts.0), high: self.server(hosts.1) },
             client: None,
             siblings,
@@ -294,8 +295,7 @@ struct Messages {
     pairing: Pairing,
     names: Names,
     tables: Tables,
-    places: Vec<Place>,
-    bindings: Vec<Binding>,
+    placed: Placed,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     /// Ports at which portmappers said that one of the known programs is.
@@ -463,7 +463,7 @@ impl Messages {
         if header.program == program::PORTMAP {
             self.learn_ports(server, &walk);
         }
-        self.names.place(server, &walk.operations, &mut self.places, &mut self.bindings);
+        self.names.place(server, &walk.operations, &mut self.placed);
         for (stop, record) in [(walk.call_stop, Some(message)), (walk.reply_stop, reply)] {
             if let (Some(stop), Some(record)) = (stop, record) {
                 self.undecoded += 1;
@@ -480,26 +480,22 @@ impl Messages {
                 &number
             }
         };
-        self.tables.append(
-            &Exchange {
-                call,
-                client: parties.addresses.of(client),
-                server: parties.addresses.of(client.other()),
-                callback,
-                request,
-                header,
-                reply,
-                reply_status,
-                protocol: protocol.name,
-                statuses: protocol.statuses,
-                procedure_name,
-                walk: &walk,
-                places: &self.places,
-                bindings: &self.bindings,
-                stop: walk.call_stop.or(walk.reply_stop),
-            },
-            &self.names,
-        );
+        self.tables.append(&Exchange {
+            call,
+            client: parties.addresses.of(client),
+            server: parties.addresses.of(client.other()),
+            callback,
+            request,
+            header,
+            reply,
+            reply_status,
+            protocol: protocol.name,
+            statuses: protocol.statuses,
+            procedure_name,
+            walk: &walk,
+            placed: &self.placed,
+            stop: walk.call_stop.or(walk.reply_stop),
+        });
         self.operations = emptied(walk.operations);
         let granted = |reply: &Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);
         reply.filter(granted).map(|reply| reply.last)

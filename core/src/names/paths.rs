@@ -89,7 +89,7 @@ impl<'n> Paths<'n> {
         }
         paths.pseudo = above.iter().zip(&holds_more).map(|(above, more)| *above && !*more).collect();
         for (id, file) in files.iter().enumerate() {
-            let begins = file.mounted_as.is_some()
+            let begins = names.mounted_as(id as FileId).is_some()
                 || file.parent.is_some_and(|parent| is(&paths.pseudo, parent as usize));
             if begins && !is(&paths.pseudo, id) && file.existed {
                 set(&mut paths.exports, id as FileId);
@@ -111,10 +111,8 @@ impl<'n> Paths<'n> {
             let path = if path.is_empty() { ".".to_owned() } else { path };
             return Location { path, export: Some(self.export_path(top)), role };
         }
-        let Some(top_file) = self.names.file(top) else {
-            return Location { path, export: None, role };
-        };
-        let start = if top_file.mounted_as.is_some() { "/".to_owned() } else { short(top_file) + "/" };
+        let is_root = self.names.mounted_as(top).is_some();
+        let start = if is_root { "/".to_owned() } else { short(self.names.handle(top)) + "/" };
         let path = if path.is_empty() { start.trim_end_matches('/').to_owned() } else { start + &path };
         Location { path: if path.is_empty() { "/".to_owned() } else { path }, export: None, role }
     }
@@ -124,7 +122,7 @@ impl<'n> Paths<'n> {
         let mut at = id;
         while below.len() < DEPTH_LIMIT && !self.is_export(at) {
             let Some(file) = self.names.file(at) else { break };
-            let (Some(parent), Some(name)) = (file.parent, file.name.as_deref()) else { break };
+            let (Some(parent), Some(name)) = (file.parent, self.names.name(at)) else { break };
             if parent == at {
                 break;
             }
@@ -136,11 +134,11 @@ impl<'n> Paths<'n> {
 
     fn export_path(&self, export: FileId) -> String {
         let Some(file) = self.names.file(export) else { return String::new() };
-        if let Some(mounted) = file.mounted_as.as_deref() {
+        if let Some(mounted) = self.names.mounted_as(export) {
             return text(mounted);
         }
         let mut below = Vec::new();
-        if let (Some(parent), Some(name)) = (file.parent, file.name.as_deref()) {
+        if let (Some(parent), Some(name)) = (file.parent, self.names.name(export)) {
             below.push(name);
             self.climb(parent, &mut below);
         }
@@ -170,11 +168,11 @@ impl<'n> Paths<'n> {
         if is(&self.pseudo, id as usize) {
             return Role::Pseudo;
         }
-        match file.file_type {
+        match file.file_type() {
             Some(FileType::REG) => Role::File,
             Some(FileType::DIR) => Role::Directory,
             Some(_) => Role::Other,
-            None if file.existed || file.handle.is_some() => Role::Unknown,
+            None if file.existed || file.has_handle => Role::Unknown,
             None => Role::Absent,
         }
     }
@@ -191,8 +189,8 @@ fn set(flags: &mut [bool], id: FileId) {
 }
 
 /// The short form of a handle, as Wireshark shows it: its CRC-32 in hexadecimal.
-fn short(file: &File) -> String {
-    match file.handle.as_deref() {
+fn short(handle: Option<&[u8]>) -> String {
+    match handle {
         Some(handle) => {
             let mut crc = Crc::new();
             crc.update(handle);

@@ -198,3 +198,10 @@ pub struct Entry<'a> {
     /// Attributes, when the listing brought them.
     pub attributes: Option<Attributes<'a>>,
 }
+
+impl<'a> Entry<'a> {
+    /// The handle that the listing brought, by itself or among the attributes.
+    pub fn any_handle(&self) -> Option<&'a [u8]> {
+        self.handle.or(self.attributes.as_ref().and_then(|attributes| attributes.handle))
+    }
+}

@@ -34,7 +34,7 @@ pub use udp::Datagram;
 
 use copies::Copies;
 use fragment::Fragments;
-use ip::Carried;
+use ip::{Carried, Piece};
 use link::Network;
 use rdma::Iwarp;
 
@@ -134,22 +134,35 @@ impl Dissector {
         let frame = Payload::new(packet.bytes, packet.wire_length as usize);
         self.seen.time_ns = packet.time_ns;
         self.seen.watching = self.seen.copies.watch();
-        self.seen.network(link::network(packet.link, frame)?, &mut self.fragments)
+        let (carried, piece) = ip::parse(link::network(packet.link, frame)?)?;
+        if carried.protocol == ip::TCP && piece.is_none() {
+            // Most packets; what can recurse would be in the way of the compiler here.
+            return self.seen.segment(&carried, self.seen.watching).map(Content::Segment);
+        }
+        self.seen.carried(carried, piece, &mut self.fragments)
     }
 }
 
 impl Seen {
     /// What an IP packet holds; there are fragments for it and for each packet within.
-    #[inline]
     fn network<'a>(
         &mut self,
         network: Network<'a>,
         fragments: &'a mut [Fragments],
     ) -> Result<Content<'a>, Other> {
+        let (carried, piece) = ip::parse(network)?;
+        self.carried(carried, piece, fragments)
+    }
+
+    fn carried<'a>(
+        &mut self,
+        mut carried: Carried<'a>,
+        piece: Option<Piece>,
+        fragments: &'a mut [Fragments],
+    ) -> Result<Content<'a>, Other> {
         let Some((fragments, within)) = fragments.split_first_mut() else {
             return Err(Other::OtherProtocol);
         };
-        let (mut carried, piece) = ip::parse(network)?;
         if let Some(piece) = piece {
             if self.watching && self.copies.fragment(&carried, piece, self.time_ns) {
                 return Err(Other::Duplicate);
@@ -165,7 +178,8 @@ impl Seen {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // So that a segment need not be written down before it is taken.
     fn segment<'a>(&mut self, carried: &Carried<'a>, watching: bool) -> Result<Segment<'a>, Other> {
         let segment = Segment::parse(carried)?;
         if watching && self.copies.packet(carried, self.time_ns) {

@@ -58,7 +58,8 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // So that a segment need not be written down before it is taken.
     pub(super) fn parse(carried: &Carried<'a>) -> Result<Self, Other> {
         let (header, rest) = carried.payload.header::<20>()?;
         let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;

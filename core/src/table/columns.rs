@@ -1,7 +1,9 @@
 //! What collects the values of a column until a batch leaves the core.
 
+use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type};
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray};
@@ -268,9 +270,55 @@ fn place(address: usize) -> usize {
     (address ^ (address >> 7)) % RECENT
 }
 
+/// A text that comes again and again. It remembers its key in the column that it was written to last.
+#[derive(Debug, Default)]
+pub struct Word {
+    text: String,
+    /// The batch of a column, and the key there.
+    known: Cell<(u64, u32)>,
+}
+
+impl Word {
+    /// A word of this text.
+    pub fn new(text: String) -> Self {
+        Self { text, known: Cell::default() }
+    }
+
+    /// Makes it another word.
+    pub fn set(&mut self, text: &str) {
+        self.text.clear();
+        self.text.push_str(text);
+        self.known.take();
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The value of a column of words: a word, or a text that is no word yet.
+#[derive(Clone, Copy, Debug)]
+pub enum Wording<'a> {
+    /// One that comes again and again.
+    Word(&'a Word),
+    /// Any other text.
+    Text(&'a str),
+}
+
+impl Default for Wording<'_> {
+    fn default() -> Self {
+        Self::Text("")
+    }
+}
+
+/// Batches of words begun so far: a number for each, in whatever column it is, and never 0.
+static BATCHES: AtomicU64 = AtomicU64::new(1);
+
 /// Texts from a small set: each distinct text is written once in a batch.
-#[derive(Default)]
 pub struct Words<const NULLABLE: bool> {
+    /// Number of the batch.
+    batch: u64,
     keys: Slots<u32>,
     validity: Validity<NULLABLE>,
     distinct: Flat<false>,
@@ -283,12 +331,40 @@ pub struct Words<const NULLABLE: bool> {
 /// Words remembered by their marks; a power of two above the number that alternate.
 const RECENT_WORDS: usize = 64;
 
+impl<const NULLABLE: bool> Default for Words<NULLABLE> {
+    fn default() -> Self {
+        Self {
+            batch: BATCHES.fetch_add(1, Ordering::Relaxed),
+            keys: Slots::default(),
+            validity: Validity::default(),
+            distinct: Flat::default(),
+            by_text: HashTable::default(),
+            hasher: RandomState::default(),
+            recent: Vec::new(),
+        }
+    }
+}
+
 impl<const NULLABLE: bool> Words<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
-    pub fn put(&mut self, row: usize, value: &str) {
-        let key = self.key(value);
+    pub fn put(&mut self, row: usize, value: Wording<'_>) {
+        let key = match value {
+            Wording::Word(word) => self.word(word),
+            Wording::Text(text) => self.key(text),
+        };
         self.put_key(row, key);
+    }
+
+    #[inline]
+    fn word(&mut self, word: &Word) -> u32 {
+        let (batch, key) = word.known.get();
+        if batch == self.batch {
+            return key;
+        }
+        let key = self.key(&word.text);
+        word.known.set((self.batch, key));
+        key
     }
 
     #[inline]
@@ -310,6 +386,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
         let keys = PrimitiveArray::<UInt32Type>::new(keys, self.validity.finish(rows));
         self.by_text.clear();
         self.recent.clear();
+        self.batch = BATCHES.fetch_add(1, Ordering::Relaxed);
         debug_assert!(keys.values().iter().all(|key| (*key as usize) < words.len()));
         Arc::new(DictionaryArray::new(keys, words))
     }
@@ -400,7 +477,7 @@ mod tests {
     fn words_are_written_once_and_nulls_stay_null() {
         let mut words = Words::<true>::default();
         for (row, value) in [(1, "READ"), (2, "WRITE"), (3, "READ")] {
-            words.put(row, value);
+            words.put(row, Wording::Text(value));
         }
         let array = words.finish(5);
         let dictionary = array.as_dictionary::<UInt32Type>();
@@ -425,12 +502,36 @@ mod tests {
             }
         }
         for (row, word) in expected.iter().enumerate() {
-            words.put(row, word);
+            words.put(row, Wording::Text(word));
         }
         let array = words.finish(expected.len());
         let texts = array.as_dictionary::<UInt32Type>().downcast_dict::<StringArray>().unwrap();
         assert_eq!(texts.into_iter().map(Option::unwrap).collect::<Vec<_>>(), expected);
         assert_eq!(texts.values().len(), (0..40).map(|length| length + 1).sum::<usize>());
+    }
+
+    #[test]
+    fn a_word_has_its_key_in_each_batch_of_each_column() {
+        let (mut one, mut other) = (Words::<false>::default(), Words::<false>::default());
+        let (read, mut write) = (Word::new("READ".to_owned()), Word::new("WRITE".to_owned()));
+        for _ in 0..2 {
+            one.put(0, Wording::Text("LOOKUP"));
+            one.put(1, Wording::Word(&read));
+            other.put(0, Wording::Word(&read));
+            one.put(2, Wording::Word(&read));
+            one.put(3, Wording::Word(&write));
+            write.set("COMMIT");
+            one.put(4, Wording::Word(&write));
+            write.set("WRITE");
+            for (column, expected) in [
+                (&mut other, ["READ"].as_slice()),
+                (&mut one, ["LOOKUP", "READ", "READ", "WRITE", "COMMIT"].as_slice()),
+            ] {
+                let array = column.finish(expected.len());
+                let texts = array.as_dictionary::<UInt32Type>().downcast_dict::<StringArray>().unwrap();
+                assert_eq!(texts.into_iter().map(Option::unwrap).collect::<Vec<_>>(), expected);
+            }
+        }
     }
 
     #[test]

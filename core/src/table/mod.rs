@@ -13,8 +13,8 @@ use arrow_schema::ArrowError;
 
 use crate::error::DecodeError;
 use crate::names::paths::{Paths, text};
-use crate::names::{Binding, Names, Place};
-use crate::nfs::facts::{Attributes, Facts, Service};
+use crate::names::{FileId, Names, Place, Placed};
+use crate::nfs::facts::{Attributes, Entry, Facts, Service};
 use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DelegationType, FileType, StableHow};
 use crate::nfs::{Done, Walk};
@@ -23,6 +23,7 @@ use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
 use crate::stream::assembler::Stamp;
 use crate::stream::{Connection, ConnectionId, Side, Transport};
+use crate::table::columns::{SPREAD, Word, Wording};
 use crate::table::schema::{
     CallRow, CallsBatch, ConnectionRow, ConnectionsBatch, EntriesBatch, EntryRow, FileRow, FilesBatch,
     NameRow, NamesBatch, NoteRow, NotesBatch, OperationRow, OperationsBatch,
@@ -39,9 +40,9 @@ pub struct Exchange<'a> {
     /// Its number.
     pub call: u64,
     /// Address of the NFS client.
-    pub client: &'a str,
+    pub client: &'a Word,
     /// Address of the NFS server.
-    pub server: &'a str,
+    pub server: &'a Word,
     /// The server called the client.
     pub callback: bool,
     /// The call as it was carried.
@@ -60,10 +61,8 @@ pub struct Exchange<'a> {
     pub procedure_name: &'a str,
     /// The operations.
     pub walk: &'a Walk<'a>,
-    /// What they are about.
-    pub places: &'a [Place],
-    /// The names that they bound.
-    pub bindings: &'a [Binding],
+    /// What they are about, and what they taught.
+    pub placed: &'a Placed,
     /// Where the call or the reply stopped being decodable.
     pub stop: Option<DecodeError>,
 }
@@ -80,7 +79,7 @@ pub struct Tables {
     notes: NotesBatch,
     signatures: Signatures,
     text: [String; 3],
-    mask: MaskText,
+    masks: Masks,
 }
 
 impl Tables {
@@ -112,15 +111,19 @@ impl Tables {
     }
 
     /// Writes a call, its operations, the names that they bound and the entries that they listed.
-    pub fn append(&mut self, exchange: &Exchange<'_>, names: &Names) {
+    pub fn append(&mut self, exchange: &Exchange<'_>) {
         self.append_call(exchange);
-        for (position, (done, place)) in exchange.walk.operations.iter().zip(exchange.places).enumerate() {
+        let mut listed = exchange.placed.listed.iter();
+        for (position, (done, place)) in
+            exchange.walk.operations.iter().zip(&exchange.placed.places).enumerate()
+        {
             self.append_operation(exchange, position as u32, done, *place);
-            if !done.facts.entries.is_empty() {
-                self.append_entries(exchange.call, position as u32, done, *place, names);
+            for entry in &done.facts.entries {
+                let file = listed.next().copied().flatten();
+                self.append_entry(exchange.call, position as u32, *place, entry, file);
             }
         }
-        for binding in exchange.bindings {
+        for binding in &exchange.placed.bindings {
             self.names.append(&NameRow {
                 call: exchange.call,
                 position: binding.position as u32,
@@ -177,9 +180,9 @@ impl Tables {
                 Transport::Tcp => "TCP",
                 Transport::Udp => "UDP",
             },
-            client: &near.ip().to_string(),
+            client: Wording::Text(&near.ip().to_string()),
             client_port: u32::from(near.port()),
-            server: &far.ip().to_string(),
+            server: Wording::Text(&far.ip().to_string()),
             server_port: u32::from(far.port()),
             first_frame: connection.first.frame,
             first_time: connection.first.time_ns,
@@ -207,14 +210,15 @@ impl Tables {
         let paths = Paths::new(names);
         for (id, file) in names.files().iter().enumerate() {
             let location = paths.locate(id as u32);
-            let name = file.name.as_deref().map(text);
+            let name = names.name(id as u32).map(text);
+            let fsid = names.fsid(file);
             self.files.append(&FileRow {
                 file: id as u32,
-                server: servers.get(file.server as usize).map_or("", String::as_str),
-                handle: file.handle.as_deref(),
-                r#type: file.file_type.and_then(FileType::name),
-                fsid_major: file.fsid.map(|(major, _)| major),
-                fsid_minor: file.fsid.map(|(_, minor)| minor),
+                server: Wording::Text(servers.get(file.server as usize).map_or("", String::as_str)),
+                handle: names.handle(id as u32),
+                r#type: file.file_type().and_then(FileType::name),
+                fsid_major: fsid.map(|(major, _)| major),
+                fsid_minor: fsid.map(|(_, minor)| minor),
                 fileid: file.fileid,
                 size: file.size,
                 parent: file.parent,
@@ -233,9 +237,9 @@ impl Tables {
         let walk = exchange.walk;
         let main = walk.main();
         let done = main.and_then(|main| walk.operations.get(main));
-        let place = main.and_then(|main| exchange.places.get(main)).copied().unwrap_or_default();
+        let place = main.and_then(|main| exchange.placed.places.get(main)).copied().unwrap_or_default();
         let op = done.map_or(exchange.procedure_name, |done| done.operation.name);
-        let signature = self.signatures.text(walk, op);
+        let signature = self.signatures.word(walk, op);
         let message = &exchange.request.message;
         let sequence = walk.operations.iter().find(|done| done.facts.slot.is_some()).map(|done| &done.facts);
         let (uid, gid, machine) = match exchange.header.credential {
@@ -243,13 +247,13 @@ impl Tables {
             _ => (None, None, None),
         };
         let [_, _, buffer] = &mut self.text;
-        let machine = machine.map(|bytes| readable(bytes, buffer));
+        let machine = machine.map(|bytes| Wording::Text(readable(bytes, buffer)));
         let status = walk.status;
         self.calls.append(&CallRow {
             call: exchange.call,
             connection: exchange.request.connection,
-            client: exchange.client,
-            server: exchange.server,
+            client: Wording::Word(exchange.client),
+            server: Wording::Word(exchange.server),
             callback: exchange.callback,
             xid: exchange.header.xid,
             program: exchange.header.program,
@@ -257,8 +261,8 @@ impl Tables {
             minor: walk.minor,
             procedure: exchange.header.procedure,
             protocol: protocol_name(exchange.protocol, walk.minor),
-            op,
-            signature,
+            op: Wording::Text(op),
+            signature: Wording::Word(signature),
             call_first_frame: message.first.frame,
             call_frame: message.last.frame,
             reply_first_frame: exchange.reply.map(|reply| reply.first.frame),
@@ -325,7 +329,7 @@ impl Tables {
             committed: facts.committed.and_then(StableHow::name),
             verifier: facts.verifier,
             set_size: facts.set_size,
-            attributes: facts.attribute_mask.map(|mask| self.mask.text(mask)),
+            attributes: facts.attribute_mask.map(|mask| Wording::Word(self.masks.word(mask))),
             plus: plus(done),
             entries: facts.eof.filter(|_| facts.cookie.is_some()).map(|_| facts.entries.len() as u32),
             cookie: facts.cookie,
@@ -343,25 +347,29 @@ impl Tables {
         self.operations.put_attributes(at, facts);
     }
 
-    fn append_entries(&mut self, call: u64, position: u32, done: &Done<'_>, place: Place, names: &Names) {
-        for entry in &done.facts.entries {
-            let attributes = entry.attributes.unwrap_or_default();
-            let known = place.file.and_then(|directory| names.child(directory, entry.name));
-            self.entries.append(&EntryRow {
-                call,
-                position,
-                directory: place.file,
-                name: readable(entry.name, &mut self.text[0]),
-                file: known,
-                fileid: entry.fileid.or(attributes.fileid),
-                r#type: attributes.file_type.and_then(FileType::name),
-                size: attributes.size,
-                change: attributes.change,
-                mtime: attributes.mtime_ns,
-                ctime: attributes.ctime_ns,
-                ..EntryRow::default()
-            });
-        }
+    fn append_entry(
+        &mut self,
+        call: u64,
+        position: u32,
+        place: Place,
+        entry: &Entry<'_>,
+        file: Option<FileId>,
+    ) {
+        let attributes = entry.attributes.as_ref();
+        self.entries.append(&EntryRow {
+            call,
+            position,
+            directory: place.file,
+            name: readable(entry.name, &mut self.text[0]),
+            file,
+            fileid: entry.fileid.or(attributes.and_then(|attributes| attributes.fileid)),
+            r#type: attributes.and_then(|attributes| attributes.file_type).and_then(FileType::name),
+            size: attributes.and_then(|attributes| attributes.size),
+            change: attributes.and_then(|attributes| attributes.change),
+            mtime: attributes.and_then(|attributes| attributes.mtime_ns),
+            ctime: attributes.and_then(|attributes| attributes.ctime_ns),
+            ..EntryRow::default()
+        });
     }
 }
 
@@ -415,21 +423,30 @@ fn put<T>(value: Option<T>, column: impl FnOnce(T)) {
     }
 }
 
-/// The text of the attribute mask written last: clients ask for the same attributes again and again.
+/// The texts of attribute masks: clients ask for the same attributes again and again.
 #[derive(Default)]
-struct MaskText {
-    mask: [u32; 3],
-    text: String,
+struct Masks {
+    recent: Vec<([u32; 3], Word)>,
+    none: Word,
 }
 
-impl MaskText {
-    fn text(&mut self, mask: [u32; 3]) -> &str {
-        if self.mask != mask || self.text.is_empty() {
-            let [first, second, third] = mask;
-            self.text = format!("{first:08x}:{second:08x}:{third:08x}");
-            self.mask = mask;
+/// Masks remembered; a power of two above the number that alternate.
+const RECENT_MASKS: usize = 16;
+
+impl Masks {
+    fn word(&mut self, mask: [u32; 3]) -> &Word {
+        if self.recent.is_empty() {
+            self.recent.resize_with(RECENT_MASKS, Default::default);
         }
-        &self.text
+        let [first, second, third] = mask;
+        let mixed = u64::from(first ^ third.rotate_left(16)) << 32 | u64::from(second);
+        let place = (mixed.wrapping_mul(SPREAD) >> 60) as usize % RECENT_MASKS;
+        let Some((known, word)) = self.recent.get_mut(place) else { return &self.none };
+        if *known != mask || word.text().is_empty() {
+            word.set(&format!("{first:08x}:{second:08x}:{third:08x}"));
+            *known = mask;
+        }
+        word
     }
 }
 

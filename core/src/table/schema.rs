@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use crate::table::columns::{Blobs, Bools, Names, Numbers, Strings, Words};
+use crate::table::columns::{Blobs, Bools, Names, Numbers, Strings, Wording, Words};
 
 /// Physical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,8 @@ macro_rules! value {
     (I64 true) => { Option<i64> };
     (Name false) => { &'static str };
     (Name true) => { Option<&'static str> };
-    (Word false) => { &'a str };
-    (Word true) => { Option<&'a str> };
+    (Word false) => { Wording<'a> };
+    (Word true) => { Option<Wording<'a>> };
     (Text false) => { &'a str };
     (Text true) => { Option<&'a str> };
     (Bytes true) => { Option<&'a [u8]> };
@@ -270,8 +270,8 @@ table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: th
         file             U32  true  ""      "The file that the operation is about."
         directory        U32  true  ""      "The directory in which it named the file."
         target_directory U32  true  ""      "RENAME: the directory of the new name."
-        name             Word true  ""      "Name in directory. Bytes that are not UTF-8 are written \\xNN."
-        new_name         Word true  ""      "RENAME: the new name."
+        name             Text true  ""      "Name in directory. Bytes that are not UTF-8 are written \\xNN."
+        new_name         Text true  ""      "RENAME: the new name."
         created          Bool true  ""      "OPEN, CREATE …: the object came into being by this operation."
         create_mode      U32  true  ""      "UNCHECKED 0, GUARDED 1, EXCLUSIVE 2, EXCLUSIVE4_1 3."
         offset           U64  true  "bytes" "Where in the file."
@@ -315,7 +315,7 @@ table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: th
         target_highest_slot U32 true ""     "SEQUENCE: highest slot that the server wants used."
         max_read         U64  true  "bytes" "FSINFO rtmax, or the maxread attribute."
         max_write        U64  true  "bytes" "FSINFO wtmax, or the maxwrite attribute."
-        text             Word true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute; NLM, NSM: the host; portmapper: the services asked for or told."
+        text             Text true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute; NLM, NSM: the host; portmapper: the services asked for or told."
 }
 
 #[rustfmt::skip]

@@ -4,7 +4,7 @@
 
 use crate::nfs::operation::{Effect, Operation};
 use crate::nfs::{Done, Walk, attributes};
-use crate::table::columns::SPREAD;
+use crate::table::columns::{SPREAD, Word};
 
 /// Signatures of more operations than this are made anew for each call: compounds that long are rare.
 const LONGEST: usize = 12;
@@ -20,26 +20,28 @@ type Code = usize;
 pub(super) struct Signatures {
     recent: Vec<Signature>,
     /// For a signature that is not remembered.
-    long: String,
+    long: Word,
+    text: String,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Signature {
     count: usize,
     codes: [Code; LONGEST],
-    text: String,
+    word: Word,
 }
 
 impl Signatures {
     /// The signature of a call. `op` stands for operations that are not known.
-    pub(super) fn text(&mut self, walk: &Walk<'_>, op: &str) -> &str {
+    pub(super) fn word(&mut self, walk: &Walk<'_>, op: &str) -> &Word {
         let operations = &walk.operations;
         if operations.is_empty() || operations.len() > LONGEST {
-            write(walk, op, &mut self.long);
+            write(walk, op, &mut self.text);
+            self.long.set(&self.text);
             return &self.long;
         }
         if self.recent.is_empty() {
-            self.recent.resize(RECENT, Signature::default());
+            self.recent.resize_with(RECENT, Signature::default);
         }
         let mut codes = [0; LONGEST];
         let mut mixed = 0u64;
@@ -51,9 +53,10 @@ impl Signatures {
         let Some(signature) = self.recent.get_mut(place) else { return &self.long };
         if signature.count != operations.len() || signature.codes != codes {
             (signature.count, signature.codes) = (operations.len(), codes);
-            write(walk, op, &mut signature.text);
+            write(walk, op, &mut self.text);
+            signature.word.set(&self.text);
         }
-        &signature.text
+        &signature.word
     }
 }
 
@@ -125,12 +128,12 @@ mod tests {
         let shorter = walk(plain.operations[..2].to_vec());
         let old = walk(vec![done(NFS3, "READDIR")]);
         for _ in 0..2 {
-            assert_eq!(signatures.text(&plain, ""), "PUTFH OPEN GETFH");
-            assert_eq!(signatures.text(&creating, ""), "PUTFH OPEN(create) GETFH");
-            assert_eq!(signatures.text(&listing, ""), "READDIR(plus)");
-            assert_eq!(signatures.text(&shorter, ""), "PUTFH OPEN");
-            assert_eq!(signatures.text(&old, ""), "READDIR");
-            assert_eq!(signatures.text(&walk(Vec::new()), "NULL"), "NULL");
+            assert_eq!(signatures.word(&plain, "").text(), "PUTFH OPEN GETFH");
+            assert_eq!(signatures.word(&creating, "").text(), "PUTFH OPEN(create) GETFH");
+            assert_eq!(signatures.word(&listing, "").text(), "READDIR(plus)");
+            assert_eq!(signatures.word(&shorter, "").text(), "PUTFH OPEN");
+            assert_eq!(signatures.word(&old, "").text(), "READDIR");
+            assert_eq!(signatures.word(&walk(Vec::new()), "NULL").text(), "NULL");
         }
     }
 
@@ -139,7 +142,7 @@ mod tests {
         let mut signatures = Signatures::default();
         for length in [LONGEST - 1, LONGEST, LONGEST + 1, 100] {
             let long = walk(vec![done(NFS4, "LOOKUP"); length]);
-            assert_eq!(signatures.text(&long, ""), vec!["LOOKUP"; length].join(" "));
+            assert_eq!(signatures.word(&long, "").text(), vec!["LOOKUP"; length].join(" "));
         }
     }
 }

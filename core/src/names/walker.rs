@@ -1,0 +1,362 @@
+//! The operations of one call: which file each is about, and what it teaches about files and names.
+//!
+//! Follows the current and the saved handle of a compound (RFC 8881 section 16.2.3.1).
+
+use crate::names::{Binding, FileId, Names, Place, Placed, ServerId};
+use crate::nfs::Done;
+use crate::nfs::facts::{Entry, Facts};
+use crate::nfs::operation::{Effect, Subject};
+use crate::nfs::types::FileType;
+
+/// NFS3ERR_NOENT and NFS4ERR_NOENT.
+const NOENT: u32 = 2;
+
+/// Places each operation of a call in `placed`, and learns from it.
+pub(super) fn walk(names: &mut Names, server: ServerId, operations: &[Done<'_>], placed: &mut Placed) {
+    let mut walker = Walker { names, server, placed, position: 0, current: None, saved: None };
+    for (position, done) in operations.iter().enumerate() {
+        walker.position = position;
+        let rest = operations.get(position + 1..).unwrap_or_default();
+        let place = walker.step(done, rest);
+        walker.placed.places.push(place);
+    }
+}
+
+/// Follows the handles of one call.
+struct Walker<'n> {
+    names: &'n mut Names,
+    server: ServerId,
+    placed: &'n mut Placed,
+    position: usize,
+    current: Option<FileId>,
+    saved: Option<FileId>,
+}
+
+impl Walker<'_> {
+    /// What an operation is about. `rest` are the operations after it.
+    fn step(&mut self, done: &Done<'_>, rest: &[Done<'_>]) -> Place {
+        let facts = &done.facts;
+        let by_handle = done.operation.effect == Effect::Descend && facts.by_handle;
+        let place = match done.operation.subject {
+            Subject::Nothing => Place::default(),
+            Subject::Child | Subject::Removed if !by_handle => self.child_of(done, rest),
+            Subject::Object | Subject::Child | Subject::Removed => {
+                Place { file: self.object(facts), ..Place::default() }
+            }
+            Subject::Renamed => self.renamed(facts),
+            Subject::Linked => self.linked(facts),
+        };
+        let place = self.move_handles(done, rest, place, by_handle);
+        self.learn(facts, place);
+        place
+    }
+
+    /// The object of the handle in the arguments (v3), or the current handle (v4).
+    fn object(&mut self, facts: &Facts<'_>) -> Option<FileId> {
+        match facts.handle {
+            Some(handle) => Some(self.names.by_handle(self.server, handle)),
+            None => self.current,
+        }
+    }
+
+    fn child_of(&mut self, done: &Done<'_>, rest: &[Done<'_>]) -> Place {
+        let facts = &done.facts;
+        let directory = self.object(facts);
+        let (Some(directory_id), Some(name)) = (directory, facts.name) else {
+            return Place { directory, ..Place::default() };
+        };
+        let known = self.names.child(directory_id, name);
+        let handle = facts.new_handle.or_else(|| handle_ahead(rest));
+        let by_handle = handle.and_then(|handle| self.names.find(self.server, handle));
+        let file = match (facts.status, name) {
+            (Some(0), b"." | b"..") => handle.map(|handle| self.relative(directory_id, name, handle)),
+            (Some(0), _) if done.operation.subject == Subject::Removed => {
+                Some(self.removed(directory_id, name, known))
+            }
+            (Some(0), _) => Some(self.found(directory_id, name, known, handle, by_handle, facts.create_type)),
+            (Some(NOENT), _) => Some(self.not_found(directory_id, name, known)),
+            _ => Some(known.unwrap_or_else(|| self.names.placeholder(directory_id, name))),
+        };
+        Place { file, directory, target_directory: None }
+    }
+
+    /// A name was looked up, created, opened or listed: it denotes the object with `handle`.
+    /// `by_handle` is what is known by that, and `known` what is known by the name.
+    fn found(
+        &mut self,
+        directory: FileId,
+        name: &[u8],
+        known: Option<FileId>,
+        handle: Option<&[u8]>,
+        by_handle: Option<FileId>,
+        create_type: Option<FileType>,
+    ) -> FileId {
+        let id = match (handle, by_handle, known) {
+            (_, Some(id), _) | (None, None, Some(id)) => id,
+            (None, None, None) => self.names.placeholder(directory, name),
+            (Some(handle), None, Some(known)) if self.names.lacks_handle(known) => {
+                self.names.give_handle(known, handle);
+                known
+            }
+            (Some(handle), None, _) => self.names.by_handle(self.server, handle),
+        };
+        if known != Some(id) || self.names.file(id).is_some_and(|file| !file.existed) {
+            self.bind(directory, name, id);
+        }
+        self.names.update(id, |file| {
+            file.existed = true;
+            file.removed = false;
+            if let Some(file_type) = create_type {
+                file.is_probably_a(file_type);
+            }
+        });
+        id
+    }
+
+    fn removed(&mut self, directory: FileId, name: &[u8], known: Option<FileId>) -> FileId {
+        let id = known.unwrap_or_else(|| self.names.placeholder(directory, name));
+        self.names.update(id, |file| {
+            file.existed = true;
+            file.removed = true;
+        });
+        self.unbind(directory, name);
+        id
+    }
+
+    /// A name was looked for in vain. If it denoted something before, that is gone.
+    fn not_found(&mut self, directory: FileId, name: &[u8], known: Option<FileId>) -> FileId {
+        match known {
+            Some(known) if self.names.file(known).is_some_and(|file| !file.existed) => known,
+            Some(_) => {
+                self.unbind(directory, name);
+                self.names.placeholder(directory, name)
+            }
+            None => self.names.placeholder(directory, name),
+        }
+    }
+
+    /// `.` and `..` by handle: they name no new object, but tell a parent.
+    fn relative(&mut self, directory: FileId, name: &[u8], handle: &[u8]) -> FileId {
+        let id = self.names.by_handle(self.server, handle);
+        if name == b".." && id != directory {
+            self.names.update(directory, |file| {
+                file.parent.get_or_insert(id);
+            });
+        }
+        id
+    }
+
+    fn renamed(&mut self, facts: &Facts<'_>) -> Place {
+        let (directory, target_directory) = match facts.handle {
+            Some(handle) => (
+                Some(self.names.by_handle(self.server, handle)),
+                facts.other_directory.map(|handle| self.names.by_handle(self.server, handle)),
+            ),
+            None => (self.saved, self.current),
+        };
+        let (Some(from), Some(name)) = (directory, facts.name) else {
+            return Place { file: None, directory, target_directory };
+        };
+        let known = self.names.child(from, name);
+        let file = known.unwrap_or_else(|| self.names.placeholder(from, name));
+        if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.new_name) {
+            let replaced = self.names.child(to, new_name).filter(|replaced| *replaced != file);
+            if let Some(replaced) = replaced {
+                self.names.update(replaced, |replaced| replaced.removed = replaced.existed);
+            }
+            self.unbind(from, name);
+            self.bind(to, new_name, file);
+            self.names.update(file, |file| file.existed = true);
+        }
+        Place { file: Some(file), directory, target_directory }
+    }
+
+    fn linked(&mut self, facts: &Facts<'_>) -> Place {
+        let (file, directory) = match facts.handle {
+            Some(handle) => (
+                Some(self.names.by_handle(self.server, handle)),
+                facts.other_directory.map(|handle| self.names.by_handle(self.server, handle)),
+            ),
+            None => (self.saved, self.current),
+        };
+        if let (Some(0), Some(id), Some(directory), Some(name)) = (facts.status, file, directory, facts.name)
+        {
+            // The first name stays the one that paths show; the new one denotes the object too.
+            let parent = self.names.file(id).and_then(|file| file.parent);
+            let first = parent.zip(self.names.name(id).map(<[u8]>::to_vec));
+            self.bind(directory, name, id);
+            if let Some((parent, name)) = first {
+                self.names.call(id, parent, &name);
+            }
+        }
+        Place { file, directory, target_directory: None }
+    }
+
+    fn move_handles(&mut self, done: &Done<'_>, rest: &[Done<'_>], place: Place, by_handle: bool) -> Place {
+        match done.operation.effect {
+            Effect::PutRoot => {
+                let root = self.names.root(self.server);
+                self.current = Some(self.adopt(root, rest));
+                self.names.update(root, |file| file.existed = true);
+                return Place { file: self.current, ..Place::default() };
+            }
+            Effect::PutUnknown => {
+                self.current = handle_ahead(rest).map(|handle| self.names.by_handle(self.server, handle));
+            }
+            Effect::Save => self.saved = self.current,
+            Effect::Restore => {
+                self.current = self.saved;
+                return Place { file: self.current, ..Place::default() };
+            }
+            Effect::Descend if by_handle => return place, // OPEN of the current handle itself
+            Effect::Keep => {}
+            Effect::Put | Effect::Descend => self.current = place.file,
+            Effect::Ascend => return self.ascend(rest),
+            Effect::Consume => self.current = None,
+        }
+        place
+    }
+
+    /// LOOKUPP: the parent, by what GETFH says of it or by what is known.
+    fn ascend(&mut self, rest: &[Done<'_>]) -> Place {
+        let child = self.current;
+        let by_handle = handle_ahead(rest).map(|handle| self.names.by_handle(self.server, handle));
+        let known = child.and_then(|child| self.names.file(child)).and_then(|file| file.parent);
+        self.current = by_handle.or(known);
+        if let (Some(child), Some(parent)) = (child, by_handle) {
+            self.names.update(child, |file| {
+                file.parent.get_or_insert(parent);
+            });
+        }
+        Place { file: self.current, ..Place::default() }
+    }
+
+    /// Gives the root its handle when a GETFH tells it.
+    fn adopt(&mut self, root: FileId, rest: &[Done<'_>]) -> FileId {
+        let Some(handle) = handle_ahead(rest) else { return root };
+        if self.names.lacks_handle(root) {
+            match self.names.find(self.server, handle) {
+                // The handle was in use before PUTROOTFH was seen: that object is the root.
+                Some(known) => {
+                    self.names.roots.insert(self.server, known);
+                    self.names.mount(known, b"/");
+                    return known;
+                }
+                None => self.names.give_handle(root, handle),
+            }
+        }
+        root
+    }
+
+    fn learn(&mut self, facts: &Facts<'_>, place: Place) {
+        let succeeded = facts.status == Some(0);
+        if let Some(id) = place.file {
+            self.names.update(id, |file| {
+                file.addressed = true;
+                if succeeded {
+                    file.existed = true;
+                    file.size = facts.set_size.or(file.size);
+                    if let (Some(offset), Some(count), Some(_)) = (facts.offset, facts.count, facts.committed)
+                    {
+                        file.size = Some(file.size.unwrap_or(0).max(offset.saturating_add(count)));
+                    }
+                }
+            });
+            if let Some(attributes) = &facts.attributes {
+                self.names.observe(id, attributes);
+            }
+        }
+        for directory in [place.directory, place.target_directory].into_iter().flatten() {
+            self.names.update(directory, |file| {
+                file.addressed = true;
+                file.existed |= succeeded;
+                file.is_probably_a(FileType::DIR);
+            });
+        }
+        if let (Some(directory), Some(attributes)) = (place.directory, &facts.directory_attributes) {
+            self.names.observe(directory, attributes);
+        }
+        match place.file {
+            Some(directory) => self.list(directory, facts),
+            None => self.placed.listed.extend(facts.entries.iter().map(|_| None)),
+        }
+        if let (Some(path), Some(handle), true) = (facts.text, facts.new_handle, place.file.is_none()) {
+            // MNT: the handle of the mounted directory.
+            let id = self.names.by_handle(self.server, handle);
+            self.names.mount(id, path);
+            self.names.update(id, |file| {
+                file.is_probably_a(FileType::DIR);
+                file.existed = true;
+            });
+        }
+    }
+
+    fn list(&mut self, directory: FileId, facts: &Facts<'_>) {
+        let first = self.placed.listed.len();
+        // All are looked up before anything is learnt from one: each is found where nothing was
+        // touched for long, and so the processor waits for the memory of several at once.
+        self.placed.listed.extend(facts.entries.iter().map(|entry| {
+            let handle = entry.any_handle();
+            handle.and_then(|handle| self.names.find(self.server, handle))
+        }));
+        let known: Vec<Option<FileId>> =
+            facts.entries.iter().map(|entry| self.names.child(directory, entry.name)).collect();
+        for (at, (entry, known)) in facts.entries.iter().zip(known).enumerate() {
+            let by_handle = self.placed.listed.get(first + at).copied().flatten();
+            let id = self.entry(directory, entry, known, by_handle);
+            if let Some(listed) = self.placed.listed.get_mut(first + at) {
+                *listed = id;
+            }
+        }
+    }
+
+    /// Learns from an entry of a listing; gives the object that it names, if that is known.
+    fn entry(
+        &mut self,
+        directory: FileId,
+        entry: &Entry<'_>,
+        known: Option<FileId>,
+        by_handle: Option<FileId>,
+    ) -> Option<FileId> {
+        let Some(handle) = entry.any_handle() else { return known };
+        if matches!(entry.name, b"." | b"..") {
+            self.relative(directory, entry.name, handle);
+            return known;
+        }
+        // An entry before this one may have brought the same handle.
+        let by_handle = by_handle.or_else(|| self.names.find(self.server, handle));
+        let id = self.found(directory, entry.name, known, Some(handle), by_handle, None);
+        self.names.update(id, |file| file.fileid = entry.fileid.or(file.fileid));
+        if let Some(attributes) = &entry.attributes {
+            self.names.observe(id, attributes);
+        }
+        Some(id)
+    }
+
+    fn bind(&mut self, directory: FileId, name: &[u8], file: FileId) {
+        self.names.bind(directory, name, file);
+        self.placed.bindings.push(Binding {
+            position: self.position,
+            directory,
+            name: name.into(),
+            file: Some(file),
+        });
+    }
+
+    fn unbind(&mut self, directory: FileId, name: &[u8]) {
+        self.names.unbind(directory, name);
+        self.placed.bindings.push(Binding {
+            position: self.position,
+            directory,
+            name: name.into(),
+            file: None,
+        });
+    }
+}
+
+/// The handle that a GETFH further on in the compound gives for the object that is current now.
+fn handle_ahead<'a>(rest: &[Done<'a>]) -> Option<&'a [u8]> {
+    rest.iter()
+        .take_while(|done| done.operation.effect == Effect::Keep)
+        .find_map(|done| done.facts.new_handle)
+}

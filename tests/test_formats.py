@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -53,6 +54,13 @@ def _tables(
             query = f"select {', '.join(columns)} from {table.name}"
             found[table.name] = sorted(repr(row) for row in trace.sql(query).fetchall())
     return found
+
+
+def _unnumbered(path: Path) -> Tables:
+    """The tables without the number of the call, by which their rows begin."""
+    return {
+        table: [row.partition(", ")[2] for row in rows] for table, rows in _tables(path).items()
+    }
 
 
 def _is_packet_time(column: str) -> bool:
@@ -149,11 +157,17 @@ def test_segments_sent_again_are_no_copies() -> None:
 
 def test_fragments_are_the_datagrams_they_make() -> None:
     """Two captures of PcapPlusPlus: one in fragments, most of which it holds two or three times;
-    one put together by that project, which dates a datagram by its first fragment.
+    one put together by that project, which dates a datagram by its first fragment, and leaves out a
+    WRITE of which a fragment is missing: its handle, place and reply are there.
     """
     folder = require_corpus() / "public" / "pcapplusplus"
     fragments, whole = folder / "ip-frag.pcap", folder / "no-ip-frag-all.pcap"
-    assert _tables(fragments) == _tables(whole)
+    whole_tables = _unnumbered(whole)
+    for table, rows in _unnumbered(fragments).items():
+        more = sorted((Counter(rows) - Counter(whole_tables[table])).elements())
+        assert not Counter(whole_tables[table]) - Counter(rows), table
+        assert all("'WRITE'" in row for row in more), table
+        assert len(more) == (table in {"calls", "operations"}), table
     kinds = _packets(fragments)
     assert kinds["duplicate"] > 700
     assert kinds["udp"] == _packets(whole)["udp"]

@@ -13,7 +13,7 @@ use crate::capture::merge::{Merge, Next};
 use crate::capture::{LinkType, Packet};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
-use crate::packet::{Content, Dissector};
+use crate::packet::{Content, Datagram, Dissector, Payload};
 use crate::rpc::record::Record;
 use crate::stream::Connections;
 use crate::stream::assembler::Stamp;
@@ -178,6 +178,7 @@ impl Decoder {
     /// Delivers what is still held, and what can be said only at the end.
     fn end(&mut self) {
         let conversations = &mut self.conversations;
+        take_overdue(None, &mut self.dissector, &mut self.connections, conversations);
         self.connections.flush(|id, connection, side, event| {
             conversations.event(id, connection, side, event);
         });
@@ -198,6 +199,34 @@ impl Decoder {
     }
 }
 
+/// Datagrams of which the capture lost fragments, as far as they go.
+fn take_overdue(
+    now_ns: Option<i64>,
+    dissector: &mut Dissector,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+) {
+    let stamp = |(frame, time_ns)| Stamp { frame, time_ns };
+    while let Some(part) = dissector.overdue(now_ns) {
+        take_datagram(&part.datagram, stamp(part.last), Reason::Missing, connections, conversations);
+    }
+}
+
+fn take_datagram(
+    datagram: &Datagram<'_>,
+    last: Stamp,
+    limit: Reason,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+) {
+    let (id, side) = connections.datagram(datagram, last);
+    let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
+    let Payload { bytes, length } = datagram.payload;
+    if let Some(connection) = connections.get(id) {
+        conversations.datagram(id, connection, side, &Record { bytes, length, limit, first, last });
+    }
+}
+
 /// One packet through all stages; what it held.
 fn take(
     packet: &Packet<'_>,
@@ -206,6 +235,7 @@ fn take(
     connections: &mut Connections,
     conversations: &mut Conversations,
 ) -> Kind {
+    take_overdue(Some(packet.time_ns), dissector, connections, conversations);
     match dissector.dissect(packet) {
         Content::Segment(segment) => {
             let mut carries_rpc = true;
@@ -220,17 +250,7 @@ fn take(
             Kind::Tcp
         }
         Content::Datagram(datagram) => {
-            let (id, side) = connections.datagram(&datagram, stamp);
-            let record = Record {
-                bytes: datagram.payload.bytes,
-                length: datagram.payload.length,
-                limit: Reason::Truncated,
-                first: stamp,
-                last: stamp,
-            };
-            if let Some(connection) = connections.get(id) {
-                conversations.datagram(id, connection, side, &record);
-            }
+            take_datagram(&datagram, stamp, Reason::Truncated, connections, conversations);
             Kind::Udp
         }
         Content::Other(other) => Kind::Other(other.code()),

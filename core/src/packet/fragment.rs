@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use super::At;
 use super::ip::{Carried, Piece};
 use super::{Other, Payload};
 
@@ -23,6 +24,10 @@ const DATAGRAM_LIMIT: usize = 4096;
 /// A datagram incomplete for longer is given up when its identification appears again: hosts use
 /// the 65,536 identifications of IPv4 over and over. RFC 8200 section 4.5 allows 60 s, Linux 30 s.
 const PATIENCE_NS: i64 = 30_000_000_000;
+
+/// A datagram to which nothing came for so long is delivered as far as it goes: the capture lost a
+/// fragment, and the reply to the call in it may be waiting.
+const LATE_NS: u64 = 200_000_000;
 
 /// Longest payload of an IP datagram.
 const LONGEST: usize = 65_535;
@@ -52,6 +57,9 @@ struct Assembly {
     /// Position in the order of age.
     age: u64,
     started_ns: i64,
+    /// Number and time of the packets that began it and added to it last.
+    first: At,
+    last: At,
     frames: u64,
     /// Known when the fragment without *more* arrived.
     total: Option<usize>,
@@ -62,6 +70,16 @@ struct Assembly {
     /// In order, without overlap.
     spans: Vec<Span>,
     data: Vec<u8>,
+}
+
+/// A datagram of which fragments are missing.
+pub(super) struct Part<'a> {
+    /// Its beginning, up to the first missing fragment.
+    pub(super) carried: Carried<'a>,
+    /// Number and time of the packet that began it.
+    pub(super) first: At,
+    /// Number and time of the packet that came last.
+    pub(super) last: At,
 }
 
 /// The datagrams that wait for fragments.
@@ -85,13 +103,14 @@ impl Fragments {
         self.held + self.given_up
     }
 
-    /// Takes a fragment; gives the payload of the datagram that it completes.
+    /// Takes a fragment; gives the payload of the datagram that it completes, and what
+    /// packet began that.
     pub(super) fn add(
         &mut self,
         carried: &Carried<'_>,
         piece: Piece,
-        time_ns: i64,
-    ) -> Result<Option<Carried<'_>>, Other> {
+        (number, time_ns): At,
+    ) -> Result<Option<(Carried<'_>, At)>, Other> {
         let length = carried.payload.length;
         let end = piece.offset + length;
         // All but the last carry a multiple of eight bytes.
@@ -118,6 +137,8 @@ impl Fragments {
             Assembly {
                 age: self.born,
                 started_ns: time_ns,
+                first: (number, time_ns),
+                last: (number, time_ns),
                 frames: 0,
                 total: None,
                 protocol: carried.protocol,
@@ -129,6 +150,7 @@ impl Fragments {
         let before = assembly.charge();
         assembly.insert(piece.offset, carried.payload);
         assembly.frames += 1;
+        assembly.last = (number, time_ns);
         if piece.offset == 0 {
             assembly.protocol = carried.protocol;
         }
@@ -150,7 +172,36 @@ impl Fragments {
         self.whole = assembly.data;
         self.whole.truncate(captured);
         let payload = Payload::new(&self.whole, total);
-        Ok(Some(Carried { payload, protocol: assembly.protocol, ..*carried }))
+        Ok(Some((Carried { payload, protocol: assembly.protocol, ..*carried }, assembly.first)))
+    }
+
+    /// The next datagram that will not be completed, if its beginning is there. `now_ns`: `None` at
+    /// the end of the capture. Its frames count as unfinished.
+    pub(super) fn overdue(&mut self, now_ns: Option<i64>) -> Option<Part<'_>> {
+        loop {
+            let key = *self.by_age.first_key_value()?.1;
+            let late = |last_ns: i64| now_ns.is_none_or(|now_ns| now_ns.abs_diff(last_ns) > LATE_NS);
+            if !self.waiting.get(&key).is_none_or(|assembly| late(assembly.last.1)) {
+                return None;
+            }
+            let Some(assembly) = self.remove(&key) else {
+                self.by_age.pop_first();
+                continue;
+            };
+            self.given_up += assembly.frames;
+            let captured = assembly.prefix();
+            // Pieces of a TCP segment have a place in a stream, where losses are seen too.
+            if captured == 0 || assembly.protocol != super::ip::UDP {
+                continue;
+            }
+            self.whole = assembly.data;
+            self.whole.truncate(captured);
+            let payload = Payload::new(&self.whole, assembly.total.unwrap_or(LONGEST));
+            let (source, destination) = (key.source, key.destination);
+            let (protocol, identification) = (assembly.protocol, key.identification as u16);
+            let carried = Carried { source, destination, protocol, identification, payload };
+            return Some(Part { carried, first: assembly.first, last: assembly.last });
+        }
     }
 
     fn keep_within_limits(&mut self) {

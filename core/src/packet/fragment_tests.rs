@@ -24,8 +24,8 @@ fn add(
     bytes: &[u8],
 ) -> Result<Option<Vec<u8>>, Other> {
     let (carried, identification) = carried(identification, bytes, bytes.len());
-    let whole = fragments.add(&carried, Piece { identification, offset, more }, 0)?;
-    Ok(whole.map(|whole| whole.payload.bytes.to_vec()))
+    let whole = fragments.add(&carried, Piece { identification, offset, more }, (1, 0))?;
+    Ok(whole.map(|whole| whole.0.payload.bytes.to_vec()))
 }
 
 #[test]
@@ -44,10 +44,14 @@ fn what_came_first_stays() {
 fn the_snaplen_leaves_a_prefix_and_the_length() {
     let mut fragments = Fragments::default();
     let (first, identification) = carried(1, &[1; 10], 16);
-    assert!(matches!(fragments.add(&first, Piece { identification, offset: 0, more: true }, 0), Ok(None)));
+    assert!(matches!(
+        fragments.add(&first, Piece { identification, offset: 0, more: true }, (1, 0)),
+        Ok(None)
+    ));
     let (last, _) = carried(1, &[2; 8], 8);
-    let whole = fragments.add(&last, Piece { identification, offset: 16, more: false }, 0).unwrap().unwrap();
-    assert_eq!(whole.payload, Payload { bytes: &[1; 10], length: 24 });
+    let whole =
+        fragments.add(&last, Piece { identification, offset: 16, more: false }, (1, 0)).unwrap().unwrap();
+    assert_eq!(whole.0.payload, Payload { bytes: &[1; 10], length: 24 });
 }
 
 #[test]
@@ -89,8 +93,8 @@ fn an_identification_used_again_after_a_long_time_is_another_datagram() {
     let mut fragments = Fragments::default();
     let (first, identification) = carried(1, &[1; 8], 8);
     let piece = |offset, more| Piece { identification, offset, more };
-    assert!(fragments.add(&first, piece(0, true), 0).unwrap().is_none());
-    assert!(fragments.add(&first, piece(8, false), PATIENCE_NS + 1).unwrap().is_none());
+    assert!(fragments.add(&first, piece(0, true), (1, 0)).unwrap().is_none());
+    assert!(fragments.add(&first, piece(8, false), (2, PATIENCE_NS + 1)).unwrap().is_none());
     assert_eq!((fragments.given_up, fragments.held), (1, 1));
 }
 
@@ -115,7 +119,7 @@ proptest! {
             let captured = (end - start).saturating_sub(uncaptured.saturating_sub(80));
             let bytes = vec![number as u8; captured];
             let (carried, identification) = carried(1, &bytes, end - start);
-            let found = fragments.add(&carried, Piece { identification, offset: start, more }, 0).unwrap();
+            let found = fragments.add(&carried, Piece { identification, offset: start, more }, (1, 0)).unwrap();
             for byte in start..end {
                 map.entry(byte).or_insert((byte - start < captured).then_some(number as u8));
             }
@@ -124,10 +128,47 @@ proptest! {
             prop_assert_eq!(found.is_some(), complete);
             if let Some(found) = found {
                 let prefix: Vec<u8> = map.values().copied().map_while(|byte| byte).collect();
-                prop_assert_eq!(found.payload, Payload { bytes: &prefix, length: total });
+                prop_assert_eq!(found.0.payload, Payload { bytes: &prefix, length: total });
                 break;
             }
             prop_assert_eq!(fragments.unfinished(), number as u64 + 1);
         }
     }
+}
+
+#[test]
+fn a_datagram_that_lost_a_fragment_is_told_as_far_as_it_goes() {
+    let mut fragments = Fragments::default();
+    let carried = |bytes: &'static [u8]| Carried {
+        source: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+        destination: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
+        protocol: crate::packet::ip::UDP,
+        identification: 7,
+        payload: Payload::new(bytes, bytes.len()),
+    };
+    let piece = |offset, more| Piece { identification: 7, offset, more };
+    assert!(fragments.add(&carried(&[1; 16]), piece(0, true), (3, 1000)).unwrap().is_none());
+    assert!(fragments.add(&carried(&[2; 4]), piece(32, false), (5, 2000)).unwrap().is_none());
+    assert!(fragments.overdue(Some(3000)).is_none(), "it may still come");
+    let part = fragments.overdue(Some(2000 + LATE_NS.cast_signed() + 1)).unwrap();
+    assert_eq!(part.carried.payload, Payload { bytes: &[1; 16], length: 36 });
+    assert_eq!((part.first, part.last), ((3, 1000), (5, 2000)));
+    assert!(fragments.overdue(None).is_none());
+    assert_eq!(fragments.unfinished(), 2);
+}
+
+#[test]
+fn fragments_without_the_first_are_nothing_but_counted() {
+    let mut fragments = Fragments::default();
+    let carried = Carried {
+        source: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+        destination: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)),
+        protocol: crate::packet::ip::UDP,
+        identification: 7,
+        payload: Payload::new(&[1; 16], 16),
+    };
+    let piece = Piece { identification: 7, offset: 16, more: false };
+    assert!(fragments.add(&carried, piece, (1, 0)).unwrap().is_none());
+    assert!(fragments.overdue(None).is_none());
+    assert_eq!(fragments.unfinished(), 1);
 }

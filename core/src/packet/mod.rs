@@ -106,10 +106,24 @@ pub struct Dissector {
 /// What of the packets before decides how to take this one.
 #[derive(Default)]
 struct Seen {
+    /// Packets so far.
+    packets: u64,
     time_ns: i64,
     watching: bool,
     copies: Copies,
     iwarp: Iwarp,
+}
+
+/// Which packet, counted from 1 over all that were taken apart, and its time.
+pub type At = (u64, i64);
+
+/// A datagram of which fragments were lost, as far as it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incomplete<'a> {
+    /// The datagram; its length is known, its bytes end before the first lost fragment.
+    pub datagram: Datagram<'a>,
+    /// Which packet of it came last, and its time.
+    pub last: At,
 }
 
 impl Dissector {
@@ -121,7 +135,19 @@ impl Dissector {
     /// Takes one packet apart. Packets are to be given in the order of the capture.
     #[inline]
     pub fn dissect<'a>(&'a mut self, packet: &Packet<'a>) -> Content<'a> {
+        self.seen.packets += 1;
         self.content(packet).unwrap_or_else(Content::Other)
+    }
+
+    /// The next datagram that waits in vain for fragments; `None` when there is no other. `now_ns`:
+    /// the time of the next packet, or `None` at the end of the capture.
+    #[inline]
+    pub fn overdue(&mut self, now_ns: Option<i64>) -> Option<Incomplete<'_>> {
+        let [fragments, ..] = &mut self.fragments;
+        let part = fragments.overdue(now_ns)?;
+        let datagram = Datagram::parse(&part.carried).ok()?;
+        let datagram = Datagram { began: Some(part.first), ..datagram };
+        Some(Incomplete { datagram, last: part.last })
     }
 
     /// Frames held back for a datagram that is not complete: given up, or still waiting.
@@ -163,17 +189,20 @@ impl Seen {
         let Some((fragments, within)) = fragments.split_first_mut() else {
             return Err(Other::OtherProtocol);
         };
+        let mut began = None;
         if let Some(piece) = piece {
             if self.watching && self.copies.fragment(&carried, piece, self.time_ns) {
                 return Err(Other::Duplicate);
             }
-            let whole = fragments.add(&carried, piece, self.time_ns)?;
-            carried = ip::completed(whole.ok_or(Other::Fragment)?)?;
+            let whole = fragments.add(&carried, piece, (self.packets, self.time_ns))?;
+            let (whole, first) = whole.ok_or(Other::Fragment)?;
+            carried = ip::completed(whole)?;
+            began = Some(first);
         }
         let watching = self.watching && piece.is_none();
         match carried.protocol {
             ip::TCP => self.segment(&carried, watching).map(Content::Segment),
-            ip::UDP => self.datagram(&carried, watching, within),
+            ip::UDP => self.datagram(&carried, watching, began, within),
             protocol => self.network(tunnel::in_ip(protocol, carried.payload)?, within),
         }
     }
@@ -192,9 +221,10 @@ impl Seen {
         &mut self,
         carried: &Carried<'a>,
         watching: bool,
+        began: Option<At>,
         within: &'a mut [Fragments],
     ) -> Result<Content<'a>, Other> {
-        let datagram = Datagram::parse(carried)?;
+        let datagram = Datagram { began, ..Datagram::parse(carried)? };
         if !within.is_empty()
             && let Some(network) = tunnel::in_udp(datagram.destination.port(), datagram.payload)
         {

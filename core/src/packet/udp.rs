@@ -16,6 +16,8 @@ pub struct Datagram<'a> {
     pub destination: SocketAddr,
     /// The data.
     pub payload: Payload<'a>,
+    /// The packet that brought its beginning, where IP carried it in fragments.
+    pub began: Option<super::At>,
 }
 
 impl<'a> Datagram<'a> {
@@ -35,6 +37,7 @@ impl<'a> Datagram<'a> {
             source: SocketAddr::new(carried.source, u16::from_be_bytes([s0, s1])),
             destination: SocketAddr::new(carried.destination, u16::from_be_bytes([d0, d1])),
             payload,
+            began: None,
         })
     }
 }

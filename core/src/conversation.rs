@@ -28,6 +28,10 @@ const SIBLINGS_LIMIT: usize = 8;
 /// Ports learnt from portmappers; beyond it those that were learnt before stay.
 const LEARNT_LIMIT: usize = 4096;
 
+/// Memory that messages in the making may take together. Beyond it all are cut to their beginning, and
+/// marked with `record_limit`.
+const BUFFERED_LIMIT: usize = 64 << 20;
+
 /// A connection that may carry RPC.
 struct Conversation {
     readers: Sides<RecordReader>,
@@ -41,7 +45,9 @@ struct Conversation {
 /// Who talks on a connection.
 struct Parties {
     addresses: Sides<Word>,
-    servers: Sides<ServerId>,
+    hosts: Sides<IpAddr>,
+    /// Numbers of those that were called.
+    servers: Sides<Option<ServerId>>,
     /// The side of the NFS client, once a call told it.
     client: Option<Side>,
     siblings: Vec<ConnectionId>,
@@ -60,12 +66,12 @@ struct Sealed {
 pub(crate) struct Conversations {
     by_id: HashMap<ConnectionId, Conversation, RandomState>,
     by_hosts: HashMap<(IpAddr, IpAddr), Vec<ConnectionId>, RandomState>,
-    servers: HashMap<IpAddr, ServerId, RandomState>,
-    server_texts: Vec<String>,
     ports: Vec<u16>,
     messages: Messages,
     /// Calls given up because too many were waiting.
-    pub(crate) given_up: u64,
+    given_up: u64,
+    /// Memory taken by the messages that are being put together.
+    buffered: usize,
 }
 
 impl Conversations {
@@ -74,11 +80,10 @@ impl Conversations {
         Self {
             by_id: HashMap::default(),
             by_hosts: HashMap::default(),
-            servers: HashMap::default(),
-            server_texts: Vec::new(),
             ports,
             messages: Messages::default(),
             given_up: 0,
+            buffered: 0,
         }
     }
 
@@ -90,6 +95,21 @@ impl Conversations {
     /// Calls and undecoded messages so far.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.messages.calls, self.messages.undecoded)
+    }
+
+    /// Calls given up, or kept only in part, because too many were waiting.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.given_up + self.messages.pairing.shortened
+    }
+
+    /// Records longer than what is kept of one.
+    pub(crate) fn records_cut(&self) -> u64 {
+        self.messages.records_cut
+    }
+
+    /// Replies that were held for their calls and gave way to others.
+    pub(crate) fn replies_displaced(&self) -> u64 {
+        self.messages.pairing.displaced
     }
 
     /// Takes what a direction of a TCP connection delivered. `false`: the connection carries no RPC.
@@ -105,29 +125,53 @@ impl Conversations {
         if conversation.sealed(side, &event) {
             return true;
         }
-        match event {
+        let before = conversation.readers.of(side).capacity();
+        let now = match event {
             Event::Piece(mut piece) => {
                 let now = piece.stamp;
                 while conversation.parties.sealed.is_none() {
                     let pairing = &self.messages.pairing;
-                    let expected = |xid| pairing.expects(id, side.other(), xid);
+                    let peer = pairing.peer(id, side);
                     let reader = conversation.readers.of_mut(side);
-                    let Some(record) = reader.next(&mut piece, &expected) else { break };
+                    let Some(record) = reader.next(&mut piece, &peer) else { break };
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
                     conversation.hear(side, heard);
                 }
                 conversation.count_sealed(piece.length);
-                self.messages.settle(now);
+                Some(now)
             }
             Event::Gap { length, stamp } => {
-                if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp) {
+                let peer = self.messages.pairing.peer(id, side);
+                if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp, &peer) {
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
                     conversation.hear(side, heard);
                 }
+                None
+            }
+        };
+        self.buffered = (self.buffered + conversation.readers.of(side).capacity()).saturating_sub(before);
+        let hopeless = conversation.readers.low.hopeless() || conversation.readers.high.hopeless();
+        let carries_rpc = conversation.believed || !hopeless;
+        if self.buffered > BUFFERED_LIMIT {
+            self.shorten_buffers();
+        }
+        if let Some(now) = now {
+            self.settle(now);
+        }
+        carries_rpc
+    }
+
+    /// Gives back memory of messages that are being put together: what is not in use, and all but the
+    /// beginning of those that are.
+    fn shorten_buffers(&mut self) {
+        self.buffered = 0;
+        for conversation in self.by_id.values_mut() {
+            for side in [Side::Low, Side::High] {
+                let reader = conversation.readers.of_mut(side);
+                reader.shorten();
+                self.buffered += reader.capacity();
             }
         }
-        conversation.believed
-            || !(conversation.readers.low.hopeless() || conversation.readers.high.hopeless())
     }
 
     /// Takes a UDP datagram: a whole message.
@@ -155,7 +199,7 @@ impl Conversations {
             let heard = self.messages.take(id, &mut conversation.parties, side, record);
             conversation.hear(side, heard);
         }
-        self.messages.settle(record.last);
+        self.settle(record.last);
     }
 
     /// Forgets a connection that carries no RPC.
@@ -163,29 +207,81 @@ impl Conversations {
         self.by_id.remove(&id);
     }
 
+    /// Takes what a connection that is over has left: messages of which the end is missing.
+    fn take_last(&mut self, id: ConnectionId) {
+        for side in [Side::Low, Side::High] {
+            let Some(conversation) = self.by_id.get_mut(&id) else { return };
+            let peer = self.messages.pairing.peer(id, side);
+            if let Some(record) = conversation.readers.of_mut(side).end(&peer) {
+                // Only what is a message comes out at the end.
+                let _known = self.messages.take(id, &mut conversation.parties, side, &record);
+            }
+        }
+    }
+
+    /// Ends connections of which nothing more is to be known: their calls stay unanswered.
+    pub(crate) fn forget(&mut self, forgotten: &[(ConnectionId, Connection)]) {
+        let gone = |id: ConnectionId| forgotten.binary_search_by_key(&id, |(id, _)| *id).is_ok();
+        for (id, _) in forgotten {
+            self.take_last(*id);
+        }
+        for (call, request) in self.messages.pairing.abandon(gone) {
+            self.unanswered(call, request);
+        }
+        for (id, connection) in forgotten {
+            self.end(*id, Some(connection));
+            self.by_id.remove(id);
+        }
+        let by_id = &self.by_id;
+        self.by_hosts.retain(|_, known| {
+            known.retain(|id| by_id.contains_key(id));
+            !known.is_empty()
+        });
+    }
+
     /// Ends everything: calls without reply, replies without call, connections, files.
     pub(crate) fn finish<'c>(&mut self, connection: impl Fn(ConnectionId) -> Option<&'c Connection>) {
+        let mut ids: Vec<ConnectionId> = self.by_id.keys().copied().collect();
+        ids.sort_unstable();
+        for id in &ids {
+            self.take_last(*id);
+        }
         while let Some((connection, xid, reply)) = self.messages.pairing.next_orphan() {
-            self.messages.orphan(connection, xid, &reply);
+            self.orphan(connection, xid, &reply);
         }
         while let Some((call, request)) = self.messages.pairing.next_unanswered() {
             self.unanswered(call, request);
         }
-        let mut ids: Vec<ConnectionId> = self.by_id.keys().copied().collect();
-        ids.sort_unstable();
         for id in ids {
-            let Some(parties) = self.by_id.get(&id).map(|conversation| &conversation.parties) else {
-                continue;
-            };
-            if let Some(sealed) = parties.sealed {
-                self.messages.seal(id, sealed);
-            }
-            if let (Some(client), Some(connection)) = (parties.client, connection(id)) {
-                let sealed = parties.sealed.map(|sealed| sealed.bytes);
-                self.messages.tables.append_connection(id, connection, client, sealed);
-            }
+            self.end(id, connection(id));
         }
-        self.messages.tables.append_files(&self.messages.names, &self.server_texts);
+        self.messages.tables.append_files(&self.messages.names, &self.messages.server_texts);
+    }
+
+    /// Says what is to be said of a connection once it is over.
+    fn end(&mut self, id: ConnectionId, connection: Option<&Connection>) {
+        let Some(parties) = self.by_id.get(&id).map(|conversation| &conversation.parties) else { return };
+        if let Some(sealed) = parties.sealed {
+            self.messages.seal(id, sealed);
+        }
+        if let (Some(client), Some(connection)) = (parties.client, connection) {
+            let sealed = parties.sealed.map(|sealed| sealed.bytes);
+            self.messages.tables.append_connection(id, connection, client, sealed);
+        }
+    }
+
+    /// Counts the replies whose calls will not come any more.
+    fn settle(&mut self, now: Stamp) {
+        while let Some((connection, xid, reply)) = self.messages.pairing.overdue_reply(now) {
+            self.orphan(connection, xid, &reply);
+        }
+    }
+
+    /// A reply without call, unless its form is all that speaks for RPC on that connection.
+    fn orphan(&mut self, connection: ConnectionId, xid: u32, reply: &Kept) {
+        if self.by_id.get(&connection).is_none_or(|conversation| conversation.believed) {
+            self.messages.orphan(connection, xid, reply);
+        }
     }
 
     /// Gives up calls that are too many to be remembered.
@@ -226,7 +322,8 @@ impl Conversations {
         let reader = || RecordReader::new(believed);
         let parties = Parties {
             addresses: Sides { low: Word::new(hosts.0.to_string()), high: Word::new(hosts.1.to_string()) },
-            servers: Sides { low: self.server(hosts.0), high: self.server(hosts.1) },
+            hosts: Sides { low: hosts.0, high: hosts.1 },
+            servers: Sides::default(),
             client: None,
             siblings,
             sealed: None,
@@ -240,17 +337,9 @@ impl Conversations {
         [Side::Low, Side::High].into_iter().find(|side| {
             let end = connection.ends.of(*side);
             let learnt = &self.messages.learnt;
-            let server = if learnt.is_empty() { None } else { self.servers.get(&end.ip()) };
+            let server = if learnt.is_empty() { None } else { self.messages.servers.get(&end.ip()) };
             self.ports.contains(&end.port())
                 || server.is_some_and(|server| learnt.contains(&(*server, end.port())))
-        })
-    }
-
-    fn server(&mut self, address: IpAddr) -> ServerId {
-        let texts = &mut self.server_texts;
-        *self.servers.entry(address).or_insert_with(|| {
-            texts.push(address.to_string());
-            (texts.len() - 1) as ServerId
         })
     }
 }
@@ -263,7 +352,8 @@ impl Conversation {
     fn sealed(&mut self, side: Side, event: &Event<'_>) -> bool {
         let Event::Piece(piece) = event else { return self.parties.sealed.is_some() };
         if self.parties.sealed.is_none() {
-            let looks = self.believed && !self.readers.of(side).found && !self.readers.of(side.other()).found;
+            let looks =
+                self.believed && !self.readers.of(side).found() && !self.readers.of(side.other()).found();
             if !looks || !tls::is_chain(piece.bytes, piece.length) {
                 return false;
             }
@@ -280,9 +370,9 @@ impl Conversation {
         }
     }
 
-    fn hear(&mut self, side: Side, heard: Result<(), DecodeError>) {
+    fn hear(&mut self, side: Side, heard: Result<bool, DecodeError>) {
         match heard {
-            Ok(()) => self.believed = true,
+            Ok(proof) => self.believed |= proof,
             // The marks led to something that is no RPC message: they are not to be trusted.
             Err(_) => self.readers.of_mut(side).distrust(),
         }
@@ -296,23 +386,28 @@ struct Messages {
     names: Names,
     tables: Tables,
     placed: Placed,
+    servers: HashMap<IpAddr, ServerId, RandomState>,
+    server_texts: Vec<String>,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     /// Ports at which portmappers said that one of the known programs is.
     learnt: HashSet<(ServerId, u16), RandomState>,
     calls: u64,
     undecoded: u64,
+    /// Records of which only the beginning was kept.
+    records_cut: u64,
 }
 
 impl Messages {
-    /// Takes a record. An error: it is no RPC message.
+    /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
     fn take(
         &mut self,
         id: ConnectionId,
         parties: &mut Parties,
         side: Side,
         record: &Record<'_>,
-    ) -> Result<(), DecodeError> {
+    ) -> Result<bool, DecodeError> {
+        self.records_cut += u64::from(record.limit == Reason::RecordLimit);
         let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
         let header = c.u32().and_then(|xid| {
             let before = c.clone();
@@ -325,18 +420,15 @@ impl Messages {
         match header {
             Ok((_, Some(call))) => {
                 self.take_call(id, parties, side, record, &call);
-                Ok(())
+                Ok(true)
             }
-            Ok((xid, None)) => {
-                self.take_reply(id, parties, side, record, xid);
-                Ok(())
-            }
+            Ok((xid, None)) => Ok(self.take_reply(id, parties, side, record, xid)),
             Err(error) => {
                 self.undecoded += 1;
                 let reason =
                     if error.reason == Reason::Malformed { Reason::Desynchronised } else { error.reason };
                 self.tables.note(&DecodeError { reason, ..error }, record.last, Some(id), None, None);
-                if error.reason == Reason::Malformed { Err(error) } else { Ok(()) }
+                if error.reason == Reason::Malformed { Err(error) } else { Ok(false) }
             }
         }
     }
@@ -367,6 +459,7 @@ impl Messages {
         }
     }
 
+    /// Whether the reply belongs to a call.
     fn take_reply(
         &mut self,
         id: ConnectionId,
@@ -374,22 +467,16 @@ impl Messages {
         side: Side,
         record: &Record<'_>,
         xid: u32,
-    ) {
+    ) -> bool {
         match self.pairing.reply(id, side.other(), xid, record) {
+            ReplyOutcome::Early => return false,
             ReplyOutcome::Answers { call, request } => self.complete(call, request, Some(*record), parties),
             ReplyOutcome::Again { call } => {
                 let error = limit(Reason::DuplicateReply, record.length);
                 self.tables.note(&error, record.last, Some(id), Some(call), Some(xid));
             }
-            ReplyOutcome::Early => {}
         }
-    }
-
-    /// Counts the replies whose calls will not come any more.
-    fn settle(&mut self, now: Stamp) {
-        while let Some((connection, xid, reply)) = self.pairing.overdue_reply(now) {
-            self.orphan(connection, xid, &reply);
-        }
+        true
     }
 
     fn orphan(&mut self, connection: ConnectionId, xid: u32, reply: &Kept) {
@@ -427,7 +514,7 @@ impl Messages {
         call: u64,
         request: &Request,
         reply: Option<Record<'_>>,
-        parties: &Parties,
+        parties: &mut Parties,
     ) -> Option<Stamp> {
         let message = request.message.record();
         let mut c = Cursor::of_prefix(message.bytes, message.length, message.limit, Layer::Rpc);
@@ -459,7 +546,7 @@ impl Messages {
         let walk = Walk::of(room, shape, header.procedure, arguments, results);
         let callback = program::is_for_client(header.program, header.procedure);
         let client = if callback { request.caller.other() } else { request.caller };
-        let server = *parties.servers.of(client.other());
+        let server = self.server(parties, client.other());
         if header.program == program::PORTMAP {
             self.learn_ports(server, &walk);
         }
@@ -499,6 +586,17 @@ impl Messages {
         self.operations = emptied(walk.operations);
         let granted = |reply: &Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);
         reply.filter(granted).map(|reply| reply.last)
+    }
+
+    fn server(&mut self, parties: &mut Parties, side: Side) -> ServerId {
+        let address = *parties.hosts.of(side);
+        *parties.servers.of_mut(side).get_or_insert_with(|| {
+            let texts = &mut self.server_texts;
+            *self.servers.entry(address).or_insert_with(|| {
+                texts.push(address.to_string());
+                (texts.len() - 1) as ServerId
+            })
+        })
     }
 
     fn learn_ports(&mut self, server: ServerId, walk: &Walk<'_>) {

@@ -188,7 +188,10 @@ impl Decoder {
         self.tally.write(&mut self.meta.packets);
         for (code, count) in [
             ("connections_forgotten", self.connections.forgotten),
-            (Reason::PendingLimit.code(), conversations.given_up),
+            ("held_limit", self.connections.overfull),
+            (Reason::PendingLimit.code(), conversations.given_up()),
+            (Reason::RecordLimit.code(), conversations.records_cut()),
+            ("early_limit", conversations.replies_displaced()),
             ("fragments_unfinished", self.dissector.unfinished_fragments()),
         ] {
             if count > 0 {
@@ -235,14 +238,27 @@ fn take(
     connections: &mut Connections,
     conversations: &mut Conversations,
 ) -> Kind {
+    if connections.crowded() {
+        let forgotten = connections.make_room(|id, connection, side, event| {
+            conversations.event(id, connection, side, event);
+        });
+        conversations.forget(&forgotten);
+    }
+    if connections.visit_due(stamp) {
+        connections.visit(stamp, |id, connection, side, event| {
+            conversations.event(id, connection, side, event);
+        });
+    }
     take_overdue(Some(packet.time_ns), dissector, connections, conversations);
     match dissector.dissect(packet) {
         Content::Segment(segment) => {
-            let mut carries_rpc = true;
-            let id = connections.segment(&segment, stamp, |id, connection, side, event| {
-                carries_rpc &= conversations.event(id, connection, side, event);
+            let mut no_rpc = None;
+            connections.segment(&segment, stamp, |id, connection, side, event| {
+                if !conversations.event(id, connection, side, event) {
+                    no_rpc = Some(id);
+                }
             });
-            if !carries_rpc {
+            if let Some(id) = no_rpc {
                 connections.ignore(id);
                 conversations.dismiss(id);
             }

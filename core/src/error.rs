@@ -89,9 +89,9 @@ reasons! {
     DuplicateReply = "duplicate_reply",
     /// A call that was sent again (same xid) after its reply; it is counted once.
     RetransmittedCall = "retransmitted_call",
-    /// A record longer than the limit, decoded only up to the limit.
+    /// A record longer than the limit, or one of too many in the making: decoded only up to the limit.
     RecordLimit = "record_limit",
-    /// More calls without reply than the limit: the oldest was given up.
+    /// More messages waited for the other half of their pair than the limit: the oldest call was given up, or only the beginning of a message was kept.
     PendingLimit = "pending_limit",
     /// Bytes of a known RPC connection between two messages that no record mark explains.
     Desynchronised = "desynchronised",

@@ -8,4 +8,6 @@ pub mod message;
 
 pub mod record;
 
+mod search;
+
 pub mod pairing;

@@ -13,13 +13,13 @@ use hashbrown::{HashMap, HashTable};
 
 use crate::error::Reason;
 use crate::rpc::message::{Call, Credential};
-use crate::rpc::record::Record;
+use crate::rpc::record::{Peer, Record};
 use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side};
 
 /// Calls that wait for their reply at most. Beyond it the oldest is given up as unanswered
 /// (`pending_limit`). Linux keeps at most 65,536 slots per transport.
-const WAITING_LIMIT: usize = 1 << 17;
+const WAITING_LIMIT: usize = 1 << 16;
 
 /// Answered calls remembered, so that a message that comes again is recognised. A call or reply that
 /// crossed its twin comes within a round trip; the table should stay in the processor's cache.
@@ -29,17 +29,21 @@ const ANSWERED_LIMIT: usize = 1 << 14;
 const FORGOTTEN_TOGETHER: usize = 32;
 
 /// Requests kept for use again.
-const SPARE_LIMIT: usize = 64;
+const SPARE_LIMIT: usize = 32;
 
 /// Bytes of waiting calls kept. Beyond it calls are kept only up to `SHORT_CALL`, which holds
 /// handle, name, offset and level, and are marked with `pending_limit`.
-const WAITING_BYTES_LIMIT: usize = 64 << 20;
+const WAITING_BYTES_LIMIT: usize = 32 << 20;
 
 /// What is kept of a call beyond `WAITING_BYTES_LIMIT`.
-const SHORT_CALL: usize = 1024;
+const SHORT_CALL: usize = 512;
 
 /// Replies held that came before their call; beyond it the oldest counts as having none.
 const EARLY_LIMIT: usize = 4096;
+
+/// Bytes of replies held that came before their call. Beyond it they are kept only up to
+/// `SHORT_CALL`, and are marked with `pending_limit`.
+const EARLY_BYTES_LIMIT: usize = 16 << 20;
 
 /// How long a reply may come before its call: clocks of two capture ports, or a hole given up late.
 const EARLY_NS: i64 = 1_000_000_000;
@@ -183,6 +187,24 @@ pub enum ReplyOutcome {
     Early,
 }
 
+/// What the pairs tell the reader of one side's records.
+pub struct Correspondence<'a> {
+    pairing: &'a Pairing,
+    connection: ConnectionId,
+    side: Side,
+}
+
+impl Peer for Correspondence<'_> {
+    fn waits_for(&self, xid: u32) -> bool {
+        self.pairing.expects(self.connection, self.side.other(), xid)
+    }
+
+    fn answered(&self, xid: u32, frame: u64) -> bool {
+        let key = Key { connection: self.connection, caller: self.side, xid };
+        self.pairing.early.get(&key).is_some_and(|reply| reply.last.frame < frame)
+    }
+}
+
 /// Matches replies with calls.
 #[derive(Default)]
 pub struct Pairing {
@@ -194,6 +216,11 @@ pub struct Pairing {
     long_waiting: VecDeque<(Key, u64)>,
     early: HashMap<Key, Kept, RandomState>,
     early_order: VecDeque<Key>,
+    early_bytes: usize,
+    /// Calls and replies of which only the beginning was kept, because so much was waiting.
+    pub shortened: u64,
+    /// Replies that gave way to others before their time was over.
+    pub displaced: u64,
     waiting_bytes: usize,
     serial: u64,
     calls: u64,
@@ -208,6 +235,11 @@ impl Pairing {
         let key = Key { connection, caller, xid };
         let entry = self.entries.find(self.hash(key), |entry| entry.key == key);
         matches!(entry, Some(Entry { state: State::Waiting { .. }, .. }))
+    }
+
+    /// What is known of the messages that `side` of the connection may send.
+    pub fn peer(&self, connection: ConnectionId, side: Side) -> Correspondence<'_> {
+        Correspondence { pairing: self, connection, side }
     }
 
     /// Takes a call. `siblings` are other connections between the same hosts: a call that waits on
@@ -247,10 +279,11 @@ impl Pairing {
         let room = if self.waiting_bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
         let mut request = self.spare.pop().unwrap_or_default();
         request.message.fill(record, room);
+        self.shortened += u64::from(record.bytes.len() > room);
         (request.connection, request.caller) = (connection, caller);
         (request.transmissions, request.digest) = (1, digest);
         if !self.early.is_empty()
-            && let Some(reply) = self.early.remove(&key)
+            && let Some(reply) = self.take_early(&key)
         {
             self.serial += 1;
             self.order.push_back((key, self.serial));
@@ -283,9 +316,13 @@ impl Pairing {
             Some(Err(call)) => ReplyOutcome::Again { call },
             None => {
                 let mut kept = Kept::default();
-                kept.fill(record, usize::MAX);
-                if self.early.insert(key, kept).is_none() {
-                    self.early_order.push_back(key);
+                let room = if self.early_bytes < EARLY_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
+                kept.fill(record, room);
+                self.shortened += u64::from(record.bytes.len() > room);
+                self.early_bytes += kept.bytes.len();
+                match self.early.insert(key, kept) {
+                    None => self.early_order.push_back(key),
+                    Some(twin) => self.early_bytes = self.early_bytes.saturating_sub(twin.bytes.len()),
                 }
                 ReplyOutcome::Early
             }
@@ -326,18 +363,43 @@ impl Pairing {
     /// The next early reply whose call will not come any more.
     pub fn overdue_reply(&mut self, now: Stamp) -> Option<(ConnectionId, u32, Kept)> {
         while let Some(key) = self.early_order.front().copied() {
-            let expired = self.early.get(&key).is_none_or(|reply| {
-                self.early.len() > EARLY_LIMIT || now.time_ns.saturating_sub(reply.last.time_ns) > EARLY_NS
-            });
+            let full = self.early.len() > EARLY_LIMIT;
+            let expired = self
+                .early
+                .get(&key)
+                .is_none_or(|reply| full || now.time_ns.saturating_sub(reply.last.time_ns) > EARLY_NS);
             if !expired {
                 return None;
             }
             self.early_order.pop_front();
-            if let Some(reply) = self.early.remove(&key) {
+            if let Some(reply) = self.take_early(&key) {
+                self.displaced += u64::from(full);
                 return Some((key.connection, key.xid, reply));
             }
         }
         None
+    }
+
+    /// Gives up the calls of connections that are `gone`, in the order in which they were sent, and
+    /// forgets what was answered there.
+    pub fn abandon(&mut self, gone: impl Fn(ConnectionId) -> bool) -> Vec<(u64, Box<Request>)> {
+        let leaves = |entry: &mut Entry| gone(entry.key.connection);
+        let mut requests: Vec<(u64, Box<Request>)> = self
+            .entries
+            .extract_if(leaves)
+            .filter_map(|entry| match entry.state {
+                State::Waiting { serial, request } => Some((serial, request)),
+                State::Answered { .. } => None,
+            })
+            .collect();
+        requests.sort_unstable_by_key(|(serial, _)| *serial);
+        requests.into_iter().map(|(_, request)| self.number(request)).collect()
+    }
+
+    fn take_early(&mut self, key: &Key) -> Option<Kept> {
+        let reply = self.early.remove(key)?;
+        self.early_bytes = self.early_bytes.saturating_sub(reply.bytes.len());
+        Some(reply)
     }
 
     /// At the end: the next call without reply, in the order in which they were sent.
@@ -353,7 +415,7 @@ impl Pairing {
     /// At the end: the next reply without call.
     pub fn next_orphan(&mut self) -> Option<(ConnectionId, u32, Kept)> {
         while let Some(key) = self.early_order.pop_front() {
-            if let Some(reply) = self.early.remove(&key) {
+            if let Some(reply) = self.take_early(&key) {
                 return Some((key.connection, key.xid, reply));
             }
         }

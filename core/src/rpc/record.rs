@@ -2,28 +2,26 @@
 //!
 //! A record is one or more fragments, each behind a four-byte mark with its length. Several records
 //! can sit in one segment, and marks can straddle segments. As long as the marks are known, bytes
-//! that are missing or were not captured only make a hole in a record; when a mark itself is lost,
-//! the reader searches for the next plausible header.
+//! that are missing or were not captured only make a hole in a record. When a mark itself is lost, or
+//! led to something that is no message, the reader searches for the next header (`search.rs`); and
+//! where a mark claims more than its message has, it notices at the next segment that must be another.
 
 use crate::error::Reason;
-use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
+use crate::rpc::message::{Recognised, recognise};
+pub use crate::rpc::search::Peer;
+use crate::rpc::search::{HEAD, Mark, Origin, begins_message, continues, restarts, search};
 use crate::stream::assembler::{Piece, Stamp};
 
 /// Bytes of a record that are kept. Linux allows 1 MiB of data and a page of headers; nothing useful
 /// comes after the data. Longer records keep their boundary, and are decoded up to here.
 pub const KEPT_LIMIT: usize = (1 << 20) + (1 << 16);
 
-/// A fragment longer than this is not believed: no server accepts one.
-const FRAGMENT_LIMIT: usize = 1 << 26;
-
-/// Shortest message: a denied reply is 20 bytes.
-const SHORTEST_MESSAGE: usize = 20;
+/// What is kept of a message whose connection takes part in using up the memory for all of them.
+pub const SHORTENED: usize = 512;
 
 /// Bytes before the first header that are searched for it before the connection is taken for
 /// something else than RPC, where the port does not say that it is RPC.
 const SEARCH_LIMIT: u64 = 1 << 16;
-
-const LAST_FRAGMENT: u32 = 0x8000_0000;
 
 /// An RPC message as it was carried.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +38,6 @@ pub struct Record<'a> {
     pub last: Stamp,
 }
 
-/// Tells whether a reply with this xid is waited for in this direction.
-pub type Expected<'e> = &'e dyn Fn(u32) -> bool;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Looking for a header; nothing is known about marks.
@@ -51,6 +46,26 @@ enum State {
     Mark,
     /// Inside a fragment.
     Fragment { rest: usize, last: bool },
+}
+
+/// What speaks for RPC on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Belief {
+    Nothing,
+    /// Its port: a reply is believed by its form at the start of a segment.
+    Port,
+    /// A record that was found.
+    Record,
+}
+
+/// What must still confirm the message in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    Nothing,
+    /// It was found by a search, and what follows must confirm it.
+    Found,
+    /// So it was, and it is complete and ended with its segment: the next one must confirm it.
+    Ended,
 }
 
 /// Splits one direction into records.
@@ -67,12 +82,14 @@ pub struct RecordReader {
     last: Stamp,
     /// Bytes passed over in search of a header since the last record.
     pub searched: u64,
-    /// Whether any record was found.
-    pub found: bool,
-    /// The connection is known to carry RPC: a reply is believed by its form at the start of a segment.
-    trusted: bool,
+    belief: Belief,
     /// The message in `buffer` was lent; the next call starts a new one.
     lent: bool,
+    /// A record was given out of the middle of a piece, whose rest is still to come.
+    inside: bool,
+    doubt: Doubt,
+    /// The end of the segment searched last: a header may begin in it.
+    tail: ([u8; HEAD - 1], usize, Stamp),
 }
 
 impl RecordReader {
@@ -87,15 +104,26 @@ impl RecordReader {
             first: Stamp::default(),
             last: Stamp::default(),
             searched: 0,
-            found: false,
-            trusted,
+            belief: if trusted { Belief::Port } else { Belief::Nothing },
             lent: false,
+            inside: false,
+            doubt: Doubt::Nothing,
+            tail: ([0; HEAD - 1], 0, Stamp::default()),
         }
+    }
+
+    /// Whether any record was found.
+    pub fn found(&self) -> bool {
+        self.belief == Belief::Record
+    }
+
+    fn tentative(&self) -> bool {
+        self.doubt != Doubt::Nothing
     }
 
     /// Whether the search has gone on for longer than a stream of RPC would make it.
     pub fn hopeless(&self) -> bool {
-        !self.found && self.searched > SEARCH_LIMIT
+        !self.found() && self.searched > SEARCH_LIMIT
     }
 
     /// The last record was no RPC message: the marks are not to be trusted.
@@ -106,21 +134,29 @@ impl RecordReader {
 
     /// Bytes that are not in the capture. Keeps the boundaries when the gap lies inside a fragment.
     /// Gives the record that the gap completes.
-    pub fn gap(&mut self, mut length: usize, stamp: Stamp) -> Option<Record<'_>> {
+    pub fn gap(&mut self, mut length: usize, stamp: Stamp, peer: &dyn Peer) -> Option<Record<'_>> {
         self.take_back();
+        self.tail.1 = 0;
+        if self.doubt == Doubt::Ended && self.confirmed(stamp.frame, peer) {
+            self.state = State::Searching;
+            return Some(self.complete());
+        }
         if let State::Fragment { rest, last } = self.state {
             let inside = length.min(rest);
+            // What was captured of a message says when it came; what follows the gap may be much later.
+            let stamp = if self.length == 0 { stamp } else { self.last };
             if self.length == 0 {
-                (self.first, self.last) = (stamp, stamp);
+                self.first = stamp;
+                self.last = stamp;
             }
             self.hole.get_or_insert(Reason::Missing);
             self.advance(inside, rest, last, stamp);
             length -= inside;
-            let complete = inside == rest && last;
             if length > 0 {
                 self.state = State::Searching;
             }
-            if complete {
+            // What follows a message found by a search is lost as well: only its pair can confirm it.
+            if inside == rest && last && (!self.tentative() || self.confirmed(stamp.frame, peer)) {
                 return Some(self.complete());
             }
         }
@@ -131,44 +167,90 @@ impl RecordReader {
         None
     }
 
+    /// Nothing follows any more. Gives the message that was begun, if its header is there.
+    pub fn end(&mut self, peer: &dyn Peer) -> Option<Record<'_>> {
+        self.take_back();
+        let call = !self.tentative() && recognise(&self.buffer) == Some(Recognised::Call);
+        let complete = call || self.confirmed(u64::MAX, peer);
+        let rest = if let State::Fragment { rest, .. } = self.state { rest } else { 0 };
+        self.state = State::Searching;
+        if !complete {
+            self.drop_message();
+            return None;
+        }
+        if self.doubt != Doubt::Ended {
+            self.hole.get_or_insert(Reason::Missing);
+        }
+        self.length = self.length.saturating_add(rest);
+        Some(self.complete())
+    }
+
+    /// Whether a message of the other side belongs to the one that was found by a search.
+    fn confirmed(&self, frame: u64, peer: &dyn Peer) -> bool {
+        let xid = self.buffer.first_chunk::<4>().map(|xid| u32::from_be_bytes(*xid));
+        match recognise(&self.buffer) {
+            Some(Recognised::Call) => xid.is_some_and(|xid| peer.answered(xid, frame)),
+            Some(Recognised::Reply { xid }) => peer.waits_for(xid),
+            None => false,
+        }
+    }
+
+    /// Memory taken by the message that is being put together.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Keeps less of the message that is being put together, because too much memory is in use.
+    pub fn shorten(&mut self) {
+        if self.buffer.len() > SHORTENED {
+            self.buffer.truncate(SHORTENED);
+            self.hole = Some(Reason::RecordLimit);
+        }
+        self.buffer.shrink_to_fit();
+    }
+
     /// The next record that `piece` completes, consuming it up to there; `None` when it is used up.
     ///
     /// A record that lies in one piece is lent without a copy.
-    pub fn next<'r, 'p: 'r>(
-        &'r mut self,
-        piece: &mut Piece<'p>,
-        expected: Expected<'_>,
-    ) -> Option<Record<'r>> {
+    pub fn next<'r, 'p: 'r>(&'r mut self, piece: &mut Piece<'p>, peer: &dyn Peer) -> Option<Record<'r>> {
         self.take_back();
+        if self.doubt == Doubt::Ended {
+            if continues(piece.bytes) || self.confirmed(piece.stamp.frame, peer) {
+                return Some(self.complete());
+            }
+            self.distrust();
+        }
+        // Here a message that goes on can only go on with the start of a segment.
+        if self.length > 0 && self.contradicted(piece, peer) {
+            self.state = State::Mark;
+            if !self.tentative() {
+                return Some(self.complete());
+            }
+            self.drop_message();
+        }
+        let mut fresh = !self.inside;
+        self.inside = true;
         loop {
             if piece.length == 0 {
+                self.inside = false;
                 return None;
             }
             match self.state {
-                State::Searching => {
-                    let found = search(piece.bytes, self.trusted || self.found, expected);
-                    let passed = found.unwrap_or(piece.length);
-                    self.searched = self.searched.saturating_add(passed as u64);
-                    consume(piece, passed);
-                    if found.is_some() {
-                        self.drop_message();
-                        self.state = State::Mark;
-                    }
-                }
+                State::Searching => self.search(piece, fresh, peer),
                 State::Mark => self.read_mark(piece),
                 State::Fragment { rest, last } => {
-                    let whole = last && self.length == 0 && piece.length >= rest;
+                    let whole = last && self.length == 0 && piece.length >= rest && !self.tentative();
                     let taken = piece.length.min(rest);
                     let captured = piece.bytes.get(..taken).unwrap_or(piece.bytes);
-                    if self.length == 0 {
-                        self.first = piece.stamp;
-                        self.last = piece.stamp;
-                    }
                     let stamp = piece.stamp;
+                    if self.length == 0 {
+                        self.first = stamp;
+                        self.last = stamp;
+                    }
                     if whole {
                         consume(piece, taken);
                         self.state = State::Mark;
-                        self.found = true;
+                        self.belief = Belief::Record;
                         self.searched = 0;
                         let first = self.first.min(stamp);
                         let kept = captured.get(..KEPT_LIMIT).unwrap_or(captured);
@@ -176,15 +258,95 @@ impl RecordReader {
                             if captured.len() > KEPT_LIMIT { Reason::RecordLimit } else { Reason::Truncated };
                         return Some(Record { bytes: kept, length: rest, limit, first, last: stamp });
                     }
+                    if self.length == 0 && !begins_message(captured) {
+                        // No message: to be told at once, not when a wrong mark has swallowed others.
+                        self.state = State::Searching;
+                        return Some(Record {
+                            bytes: captured,
+                            length: rest,
+                            limit: Reason::Missing,
+                            first: stamp,
+                            last: stamp,
+                        });
+                    }
                     self.keep(captured, taken);
                     consume(piece, taken);
                     self.advance(taken, rest, last, stamp);
                     if taken == rest && last {
-                        return Some(self.complete());
+                        match self.doubt {
+                            Doubt::Found if piece.length == 0 => self.doubt = Doubt::Ended,
+                            Doubt::Found if !continues(piece.bytes) => self.distrust(),
+                            _ => return Some(self.complete()),
+                        }
                     }
                 }
             }
+            fresh = false;
         }
+    }
+
+    /// Whether `piece` begins a record although a mark says that a message goes on.
+    fn contradicted(&self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
+        matches!(self.state, State::Fragment { .. })
+            && restarts(piece.bytes, &self.buffer, self.tentative(), piece.stamp.frame, peer)
+    }
+
+    /// Passes over bytes up to the next record mark, or over all of them.
+    fn search(&mut self, piece: &mut Piece<'_>, fresh: bool, peer: &dyn Peer) {
+        if fresh && self.tail.1 > 0 && self.search_tail(piece, peer) {
+            return;
+        }
+        let origin = Origin { segment: fresh, trusted: self.belief != Belief::Nothing };
+        let found = search(piece.bytes, piece.length, origin, peer);
+        let passed = found.map_or(piece.length, |hit| hit.at);
+        if found.is_none() && piece.bytes.len() == piece.length {
+            self.keep_tail(piece);
+        }
+        self.searched = self.searched.saturating_add(passed as u64);
+        consume(piece, passed);
+        if let Some(hit) = found {
+            self.drop_message();
+            self.tail.1 = 0;
+            self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
+            self.state = State::Mark;
+        }
+    }
+
+    /// Looks for a header that begins in the segment before and ends in this one. `true`: found.
+    fn search_tail(&mut self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
+        let (tail, length, stamp) = self.tail;
+        self.tail.1 = 0;
+        let mut joined = [0; 2 * HEAD];
+        let head = piece.bytes.get(..HEAD).unwrap_or(piece.bytes);
+        let both = tail.get(..length).unwrap_or_default().iter().chain(head);
+        let total = joined.iter_mut().zip(both).map(|(slot, byte)| *slot = *byte).count();
+        let bytes = joined.get(..total).unwrap_or_default();
+        let origin = Origin { segment: false, trusted: self.belief != Belief::Nothing };
+        let hit = search(bytes, length + piece.length, origin, peer).filter(|hit| hit.at < length);
+        let Some(hit) = hit else { return false };
+        let bytes = bytes.get(hit.at..length).unwrap_or_default();
+        let mut begun = Piece { bytes, length: bytes.len(), stamp };
+        self.drop_message();
+        self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
+        self.state = State::Mark;
+        self.read_mark(&mut begun);
+        if let State::Fragment { rest, last } = self.state
+            && begun.length > 0
+        {
+            let taken = begun.length.min(rest);
+            (self.first, self.last) = (stamp, stamp);
+            self.keep(begun.bytes, taken);
+            self.advance(taken, rest, last, stamp);
+        }
+        true
+    }
+
+    fn keep_tail(&mut self, piece: &Piece<'_>) {
+        let from = piece.bytes.len().saturating_sub(HEAD - 1);
+        let end = piece.bytes.get(from..).unwrap_or_default();
+        let (tail, length, stamp) = &mut self.tail;
+        *length = tail.iter_mut().zip(end).map(|(slot, byte)| *slot = *byte).count();
+        *stamp = piece.stamp;
     }
 
     fn read_mark(&mut self, piece: &mut Piece<'_>) {
@@ -192,8 +354,7 @@ impl RecordReader {
         while *have < 4 && piece.length > 0 {
             let Some(byte) = piece.bytes.first() else {
                 // The mark was not captured: the next boundary is unknown.
-                self.state = State::Searching;
-                self.drop_message();
+                self.distrust();
                 return;
             };
             if let Some(slot) = mark.get_mut(*have) {
@@ -205,17 +366,12 @@ impl RecordReader {
         if *have < 4 {
             return;
         }
-        let mark = u32::from_be_bytes(*mark);
+        let mark = Mark::of(*mark);
         self.mark.1 = 0;
-        let (rest, last) = ((mark & !LAST_FRAGMENT) as usize, mark & LAST_FRAGMENT != 0);
-        let begins = self.length == 0;
-        let believable =
-            rest <= FRAGMENT_LIMIT && (!begins || !last || rest >= SHORTEST_MESSAGE) && (last || rest > 0);
-        if believable {
-            self.state = State::Fragment { rest, last };
+        if mark.believable(self.length == 0) {
+            self.state = State::Fragment { rest: mark.length, last: mark.last };
         } else {
-            self.state = State::Searching;
-            self.drop_message();
+            self.distrust();
         }
     }
 
@@ -244,9 +400,10 @@ impl RecordReader {
 
     /// Lends the message in the buffer.
     fn complete(&mut self) -> Record<'_> {
-        self.found = true;
+        self.belief = Belief::Record;
         self.searched = 0;
         self.lent = true;
+        self.doubt = Doubt::Nothing;
         Record {
             bytes: &self.buffer,
             length: self.length,
@@ -268,35 +425,13 @@ impl RecordReader {
         self.hole = None;
         self.mark.1 = 0;
         self.lent = false;
+        self.doubt = Doubt::Nothing;
     }
 }
 
 fn consume(piece: &mut Piece<'_>, length: usize) {
     piece.bytes = piece.bytes.get(length..).unwrap_or_default();
     piece.length -= length;
-}
-
-/// Where in `bytes` the next record mark with a believable RPC header behind it stands.
-fn search(bytes: &[u8], trusted: bool, expected: Expected<'_>) -> Option<usize> {
-    let mut places = 0..bytes.len().saturating_sub(3 + SHORTEST_MESSAGE);
-    places.find(|&at| bytes.get(at..).is_some_and(|rest| begins_record(rest, at == 0 && trusted, expected)))
-}
-
-/// Whether a record mark and an RPC header stand at the start of `bytes`.
-///
-/// At the start of a segment a reply is believed by its form; elsewhere only if its call is waiting.
-fn begins_record(bytes: &[u8], segment_start: bool, expected: Expected<'_>) -> bool {
-    let Some((mark, header)) = bytes.split_first_chunk::<4>() else { return false };
-    let mark = u32::from_be_bytes(*mark);
-    let (length, last) = ((mark & !LAST_FRAGMENT) as usize, mark & LAST_FRAGMENT != 0);
-    if !(last || segment_start) || length > FRAGMENT_LIMIT || (last && length < SHORTEST_MESSAGE) {
-        return false;
-    }
-    match recognise(header.get(..length).unwrap_or(header)) {
-        Some(Recognised::Call) => length >= CALL_HEADER || !last,
-        Some(Recognised::Reply { xid }) => segment_start || expected(xid),
-        None => false,
-    }
 }
 
 #[cfg(test)]
@@ -322,15 +457,25 @@ mod tests {
         Stamp { frame, time_ns: 0 }
     }
 
-    fn never(_: u32) -> bool {
-        false
+    /// A peer that waits for this xid, and answered that one.
+    struct Knows(Option<u32>, Option<u32>);
+
+    impl Peer for Knows {
+        fn waits_for(&self, xid: u32) -> bool {
+            self.0 == Some(xid)
+        }
+        fn answered(&self, xid: u32, _: u64) -> bool {
+            self.1 == Some(xid)
+        }
     }
+
+    const NOTHING: Knows = Knows(None, None);
 
     fn records(reader: &mut RecordReader, pieces: &[&[u8]]) -> Vec<(Vec<u8>, u64, u64)> {
         let mut out = Vec::new();
         for (i, bytes) in pieces.iter().enumerate() {
             let mut piece = Piece { bytes, length: bytes.len(), stamp: stamp(i as u64 + 1) };
-            while let Some(record) = reader.next(&mut piece, &never) {
+            while let Some(record) = reader.next(&mut piece, &NOTHING) {
                 out.push((record.bytes.to_vec(), record.first.frame, record.last.frame));
             }
         }
@@ -374,13 +519,13 @@ mod tests {
         let next = null_call(2);
         let mut reader = RecordReader::new(true);
         let mut piece = Piece { bytes: &long[..100], length: 100, stamp: stamp(1) };
-        assert!(reader.next(&mut piece, &never).is_none());
-        assert!(reader.gap(800, stamp(3)).is_none());
+        assert!(reader.next(&mut piece, &NOTHING).is_none());
+        assert!(reader.gap(800, stamp(3), &NOTHING).is_none());
         let rest = [&long[900..], &next[..]].concat();
         let mut piece = Piece { bytes: &rest, length: rest.len(), stamp: stamp(3) };
-        let record = reader.next(&mut piece, &never).unwrap();
+        let record = reader.next(&mut piece, &NOTHING).unwrap();
         assert_eq!((record.bytes.len(), record.length, record.limit), (96, 1024, Reason::Missing));
-        assert_eq!(reader.next(&mut piece, &never).unwrap().bytes, &next[4..]);
+        assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &next[4..]);
     }
 
     #[test]
@@ -388,18 +533,19 @@ mod tests {
         let call = null_call(1);
         let mut reader = RecordReader::new(true);
         let mut piece = Piece { bytes: &call[..30], length: call.len(), stamp: stamp(1) };
-        let record = reader.next(&mut piece, &never).unwrap();
+        let record = reader.next(&mut piece, &NOTHING).unwrap();
         assert_eq!((record.bytes.len(), record.length, record.limit), (26, 40, Reason::Truncated));
         let mut piece = Piece { bytes: &call, length: call.len(), stamp: stamp(2) };
-        assert_eq!(reader.next(&mut piece, &never).unwrap().bytes, &call[4..]);
+        assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &call[4..]);
     }
 
     #[test]
     fn joining_in_the_middle_finds_the_next_header() {
         let joined = [vec![0xaa; 333], null_call(5)].concat();
         let mut reader = RecordReader::new(true);
-        let out = records(&mut reader, &[&joined]);
-        assert_eq!(out.len(), 1);
+        assert!(records(&mut reader, &[&joined]).is_empty(), "not before the next segment confirms it");
+        let out = records(&mut reader, &[&null_call(6)]);
+        assert_eq!([out[0].0[3], out[1].0[3]], [5, 6]);
         assert!(!reader.hopeless());
     }
 
@@ -409,5 +555,168 @@ mod tests {
         let junk = vec![0x55; 70_000];
         assert!(records(&mut reader, &[&junk]).is_empty());
         assert!(reader.hopeless());
+    }
+
+    /// A reply of NFSv3 NULL with its record mark.
+    fn null_reply(xid: u8) -> Vec<u8> {
+        let mut bytes = vec![0x80, 0, 0, 24, 0, 0, 0, xid, 0, 0, 0, 1];
+        bytes.extend([0; 16]); // accepted, verifier AUTH_NONE, SUCCESS
+        bytes
+    }
+
+    /// A call with `data` behind its header.
+    fn call_with(xid: u8, data: &[u8]) -> Vec<u8> {
+        let mut bytes = null_call(xid);
+        bytes[2..4].copy_from_slice(&(40 + data.len() as u16).to_be_bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    fn take<'a>(reader: &mut RecordReader, bytes: &'a [u8], frame: u64, peer: &Knows) -> Vec<Vec<u8>> {
+        let mut piece: Piece<'a> = Piece { bytes, length: bytes.len(), stamp: stamp(frame) };
+        let mut out = Vec::new();
+        while let Some(record) = reader.next(&mut piece, peer) {
+            out.push(record.bytes.to_vec());
+        }
+        out
+    }
+
+    #[test]
+    fn a_header_over_two_segments_is_found_in_search() {
+        let call = null_call(5);
+        for cut in 1..call.len() {
+            let before = [&[0xaa; 100], &call[..cut]].concat();
+            let after = [&call[cut..], &null_call(6)].concat();
+            let mut reader = RecordReader::new(true);
+            assert!(take(&mut reader, &before, 1, &NOTHING).is_empty());
+            let found = take(&mut reader, &after, 2, &NOTHING);
+            assert_eq!(found, [&call[4..], &null_call(6)[4..]], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn several_records_behind_a_gap_are_found_when_they_lie_in_its_segment() {
+        let joined = [vec![0xaa; 50], null_call(1), call_with(2, &[7; 99]), null_call(3)].concat();
+        let mut reader = RecordReader::new(true);
+        take(&mut reader, &null_call(9), 1, &NOTHING);
+        assert!(reader.gap(1000, stamp(2), &NOTHING).is_none());
+        let xids: Vec<u8> = take(&mut reader, &joined, 2, &NOTHING).iter().map(|record| record[3]).collect();
+        assert_eq!(xids, [1, 2, 3]);
+    }
+
+    #[test]
+    fn messages_in_the_data_of_a_file_are_not_found() {
+        // A capture file: each packet behind a header of its own, none ends with the segment.
+        let packet = |xid| [vec![0x11; 16 + 66], null_call(xid)].concat();
+        let data = [packet(1), packet(2), packet(3), vec![0x11; 16]].concat();
+        let mut reader = RecordReader::new(true);
+        take(&mut reader, &null_call(9), 1, &NOTHING);
+        reader.gap(1000, stamp(2), &NOTHING);
+        for frame in 2..20 {
+            assert!(take(&mut reader, &data, frame, &NOTHING).is_empty());
+        }
+        assert_eq!(take(&mut reader, &null_call(8), 20, &NOTHING), [&null_call(8)[4..]]);
+    }
+
+    #[test]
+    fn a_message_found_at_the_end_of_a_segment_must_be_confirmed_by_what_follows() {
+        let inner = call_with(3, &[9; 60]);
+        let (head, tail) = inner.split_at(70);
+        let segment = [&[0x11; 30], head].concat();
+        for (after, confirmed) in [(null_call(4), true), (vec![0x11; 40], false)] {
+            let mut reader = RecordReader::new(true);
+            assert!(take(&mut reader, &segment, 1, &NOTHING).is_empty());
+            let found = take(&mut reader, &[tail, &after].concat(), 2, &NOTHING);
+            assert_eq!(found.first().is_some_and(|record| record[3] == 3), confirmed);
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_at_once() {
+        let mut reader = RecordReader::new(true);
+        take(&mut reader, &null_call(1), 1, &NOTHING);
+        let wrong = [&[0x80, 1, 0, 0][..], &[0x33; 60]].concat();
+        assert_eq!(take(&mut reader, &wrong, 2, &NOTHING), [&[0x33; 60]]);
+        assert_eq!(take(&mut reader, &null_call(2), 3, &NOTHING), [&null_call(2)[4..]]);
+    }
+
+    #[test]
+    fn a_mark_that_claims_too_much_is_refuted_by_the_reply() {
+        let mut call = null_call(1);
+        call[1] = 1; // 64 KB more than there are
+        let mut reader = RecordReader::new(true);
+        assert!(take(&mut reader, &call, 1, &NOTHING).is_empty());
+        // Without a reply the next call could be data of this one.
+        assert!(take(&mut reader, &null_call(2), 2, &NOTHING).is_empty());
+        let answered = Knows(None, Some(1));
+        let xids: Vec<u8> =
+            take(&mut reader, &null_call(3), 3, &answered).iter().map(|record| record[3]).collect();
+        assert_eq!(xids, [1, 3]);
+    }
+
+    #[test]
+    fn a_reply_whose_call_waits_ends_the_one_before() {
+        let mut reply = null_reply(1);
+        reply[1] = 1;
+        let mut reader = RecordReader::new(true);
+        assert!(take(&mut reader, &reply, 1, &NOTHING).is_empty());
+        assert!(take(&mut reader, &null_reply(2), 2, &NOTHING).is_empty());
+        let waits = Knows(Some(3), None);
+        let xids: Vec<u8> =
+            take(&mut reader, &null_reply(3), 3, &waits).iter().map(|record| record[3]).collect();
+        assert_eq!(xids, [1, 3]);
+    }
+
+    #[test]
+    fn a_mark_that_is_the_middle_of_a_message_does_not_swallow_those_that_follow() {
+        // The header's length was damaged: the program number stands where the mark should.
+        let damaged = [0, 1, 0x86, 0xa3, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mut reader = RecordReader::new(true);
+        take(&mut reader, &null_call(9), 1, &NOTHING);
+        assert!(take(&mut reader, &damaged, 2, &NOTHING).is_empty());
+        let xids: Vec<u8> =
+            take(&mut reader, &null_call(3), 3, &NOTHING).iter().map(|record| record[3]).collect();
+        assert!(xids.contains(&3), "{xids:?}");
+    }
+
+    #[test]
+    fn a_gap_does_not_date_the_message_that_it_ends() {
+        let call = call_with(1, &[7; 200]);
+        let mut reader = RecordReader::new(true);
+        take(&mut reader, &call[..100], 1, &NOTHING);
+        let record = reader.gap(call.len() - 100, stamp(50), &NOTHING).unwrap();
+        assert_eq!((record.first.frame, record.last.frame, record.limit), (1, 1, Reason::Missing));
+    }
+
+    #[test]
+    fn a_message_that_was_begun_is_told_at_the_end_if_its_header_is_there() {
+        let call = call_with(1, &[7; 200]);
+        for (bytes, told) in [(&call[..100], true), (&call[..20], false), (&call[..4], false)] {
+            let mut reader = RecordReader::new(true);
+            take(&mut reader, &null_call(9), 1, &NOTHING);
+            take(&mut reader, bytes, 2, &NOTHING);
+            let record = reader.end(&NOTHING);
+            assert_eq!(record.map(|record| record.length), told.then_some(call.len() - 4));
+            assert!(reader.end(&NOTHING).is_none(), "only once");
+        }
+    }
+
+    #[test]
+    fn a_call_found_by_a_search_is_confirmed_by_its_reply_when_what_follows_is_lost() {
+        let segment = [&[0xaa; 50], &null_call(5)[..]].concat();
+        for (peer, told) in [(Knows(None, Some(5)), true), (NOTHING, false)] {
+            let mut reader = RecordReader::new(true);
+            assert!(take(&mut reader, &segment, 1, &NOTHING).is_empty());
+            assert_eq!(reader.gap(100, stamp(2), &peer).is_some(), told);
+        }
+    }
+
+    #[test]
+    fn a_reply_alone_in_its_segment_is_believed_on_any_connection() {
+        let mut reader = RecordReader::new(false);
+        assert_eq!(take(&mut reader, &null_reply(1), 1, &NOTHING).len(), 1);
+        let mut reader = RecordReader::new(false);
+        let longer = [&null_reply(1), &[1, 2, 3][..]].concat();
+        assert!(take(&mut reader, &longer, 1, &NOTHING).is_empty());
     }
 }

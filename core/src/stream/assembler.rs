@@ -44,14 +44,27 @@ pub enum Offered<'a> {
     Held,
     /// All of it was known before: a retransmission, or a packet captured twice.
     Known,
+    /// The stream is not where it was taken to be: a sequence number that led it astray was wrong.
+    /// Here it goes on, after a gap of unknown length.
+    Elsewhere(Piece<'a>),
 }
 
 /// Segments held at most while waiting for a hole; beyond it the hole is given up. A window of
 /// 16 MiB in segments of 1448 bytes, and a bound for one-byte segments.
 const HELD_SEGMENTS_LIMIT: usize = 12_288;
 
-/// Bytes held at most while waiting for a hole: the largest window that is common.
+/// Memory held at most while waiting for a hole: the largest window that is common.
 const HELD_BYTES_LIMIT: usize = 16 << 20;
+
+/// Nothing is sent again, nor acknowledged, from further back: no TCP has so much under way.
+pub const WINDOW: usize = 1 << 26;
+
+/// A hole longer than this may be none: the sequence number that showed it was damaged.
+const JUMP: usize = 1 << 20;
+
+/// Segments in a row, each the continuation of the one before, that lie before everything delivered
+/// and so show that the stream is elsewhere. Retransmissions do not come in such rows.
+const STRAY_SEGMENTS: u32 = 4;
 
 struct Held {
     sequence: SeqNumber,
@@ -60,15 +73,30 @@ struct Held {
     stamp: Stamp,
 }
 
+impl Held {
+    /// Memory that it takes.
+    fn charge(&self) -> usize {
+        self.bytes.len() + size_of::<Self>()
+    }
+}
+
 /// Puts one direction's segments in order.
 #[derive(Default)]
 pub struct Assembler {
     next: Option<SeqNumber>,
     /// Segments after a hole, by sequence number; each starts behind its predecessor's start.
     held: VecDeque<Held>,
+    /// Memory that they take.
     held_bytes: usize,
     /// The piece that `take_ready` lent last.
     lent: Option<Held>,
+    /// Bytes before `next` that were delivered or given up, up to [`WINDOW`]: what comes again of them
+    /// is known.
+    run: usize,
+    /// The first byte that was passed over without any behind it, until there are.
+    skipped: Option<SeqNumber>,
+    /// Where the next of a row of segments before that run would start, and how many there were.
+    stray: (SeqNumber, u32),
 }
 
 impl Assembler {
@@ -87,6 +115,24 @@ impl Assembler {
         self.held.front().map(|held| (held.sequence, held.stamp))
     }
 
+    /// Memory that the held segments take.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Passes over bytes that will not come, where no segment is held behind them: how many. Should
+    /// they come all the same, the stream is where it was before.
+    pub fn skip_to(&mut self, sequence: SeqNumber) -> usize {
+        let Some(next) = self.next.filter(|_| self.held.is_empty()) else { return 0 };
+        let length = usize::try_from(sequence.ahead_of(next)).unwrap_or(0);
+        if length > 0 {
+            self.next = Some(sequence);
+            self.skipped = Some(next);
+            self.passed(length);
+        }
+        length
+    }
+
     /// Whether more is held than the limits allow: the hole has to be given up.
     pub fn overfull(&self) -> bool {
         self.held.len() > HELD_SEGMENTS_LIMIT || self.held_bytes > HELD_BYTES_LIMIT
@@ -102,9 +148,11 @@ impl Assembler {
         }
         let known = usize::try_from(-ahead).unwrap_or(usize::MAX);
         if known >= piece.length {
-            return Offered::Known;
+            return self.behind(sequence, known, piece);
         }
         piece.skip(known);
+        self.passed(piece.length);
+        self.skipped = None;
         self.next = Some(next.advance(piece.length));
         Offered::InOrder(piece)
     }
@@ -118,7 +166,7 @@ impl Assembler {
                 return None;
             }
             let held = self.held.pop_front()?;
-            self.held_bytes = self.held_bytes.saturating_sub(held.bytes.len());
+            self.held_bytes = self.held_bytes.saturating_sub(held.charge());
             let known = usize::try_from(next.ahead_of(held.sequence)).unwrap_or(0);
             if known >= held.length {
                 continue;
@@ -126,6 +174,7 @@ impl Assembler {
             let held = self.lent.insert(held);
             let mut piece = Piece { bytes: &held.bytes, length: held.length, stamp: held.stamp };
             piece.skip(known);
+            self.run = (self.run + piece.length).min(WINDOW);
             self.next = Some(next.advance(piece.length));
             return Some(piece);
         }
@@ -135,8 +184,35 @@ impl Assembler {
     pub fn give_up(&mut self) -> Option<(usize, Stamp)> {
         let (next, first) = (self.next?, self.held.front()?);
         let length = usize::try_from(first.sequence.ahead_of(next)).ok().filter(|length| *length > 0)?;
+        let stamp = first.stamp;
         self.next = Some(first.sequence);
-        Some((length, first.stamp))
+        self.passed(length);
+        Some((length, stamp))
+    }
+
+    /// `next` goes on by `length`. After a long jump it may be that only the number was wrong, and nothing
+    /// before it is known.
+    fn passed(&mut self, length: usize) {
+        self.run = if length > JUMP { 0 } else { (self.run + length).min(WINDOW) };
+    }
+
+    /// A segment that ends before `next`, and starts `by` bytes before it.
+    fn behind<'a>(&mut self, sequence: SeqNumber, by: usize, piece: Piece<'a>) -> Offered<'a> {
+        let end = sequence.advance(piece.length);
+        if self.skipped != Some(sequence) {
+            if by <= self.run {
+                return Offered::Known;
+            }
+            let (expected, count) = self.stray;
+            let count = if sequence == expected { count + 1 } else { 1 };
+            self.stray = (end, count);
+            if count < STRAY_SEGMENTS {
+                return Offered::Known;
+            }
+        }
+        self.begin(end);
+        self.run = piece.length;
+        Offered::Elsewhere(piece)
     }
 
     fn hold(&mut self, sequence: SeqNumber, piece: Piece<'_>) {
@@ -145,11 +221,10 @@ impl Assembler {
         if twin.is_some_and(|held| held.sequence == sequence && held.length >= piece.length) {
             return; // The same segment again.
         }
-        self.held_bytes = self.held_bytes.saturating_add(piece.bytes.len());
-        self.held.insert(
-            after,
-            Held { sequence, bytes: piece.bytes.into(), length: piece.length, stamp: piece.stamp },
-        );
+        let (bytes, length) = (piece.bytes.into(), piece.length);
+        let held = Held { sequence, bytes, length, stamp: piece.stamp };
+        self.held_bytes = self.held_bytes.saturating_add(held.charge());
+        self.held.insert(after, held);
     }
 }
 
@@ -166,7 +241,8 @@ mod tests {
     fn run(assembler: &mut Assembler, segments: &[(u32, Vec<u8>)], give_up: bool) -> Vec<Option<u8>> {
         let mut out = Vec::new();
         for (frame, (sequence, bytes)) in segments.iter().enumerate() {
-            if let Offered::InOrder(piece) = assembler.offer(SeqNumber(*sequence), piece(bytes, frame as u64))
+            if let Offered::InOrder(piece) | Offered::Elsewhere(piece) =
+                assembler.offer(SeqNumber(*sequence), piece(bytes, frame as u64))
             {
                 out.extend(piece.bytes.iter().copied().map(Some));
             }
@@ -219,6 +295,40 @@ mod tests {
         assert_eq!(assembler.give_up(), Some((7, Stamp { frame: 9, time_ns: 0 })));
         assert_eq!(assembler.take_ready(), Some(piece(b"x", 9)));
         assert_eq!(assembler.give_up(), None);
+    }
+
+    #[test]
+    fn a_row_of_segments_behind_all_that_was_delivered_shows_that_the_stream_is_there() {
+        let mut assembler = Assembler::default();
+        assembler.offer(SeqNumber(900_000), piece(b"stray", 1)); // Its sequence number was damaged.
+        for i in 0..3 {
+            assert_eq!(assembler.offer(SeqNumber(2 * i), piece(b"ab", 2)), Offered::Known);
+        }
+        assert_eq!(assembler.offer(SeqNumber(6), piece(b"ab", 3)), Offered::Elsewhere(piece(b"ab", 3)));
+        assert_eq!(assembler.offer(SeqNumber(8), piece(b"cd", 4)), Offered::InOrder(piece(b"cd", 4)));
+    }
+
+    #[test]
+    fn bytes_passed_over_that_come_after_all_show_where_the_stream_is() {
+        let mut assembler = Assembler::default();
+        assembler.offer(SeqNumber(0), piece(b"ab", 1));
+        assert_eq!(assembler.skip_to(SeqNumber(500)), 498);
+        assert_eq!(assembler.offer(SeqNumber(2), piece(b"cd", 2)), Offered::Elsewhere(piece(b"cd", 2)));
+        assert_eq!(assembler.offer(SeqNumber(4), piece(b"ef", 3)), Offered::InOrder(piece(b"ef", 3)));
+        assert_eq!(assembler.skip_to(SeqNumber(500)), 494);
+        assert_eq!(assembler.offer(SeqNumber(500), piece(b"gh", 4)), Offered::InOrder(piece(b"gh", 4)));
+        assert_eq!(assembler.offer(SeqNumber(6), piece(b"xx", 5)), Offered::Known, "too late");
+    }
+
+    #[test]
+    fn retransmissions_in_a_row_are_known() {
+        let mut assembler = Assembler::default();
+        for round in 0..3 {
+            for i in 0..20 {
+                let offered = assembler.offer(SeqNumber(2 * i), piece(b"ab", 1));
+                assert_eq!(offered == Offered::Known, round > 0);
+            }
+        }
     }
 
     proptest! {

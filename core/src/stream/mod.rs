@@ -11,13 +11,14 @@ pub mod assembler;
 
 pub mod seq;
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use crate::packet::{Datagram, Segment, TcpFlags};
-use crate::stream::assembler::{Assembler, Offered, Piece, Stamp};
+use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
 use crate::stream::seq::SeqNumber;
 
 /// Number of a connection within one decode.
@@ -145,8 +146,27 @@ const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
 /// retransmission takes, so that a capture of one direction alone is still decoded.
 const PATIENCE_NS: i64 = 60_000_000_000;
 
-/// Connections kept at most. Beyond it the table is emptied of those that are of no interest.
-const CONNECTIONS_LIMIT: usize = 1 << 18;
+/// Length of the gap that is told when a direction turns out to be somewhere else: longer than any
+/// record.
+const ELSEWHERE: usize = 1 << 31;
+
+/// Connections kept at most. Beyond it half are forgotten: those that carry no RPC, then those that
+/// were silent longest (`connections_forgotten`). Packets of theirs that follow count as new ones.
+pub const CONNECTIONS_LIMIT: usize = 1 << 14;
+
+/// Memory that all connections together may hold behind holes. Beyond it the hole that waited longest
+/// is given up (`held_limit`).
+const HELD_TOTAL_LIMIT: usize = 64 << 20;
+
+/// A hole at the end of what was sent is believed up to this length: longer than any record.
+const TAIL_LIMIT: i64 = 1 << 21;
+
+/// Frames between two visits to connections that wait behind a hole: their own packets may have
+/// ended, while the calls and replies behind the hole are wanted.
+const VISIT_FRAMES: u64 = 16;
+
+/// Connections visited at a time, and after a pause.
+const VISITS: (usize, usize) = (4, 64);
 
 /// Directions of connections that are remembered.
 const RECENT: usize = 64;
@@ -157,8 +177,15 @@ type Ends = (SocketAddr, SocketAddr, Transport);
 #[derive(Default)]
 struct Direction {
     assembler: Assembler,
+    /// The segment that last continued what was delivered.
+    delivered: Stamp,
     /// The highest acknowledgement that the other side sent for this direction.
     acknowledged: Option<SeqNumber>,
+    /// An end of the stream beyond what was delivered, as the latest packets claim it, and the first
+    /// of them.
+    beyond: Option<(SeqNumber, Stamp)>,
+    /// The end of the stream, once FIN told it.
+    fin: Option<SeqNumber>,
 }
 
 struct State {
@@ -166,6 +193,12 @@ struct State {
     directions: Sides<Direction>,
     /// Nobody wants this connection's bytes.
     ignored: bool,
+    /// It is among those that wait behind a hole.
+    listed: bool,
+    /// Holes given up because more was held than the limits allow.
+    overfull: u64,
+    /// Memory held behind holes.
+    held_bytes: usize,
 }
 
 /// All connections of a decode.
@@ -177,8 +210,16 @@ pub struct Connections {
     /// Directions of connections looked up before, each in a place that its ports choose: a capture
     /// has few that are busy at a time, and comparing ends is cheaper than ordering and hashing them.
     recent: Vec<Option<(Ends, Side, ConnectionId)>>,
+    /// Those that wait behind a hole, to be visited in turn.
+    stalled: VecDeque<ConnectionId>,
+    /// The time of the last visit.
+    visited_ns: i64,
+    /// Memory that all of them hold.
+    held_bytes: usize,
     /// Connections forgotten because of the limit.
     pub forgotten: u64,
+    /// Holes given up because more was held behind them than the limits allow.
+    pub overfull: u64,
 }
 
 impl Connections {
@@ -192,6 +233,7 @@ impl Connections {
         if let Some(state) = self.states.get_mut(&id) {
             state.ignored = true;
             state.directions = Sides::default();
+            self.account(id);
         }
     }
 
@@ -213,8 +255,97 @@ impl Connections {
         };
         if let Some(state) = self.states.get_mut(&id) {
             state.take(side, segment, stamp, |connection, side, event| sink(id, connection, side, event));
+            if state.held_bytes > 0 || state.waits() {
+                self.account(id);
+                while self.held_bytes > HELD_TOTAL_LIMIT && self.give_up_longest(&mut sink) {}
+            }
         }
         id
+    }
+
+    /// Whether connections that wait behind a hole are to be visited before the packet of this stamp.
+    #[inline]
+    pub fn visit_due(&self, now: Stamp) -> bool {
+        !self.stalled.is_empty() && (now.frame.is_multiple_of(VISIT_FRAMES) || self.paused(now))
+    }
+
+    /// Gives up holes of connections that have gone silent.
+    pub fn visit(&mut self, now: Stamp, mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>)) {
+        let visits = if self.paused(now) { VISITS.1 } else { VISITS.0 };
+        self.visited_ns = now.time_ns;
+        for _ in 0..visits.min(self.stalled.len()) {
+            let Some(id) = self.stalled.pop_front() else { return };
+            let Some(state) = self.states.get_mut(&id) else { continue };
+            state.give_up_hopeless(now, &mut |connection, side, event| sink(id, connection, side, event));
+            state.listed = false;
+            self.account(id);
+        }
+    }
+
+    fn paused(&self, now: Stamp) -> bool {
+        now.time_ns.saturating_sub(self.visited_ns) > ACKNOWLEDGED_PATIENCE_NS
+    }
+
+    /// Counts what a connection holds now, and lists it among those that wait.
+    fn account(&mut self, id: ConnectionId) {
+        let Some(state) = self.states.get_mut(&id) else { return };
+        let held_bytes =
+            state.directions.low.assembler.held_bytes() + state.directions.high.assembler.held_bytes();
+        self.held_bytes = (self.held_bytes + held_bytes).saturating_sub(state.held_bytes);
+        state.held_bytes = held_bytes;
+        self.overfull += std::mem::take(&mut state.overfull);
+        if state.waits() && !state.listed {
+            state.listed = true;
+            self.stalled.push_back(id);
+        }
+    }
+
+    /// Gives up a hole, because all connections together hold too much. `false`: there is none.
+    fn give_up_longest(&mut self, sink: &mut impl FnMut(ConnectionId, &Connection, Side, Event<'_>)) -> bool {
+        let Some(id) = self.stalled.pop_front() else { return false };
+        if let Some(state) = self.states.get_mut(&id) {
+            for side in [Side::Low, Side::High] {
+                let gave =
+                    state.give_up(side, &mut |connection, side, event| sink(id, connection, side, event));
+                state.overfull += u64::from(gave);
+            }
+            state.listed = false;
+            self.account(id);
+        }
+        true
+    }
+
+    /// Whether there are more connections than are kept: room is to be made before the next packet.
+    pub fn crowded(&self) -> bool {
+        self.states.len() > CONNECTIONS_LIMIT
+    }
+
+    /// Makes room. What the forgotten connections held is delivered; they are given back with what
+    /// was known of them, in the order of their numbers.
+    pub fn make_room(
+        &mut self,
+        mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>),
+    ) -> Vec<(ConnectionId, Connection)> {
+        let mut ages: Vec<(bool, u64, ConnectionId)> = self
+            .states
+            .iter()
+            .map(|(id, state)| (!state.ignored, state.connection.last.frame, *id))
+            .collect();
+        ages.sort_unstable();
+        let mut gone: Vec<ConnectionId> =
+            ages.into_iter().take(CONNECTIONS_LIMIT / 2).map(|(_, _, id)| id).collect();
+        gone.sort_unstable();
+        for id in &gone {
+            self.flush_one(*id, &mut sink);
+        }
+        self.stalled.retain(|id| gone.binary_search(id).is_err());
+        self.recent.clear();
+        let states = &mut self.states;
+        let forgotten: Vec<_> =
+            gone.iter().filter_map(|id| Some((*id, states.remove(id)?.connection))).collect();
+        self.by_ends.retain(|_, id| states.contains_key(id));
+        self.forgotten += forgotten.len() as u64;
+        forgotten
     }
 
     /// Takes a UDP datagram: the exchange it belongs to, and the side that sent it.
@@ -248,6 +379,7 @@ impl Connections {
         for side in [Side::Low, Side::High] {
             while state.give_up(side, &mut |connection, side, event| sink(id, connection, side, event)) {}
         }
+        self.account(id);
     }
 
     fn connection(
@@ -279,9 +411,6 @@ impl Connections {
         transport: Transport,
         stamp: Stamp,
     ) -> ConnectionId {
-        if self.by_ends.len() >= CONNECTIONS_LIMIT {
-            self.forget_ignored();
-        }
         let id = self.count;
         self.count += 1;
         let (_, ends) = ordered(source, destination, transport);
@@ -295,7 +424,7 @@ impl Connections {
             established: None,
             counts: Sides::default(),
         };
-        self.states.insert(id, State { connection, directions: Sides::default(), ignored: false });
+        self.states.insert(id, State::new(connection));
         self.by_ends.insert(ends, id);
         // An earlier connection between these ports must not be found any more, from either side.
         self.recent.clear();
@@ -309,21 +438,6 @@ impl Connections {
         if let Some(recent) = self.recent.get_mut(place(&direction)) {
             *recent = Some((direction, side, id));
         }
-    }
-
-    /// Makes room: drops the connections that carry no RPC, or all of the lookup table if that is
-    /// not enough (their later packets then count as new connections).
-    fn forget_ignored(&mut self) {
-        let states = &self.states;
-        let before = self.by_ends.len();
-        self.by_ends.retain(|_, id| states.get(id).is_some_and(|state| !state.ignored));
-        if self.by_ends.len() > CONNECTIONS_LIMIT / 2 {
-            self.by_ends.clear();
-        }
-        self.forgotten += (before - self.by_ends.len()) as u64;
-        let kept: std::collections::HashSet<ConnectionId> = self.by_ends.values().copied().collect();
-        self.states.retain(|id, _| kept.contains(id));
-        self.recent.clear();
     }
 }
 
@@ -342,6 +456,17 @@ fn place((source, destination, _): &Ends) -> usize {
 }
 
 impl State {
+    fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            directions: Sides::default(),
+            ignored: false,
+            listed: false,
+            overfull: 0,
+            held_bytes: 0,
+        }
+    }
+
     /// Whether a SYN from `side` opens a new connection on the same pair of ports.
     fn reused_by(&self, side: Side, segment: &Segment<'_>) -> bool {
         let direction = self.directions.of(side);
@@ -380,15 +505,29 @@ impl State {
             let piece = Piece { bytes: segment.payload.bytes, length: segment.payload.length, stamp };
             self.data(side, sequence, piece, &mut sink);
         }
-        if segment.flags.ack() {
-            let acknowledged = SeqNumber(segment.acknowledgement);
-            let direction = self.directions.of_mut(side.other());
-            if direction.acknowledged.is_none_or(|before| acknowledged.ahead_of(before) > 0) {
-                direction.acknowledged = Some(acknowledged);
+        let direction = self.directions.of_mut(side);
+        if segment.flags.fin() {
+            direction.fin = Some(sequence.advance(segment.payload.length));
+        }
+        if !segment.flags.rst() {
+            if segment.payload.length == 0 {
+                direction.claim(sequence, stamp);
+            }
+            if segment.flags.ack() {
+                self.directions.of_mut(side.other()).acknowledge(SeqNumber(segment.acknowledgement), stamp);
             }
         }
-        for side in [side, side.other()] {
-            while self.hopeless(side, stamp) && self.give_up(side, &mut sink) {}
+        self.give_up_hopeless(stamp, &mut sink);
+    }
+
+    /// Whether a direction waits for bytes that were sent.
+    fn waits(&self) -> bool {
+        self.directions.low.waits() || self.directions.high.waits()
+    }
+
+    fn give_up_hopeless(&mut self, now: Stamp, sink: &mut impl FnMut(&Connection, Side, Event<'_>)) {
+        for side in [Side::Low, Side::High] {
+            while self.hopeless(side, now) && self.give_up(side, sink) {}
         }
     }
 
@@ -423,7 +562,12 @@ impl State {
         match self.directions.of_mut(side).assembler.offer(sequence, piece) {
             Offered::Known => self.connection.counts.of_mut(side).retransmitted += 1,
             Offered::Held => self.connection.counts.of_mut(side).out_of_order += 1,
+            Offered::Elsewhere(piece) => {
+                sink(&self.connection, side, Event::Gap { length: ELSEWHERE, stamp: piece.stamp });
+                deliver(&mut self.connection, side, piece, sink);
+            }
             Offered::InOrder(piece) => {
+                self.directions.of_mut(side).delivered = piece.stamp;
                 deliver(&mut self.connection, side, piece, sink);
                 self.deliver_ready(side, sink);
             }
@@ -440,13 +584,22 @@ impl State {
     /// Whether the hole that `side`'s direction waits for will not be filled any more.
     fn hopeless(&self, side: Side, now: Stamp) -> bool {
         let direction = self.directions.of(side);
-        let Some((waiting_at, since)) = direction.assembler.waiting() else { return false };
+        let assembler = &direction.assembler;
+        let (received, since) = match (assembler.waiting(), direction.beyond) {
+            // The receiver has what is missing here.
+            (Some((waiting_at, since)), _) => {
+                (direction.acknowledged.is_some_and(|until| until.ahead_of(waiting_at) >= 0), since)
+            }
+            (None, Some((_, since))) => (true, since),
+            (None, None) => return false,
+        };
+        // While bytes arrive in order, what is held lies not behind a hole but out of place.
+        let since = since.max(direction.delivered);
         let waited_ns = now.time_ns.saturating_sub(since.time_ns);
-        if direction.assembler.overfull() || waited_ns > PATIENCE_NS {
+        if assembler.overfull() || (assembler.waiting().is_some() && waited_ns > PATIENCE_NS) {
             return true;
         }
-        // The receiver has what is missing here, and the capture had time enough to show it.
-        let received = direction.acknowledged.is_some_and(|until| until.ahead_of(waiting_at) >= 0);
+        // The capture had time enough to show it.
         let waited_frames = now.frame.saturating_sub(since.frame);
         received && (waited_frames > ACKNOWLEDGED_PATIENCE_FRAMES || waited_ns > ACKNOWLEDGED_PATIENCE_NS)
     }
@@ -454,11 +607,55 @@ impl State {
     /// Gives up the next hole of a direction and delivers what is behind it.
     fn give_up(&mut self, side: Side, sink: &mut impl FnMut(&Connection, Side, Event<'_>)) -> bool {
         let direction = self.directions.of_mut(side);
-        let Some((length, stamp)) = direction.assembler.give_up() else { return false };
+        self.overfull += u64::from(direction.assembler.overfull());
+        let gap = direction.assembler.give_up().or_else(|| direction.skip_tail());
+        let Some((length, stamp)) = gap else { return false };
         self.connection.counts.of_mut(side).missing_bytes += length as u64;
         sink(&self.connection, side, Event::Gap { length, stamp });
         self.deliver_ready(side, sink);
         true
+    }
+}
+
+impl Direction {
+    /// Takes what the other side has received.
+    fn acknowledge(&mut self, acknowledged: SeqNumber, stamp: Stamp) {
+        let ahead = self.acknowledged.map(|before| acknowledged.ahead_of(before));
+        // Far behind: the numbers are those of another connection between these ports.
+        if ahead.is_none_or(|ahead| ahead > 0 || ahead.unsigned_abs() > WINDOW as u64) {
+            self.acknowledged = Some(acknowledged);
+        }
+        self.claim(acknowledged, stamp);
+    }
+
+    /// Takes where the stream ends by a packet: one that acknowledges it, or one of its own without
+    /// data. The nearest end that is claimed counts, since a single number may be damaged.
+    #[inline]
+    fn claim(&mut self, end: SeqNumber, stamp: Stamp) {
+        let Some(next) = self.assembler.next() else { return };
+        let end = self.fin.filter(|fin| end.ahead_of(*fin) > 0).unwrap_or(end);
+        // FIN counts as a byte; where it was not seen, a single one may be that.
+        let least = if self.fin.is_some() { 1 } else { 2 };
+        self.beyond = if (least..=TAIL_LIMIT).contains(&end.ahead_of(next)) {
+            let nearer = |(before, since): (SeqNumber, Stamp)| {
+                (if end.ahead_of(before) > 0 { before } else { end }, since)
+            };
+            Some(self.beyond.map_or((end, stamp), nearer))
+        } else {
+            None
+        };
+    }
+
+    /// Whether bytes were sent that are not there.
+    fn waits(&self) -> bool {
+        self.beyond.is_some() || self.assembler.waiting().is_some()
+    }
+
+    /// Passes over what was sent but not captured, where nothing is held: its length.
+    fn skip_tail(&mut self) -> Option<(usize, Stamp)> {
+        let (end, stamp) = self.beyond.take()?;
+        let length = self.assembler.skip_to(end);
+        (length > 0).then_some((length, stamp))
     }
 }
 

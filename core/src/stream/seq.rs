@@ -1,7 +1,7 @@
 //! TCP sequence numbers, which count modulo 2^32 (RFC 9293 section 3.4).
 
 /// A TCP sequence number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {

@@ -1,0 +1,167 @@
+//! Finding the next record when the marks are lost: after a gap, in the middle of a stream, behind
+//! bytes that no mark explains.
+//!
+//! Takes the bytes of a segment, gives the place of the next record mark. Each place is looked at
+//! once, and what is believed is verified: a reply by its waiting call; a call by the header that
+//! follows it, or by its place at the start of a segment. So data that hold RPC messages themselves
+//! (the copy of a capture) do not lead the search astray.
+
+use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
+
+/// A fragment longer than this is not believed: no server accepts one.
+pub(super) const FRAGMENT_LIMIT: usize = 1 << 26;
+
+/// Shortest message: a denied reply is 20 bytes.
+pub(super) const SHORTEST_MESSAGE: usize = 20;
+
+/// Bytes of mark and header of a call.
+pub(super) const HEAD: usize = 4 + CALL_HEADER;
+
+const LAST_FRAGMENT: u32 = 0x8000_0000;
+
+/// First byte of the mark of a message in one fragment, shorter than 16 MiB.
+const ORDINARY: u8 = 0x80;
+
+/// What the other direction of the connection knows.
+pub trait Peer {
+    /// Whether a reply with this xid is waited for.
+    fn waits_for(&self, xid: u32) -> bool;
+    /// Whether a call with this xid was answered before `frame`, though it has not been seen whole.
+    fn answered(&self, xid: u32, frame: u64) -> bool;
+}
+
+/// A record mark (RFC 5531 section 11).
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) length: usize,
+    pub(super) last: bool,
+}
+
+impl Mark {
+    pub(super) fn of(bytes: [u8; 4]) -> Self {
+        let word = u32::from_be_bytes(bytes);
+        Self { length: (word & !LAST_FRAGMENT) as usize, last: word & LAST_FRAGMENT != 0 }
+    }
+
+    /// Whether a fragment can be so long; `begins`: it is the first of its message.
+    pub(super) fn believable(self, begins: bool) -> bool {
+        self.length <= FRAGMENT_LIMIT
+            && (!begins || !self.last || self.length >= SHORTEST_MESSAGE)
+            && (self.last || self.length > 0)
+    }
+}
+
+/// A place that the search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hit {
+    /// Where the record mark stands.
+    pub(super) at: usize,
+    /// The record reaches beyond the bytes searched: what follows it must still confirm it.
+    pub(super) tentative: bool,
+}
+
+/// Where the bytes that are searched come from.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    /// They begin with a segment, as most messages do.
+    pub(super) segment: bool,
+    /// The connection is known to carry RPC.
+    pub(super) trusted: bool,
+}
+
+/// The next place at which a record begins in `bytes`, of which `length` were on the wire.
+pub(super) fn search(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -> Option<Hit> {
+    (0..bytes.len().saturating_sub(3 + SHORTEST_MESSAGE)).find_map(|at| {
+        let rest = bytes.get(at..)?;
+        // Fast: most places fail here. Message type and, of a call, the RPC version are small numbers.
+        let [_, _, _, _, _, _, _, _, 0, 0, 0, 0 | 1, 0, 0, ..] = rest else { return None };
+        let origin = Origin { segment: at == 0 && origin.segment, ..origin };
+        let tentative = begins_record(rest, length - at, origin, peer)?;
+        Some(Hit { at, tentative })
+    })
+}
+
+/// Whether a record mark and a believable header stand at the start of `bytes`: `Some(true)` if
+/// what follows the record must still confirm it.
+///
+/// A reply is believed by its form at the start of a segment, if the connection is trusted or the segment
+/// ends with it; elsewhere only if its call waits.
+fn begins_record(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -> Option<bool> {
+    let (mark, header) = bytes.split_first_chunk::<4>()?;
+    let mark = Mark::of(*mark);
+    if !mark.believable(true) || !(mark.last || origin.segment) {
+        return None;
+    }
+    // A segment that is one message, no byte more: nothing but RPC has marks.
+    let alone = origin.segment && mark.last && 4 + mark.length == length;
+    match recognise(header.get(..mark.length).unwrap_or(header))? {
+        Recognised::Reply { xid } if peer.waits_for(xid) => return Some(false),
+        Recognised::Reply { .. } if !(alone || origin.segment && origin.trusted) => return None,
+        Recognised::Call if mark.last && mark.length < CALL_HEADER => return None,
+        _ => {}
+    }
+    match header.get(mark.length..) {
+        // Where a segment ends, many things end: the next one must confirm it.
+        _ if 4 + mark.length == length => Some(!origin.segment),
+        Some(after) if mark.last => continues(after).then_some(false),
+        Some(after) => {
+            let next = after.first_chunk::<4>().is_none_or(|mark| Mark::of(*mark).believable(false));
+            next.then_some(!origin.segment)
+        }
+        // A long message of a trusted connection may lose its end as well.
+        None => Some(!(origin.segment && origin.trusted)),
+    }
+}
+
+/// Whether `bytes`, which follow a record, can be the next one, as far as they go.
+///
+/// Few bytes prove little: then the mark must be an ordinary one, of a message in one fragment.
+pub(super) fn continues(bytes: &[u8]) -> bool {
+    match bytes.split_first_chunk::<4>() {
+        Some((mark, message)) => {
+            let mark = Mark::of(*mark);
+            mark.believable(true) && begins_message(message) && (mark.last || message.len() >= 8)
+        }
+        None => bytes.first().is_none_or(|byte| *byte == ORDINARY),
+    }
+}
+
+/// Whether `bytes` can be the beginning of a message, as far as they go: a call of RPC version 2, or
+/// a reply.
+pub(super) fn begins_message(bytes: &[u8]) -> bool {
+    match bytes {
+        [_, _, _, _, 0, 0, 0, 0, version @ ..] => {
+            version.first_chunk::<4>().is_none_or(|word| *word == [0, 0, 0, 2])
+        }
+        [_, _, _, _, kind @ ..] => kind.first_chunk::<4>().is_none_or(|word| *word == [0, 0, 0, 1]),
+        _ => true,
+    }
+}
+
+/// Whether a segment that begins with `bytes` begins a new record, though a mark before claims it for
+/// the message of which `buffered` is there: the mark was wrong, or that was no message.
+///
+/// Only what cannot be otherwise counts: a reply whose call waits; a call after the reply to the message
+/// that is said to go on; or a call where that message is doubtful, since nothing confirmed the search
+/// that found it (`tentative`), or its own header is none that is known.
+pub(super) fn restarts(bytes: &[u8], buffered: &[u8], tentative: bool, frame: u64, peer: &dyn Peer) -> bool {
+    let [_, _, _, _, _, _, _, _, 0, 0, 0, 0 | 1, ..] = bytes else { return false };
+    let Some((mark, header)) = bytes.split_first_chunk::<4>() else { return false };
+    let mark = Mark::of(*mark);
+    if !mark.believable(true) {
+        return false;
+    }
+    match recognise(header.get(..mark.length).unwrap_or(header)) {
+        Some(Recognised::Reply { xid }) => peer.waits_for(xid),
+        Some(Recognised::Call) => match recognise(buffered) {
+            _ if tentative => true,
+            Some(Recognised::Call) => {
+                let xid = buffered.first_chunk::<4>().map(|xid| u32::from_be_bytes(*xid));
+                xid.is_some_and(|xid| peer.answered(xid, frame))
+            }
+            Some(Recognised::Reply { xid }) => !peer.waits_for(xid),
+            None => true,
+        },
+        None => false,
+    }
+}

@@ -1,0 +1,107 @@
+"""Damaged captures: what can still be seen is found, and nothing is invented."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests import damage
+from tests.oracles.corpus import corpus_path, require_corpus
+
+_CALLS = 500
+"""A capture with fewer pairs says too little about shares of 99 %."""
+
+_SHARE = 0.99
+"""Of the visible pairs that are found, at least."""
+
+
+@functools.cache
+def _captures() -> tuple[Path, ...]:
+    """Classic captures of the corpus that may be large enough."""
+    root = corpus_path()
+    if root is None:
+        return ()
+    large = 200 * _CALLS  # A call and its reply need more bytes than this, snaplen or not.
+    files = (
+        path
+        for path in sorted(root.rglob("*"))
+        if path.suffix in {".pcap", ".cap"} and path.stat().st_size > large
+    )
+    return tuple(
+        path for path in files if (file := damage.File.read(path)) and len(file.frames) > _CALLS
+    )
+
+
+@pytest.fixture(scope="module", params=_captures(), ids=lambda path: path.stem)
+def original(request: pytest.FixtureRequest) -> damage.Original:
+    path: Path = request.param
+    file = damage.File.read(path)
+    assert file is not None
+    found = damage.Original(path, file)
+    if len(found.pairs) < _CALLS:
+        pytest.skip(f"{len(found.pairs)} pairs")
+    return found
+
+
+def test_the_corpus_is_there() -> None:
+    require_corpus()
+    assert len(_captures()) > 30
+
+
+def _check(original: damage.Original, harm: damage.Damage, scratch: Path, least: float) -> None:
+    outcome = damage.outcome(original, harm, scratch / "damaged.pcap")
+    assert outcome.visible > 0
+    assert outcome.invented == ()
+    assert outcome.share >= least, (outcome.visible, outcome.found, outcome.missed[:5])
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.05])
+def test_random_loss(original: damage.Original, share: float, tmp_path: Path) -> None:
+    """Seeds differ from capture to capture, so that no seed was chosen because it passes."""
+    for turn in range(2):
+        seed = zlib.crc32(f"{len(original.file.frames)} {share} {turn}".encode())
+        _check(original, damage.lose(share, seed), tmp_path, _SHARE)
+
+
+def test_without_the_first_third(original: damage.Original, tmp_path: Path) -> None:
+    _check(original, damage.cut_first_third, tmp_path, _SHARE)
+
+
+def test_without_the_first_third_and_with_loss(original: damage.Original, tmp_path: Path) -> None:
+    def harm(file: damage.File) -> damage.File:
+        return damage.cut_first_third(damage.lose(0.01, len(file.frames))(file))
+
+    _check(original, harm, tmp_path, _SHARE)
+
+
+@pytest.mark.parametrize("length", [96, 128, 256])
+def test_snaplen(original: damage.Original, length: int, tmp_path: Path) -> None:
+    """Nothing is missing, so every pair whose headers were captured is found."""
+    outcome = damage.outcome(original, damage.snap(length), tmp_path / "damaged.pcap")
+    assert outcome.invented == ()
+    assert outcome.missed == ()
+
+
+def test_duplicated_frames(original: damage.Original, tmp_path: Path) -> None:
+    outcome = damage.outcome(original, damage.duplicate(0.3, 1), tmp_path / "damaged.pcap")
+    assert outcome.invented == ()
+    assert outcome.missed == ()
+
+
+def test_neighbours_swapped(original: damage.Original, tmp_path: Path) -> None:
+    outcome = damage.outcome(original, damage.swap(0.2, 1), tmp_path / "damaged.pcap", slack=1)
+    assert outcome.invented == ()
+    assert outcome.missed == ()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_flipped_bytes(original: damage.Original, seed: int, tmp_path: Path) -> None:
+    """One frame in fifty says something wrong, be it in a sequence number or in a record mark.
+
+    A wrong number leads astray for a few frames; what matters is that the stream is found again.
+    """
+    count = len(original.file.frames) // 50
+    _check(original, damage.flip(count, seed), tmp_path, 0.97)

@@ -1,0 +1,371 @@
+"""Captures made to hurt: floods, huge counts, cycles, copies of captures, names like commands."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pcapnfs.synth.builder import Conversation, damage, nfs3, rpc
+from pcapnfs.synth.builder.capture import Capture
+from tests.damage import rows
+from tests.decoded import MEMORY_LIMIT, MS, T, calls, decode, measure, write
+
+FH = bytes(range(32))
+OK = nfs3.results.access(0x1F)
+
+
+def _one_frame(message: bytes) -> bytes:
+    (frame,) = Conversation().message("client", T, message).frames
+    return frame.data
+
+
+@pytest.fixture(scope="module")
+def idle_bytes(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """What a process needs that decodes one call."""
+    path = tmp_path_factory.mktemp("idle") / "one.pcap"
+    Conversation().call(1, T, *nfs3.access(FH)).capture().write(path)
+    return measure(path)[0]
+
+
+# Floods -------------------------------------------------------------------------------------------
+
+
+def test_300000_connections_of_one_packet(tmp_path: Path, idle_bytes: int) -> None:
+    """Each connection is forgotten some time, none of its calls is."""
+    call = rpc.call(7, *nfs3.access(FH), rpc.auth_sys())
+    frame = bytearray(_one_frame(call))
+    at = bytes(frame).index(call)
+    count = 300_000
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i in range(count):
+            frame[26:30] = struct.pack(">I", 0x0A000000 + i // 50_000)
+            frame[34:36] = struct.pack(">H", 1024 + i % 50_000)
+            frame[at : at + 4] = struct.pack(">I", i)
+            yield T + i * 1000, bytes(frame)
+
+    path = write(tmp_path / "flood.pcap", frames())
+    peak, meta = measure(path)
+    assert meta["calls"] == count
+    assert meta["limits_hit"]["connections_forgotten"] > count // 2
+    assert peak - idle_bytes < MEMORY_LIMIT
+    assert rows(path, "SELECT count(*) FROM connections") == [(count,)]
+
+
+def test_one_pair_of_ports_opened_100000_times(tmp_path: Path, idle_bytes: int) -> None:
+    talk = Conversation(timestamp_bases=None)
+    syn, call = (
+        bytearray(frame.data)
+        for frame in (talk.open(T).frames[0], talk.call(1, T, *nfs3.access(FH)).frames[-1])
+    )
+    at = bytes(call).index(rpc.call(1, *nfs3.access(FH), rpc.auth_sys()))
+    count = 100_000
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i in range(count):
+            syn[38:42] = struct.pack(">I", i * 7919 % (1 << 32))
+            call[38:42] = struct.pack(">I", (i * 7919 + 1) % (1 << 32))
+            call[at : at + 4] = struct.pack(">I", i)
+            yield T + i * 2000, bytes(syn)
+            yield T + i * 2000 + 1000, bytes(call)
+
+    peak, meta = measure(write(tmp_path / "reopened.pcap", frames()))
+    assert meta["calls"] == count
+    assert meta["limits_hit"]["connections_forgotten"] > 0
+    assert peak - idle_bytes < MEMORY_LIMIT
+
+
+def test_200000_calls_without_reply(tmp_path: Path, idle_bytes: int) -> None:
+    """All are told, though only so many are remembered; of a few only the beginning."""
+    talk = Conversation(timestamp_bases=None)
+    call = rpc.call(0, *nfs3.write(FH, 0, bytes(800)), rpc.auth_sys())
+    frame = bytearray(talk.message("client", T, call).frames[0].data)
+    at = bytes(frame).index(rpc.record(call)) + 4
+    count = 200_000
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i in range(count):
+            frame[38:42] = struct.pack(">I", (1_000_001 + i * (len(call) + 4)) % (1 << 32))
+            frame[at : at + 4] = struct.pack(">I", i)
+            yield T + i * 1000, bytes(frame)
+
+    path = write(tmp_path / "unanswered.pcap", frames())
+    peak, meta = measure(path)
+    assert meta["calls"] == count
+    assert meta["limits_hit"]["pending_limit"] > 0
+    assert peak - idle_bytes < MEMORY_LIMIT
+
+
+def test_replies_without_calls(tmp_path: Path, idle_bytes: int) -> None:
+    """A capture of the server's side alone: replies are held for a moment, within limits."""
+    reply = rpc.reply(0, nfs3.results.read(bytes(60_000)))
+    talk = Conversation(timestamp_bases=None, mss=65_000)
+    frame = bytearray(talk.message("server", T, reply).frames[0].data)
+    at = bytes(frame).index(rpc.record(reply)[:40]) + 4
+    count = 8_000
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i in range(count):
+            frame[38:42] = struct.pack(">I", (2_000_001 + i * (len(reply) + 4)) % (1 << 32))
+            frame[at : at + 4] = struct.pack(">I", i)
+            yield T + i * 1000, bytes(frame)
+
+    path = write(tmp_path / "replies.pcap", frames())
+    peak, meta = measure(path)
+    assert meta["limits_hit"]["early_limit"] > 0
+    assert meta["limits_hit"]["pending_limit"] > 0
+    assert rows(path, "SELECT reason, count(*) FROM notes GROUP BY 1") == [
+        ("reply_without_call", count)
+    ]
+    assert peak - idle_bytes < MEMORY_LIMIT
+
+
+def test_a_hole_with_100_megabytes_behind_it(tmp_path: Path, idle_bytes: int) -> None:
+    """The hole is never acknowledged, so that it could still be filled."""
+    talk = Conversation(timestamp_bases=None, mss=60_000)
+    talk.call(1, T, *nfs3.access(FH)).skip("client", 500)
+    (frame,) = talk.send("client", T + 1, bytes(60_000)).frames[-1:]
+    data = bytearray(frame.data)
+    (start,) = struct.unpack_from(">I", data, 38)
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        yield T, talk.frames[0].data
+        for i in range(1_700):
+            data[38:42] = struct.pack(">I", start + i * 60_000)
+            yield T + i * 1000, bytes(data)
+
+    peak, meta = measure(write(tmp_path / "hole.pcap", frames()))
+    assert meta["calls"] == 1
+    assert meta["limits_hit"]["held_limit"] > 0
+    assert peak - idle_bytes < MEMORY_LIMIT
+
+
+def test_holes_on_50_connections_at_once(tmp_path: Path, idle_bytes: int) -> None:
+    """Each within its own limit, together far beyond what may be held."""
+    talk = Conversation(timestamp_bases=None, mss=60_000)
+    talk.call(1, T, *nfs3.access(FH)).skip("client", 500)
+    (frame,) = talk.send("client", T + 1, bytes(60_000)).frames[-1:]
+    first, data = bytearray(talk.frames[0].data), bytearray(frame.data)
+    (start,) = struct.unpack_from(">I", data, 38)
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for client in range(50):
+            first[26:30] = data[26:30] = struct.pack(">I", 0x0A000100 + client)
+            yield T + client, bytes(first)
+            for i in range(130):
+                data[38:42] = struct.pack(">I", start + i * 60_000)
+                yield T + client, bytes(data)
+
+    peak, meta = measure(write(tmp_path / "holes.pcap", frames()))
+    assert meta["calls"] == 50
+    assert meta["limits_hit"]["held_limit"] > 0
+    assert peak - idle_bytes < MEMORY_LIMIT
+
+
+def test_300_messages_that_never_end(tmp_path: Path, idle_bytes: int) -> None:
+    """A megabyte of a WRITE on each of many connections; what tells its kind is kept."""
+    talk = Conversation(timestamp_bases=None, mss=60_000)
+    talk.call(1, T, *nfs3.write(FH, 7, bytes(1_000_000)))
+    parts = [bytearray(frame.data) for frame in talk.frames[:-1]]
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i in range(len(parts)):
+            for client in range(300):
+                parts[i][26:30] = struct.pack(">I", 0x0A000100 + client)
+                yield T + i, bytes(parts[i])
+
+    path = write(tmp_path / "endless.pcap", frames())
+    peak, meta = measure(path)
+    assert meta["calls"] == 300
+    assert rows(path, 'SELECT count(*) FROM operations WHERE "offset" = 7') == [(300,)]
+    assert peak - idle_bytes < MEMORY_LIMIT
+
+
+# Wrong numbers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "mark", [0x7FFFFFFF, 0xFFFFFFFF, 0x83FFFFFF, 0x80100000, 0x80000000, 0x00000000]
+)
+def test_a_record_mark_that_cannot_be_does_not_hide_what_follows(mark: int, tmp_path: Path) -> None:
+    talk = Conversation()
+    message = rpc.record(rpc.call(1, *nfs3.access(FH), rpc.auth_sys()))
+    talk.send("client", T, struct.pack(">I", mark) + message[4:])
+    talk.reply(1, T + MS, OK)
+    for xid in range(2, 12):
+        talk.call(xid, T + xid * 10 * MS, *nfs3.access(FH))
+        talk.reply(xid, T + xid * 10 * MS + MS, OK)
+    found = calls(talk.capture().write(tmp_path / "mark.pcap"))
+    assert [call for call in found if call[0] != 1] == [(xid, True) for xid in range(2, 12)]
+
+
+def test_counts_of_four_billion(tmp_path: Path) -> None:
+    """Every length and count of a message in turn becomes 2^32-1."""
+    huge = b"\xff\xff\xff\xff"
+    talk = Conversation()
+    xid = 0
+    request = nfs3.readdirplus(FH)
+    answer = nfs3.results.readdirplus(
+        [nfs3.results.Entry(1, "a", 6, nfs3.Fattr3(), FH), nfs3.results.Entry(2, "b", 7)]
+    )
+    program, version, procedure, body = request
+    for at in range(0, len(body), 4):
+        xid += 1
+        talk.call(xid, T + xid * MS, program, version, procedure, body[:at] + huge + body[at + 4 :])
+        talk.reply(xid, T + xid * MS + 1000, answer)
+    for at in range(0, len(answer), 4):
+        xid += 1
+        talk.call(xid, T + xid * MS, *request)
+        talk.reply(xid, T + xid * MS + 1000, answer[:at] + huge + answer[at + 4 :])
+    path = talk.capture().write(tmp_path / "counts.pcap")
+    assert calls(path) == [(n, True) for n in range(1, xid + 1)]
+    ((malformed,),) = rows(path, "SELECT count(*) FROM notes WHERE reason = 'malformed'")
+    assert isinstance(malformed, int)
+    assert 0 < malformed < 2 * xid
+
+
+def test_cyclic_and_deep_directories(tmp_path: Path) -> None:
+    """A handle that is its own ancestor, and a path of 5,000 names, cost neither time nor crash."""
+    talk = Conversation()
+    handles = [bytes([n % 256, n // 256]) * 16 for n in range(5_000)]
+    steps = [(handles[n], f"d{n}", handles[n + 1]) for n in range(len(handles) - 1)]
+    steps += [(handles[-1], "top", handles[0]), (handles[1], "up", handles[0])]
+    for xid, (directory, name, child) in enumerate(steps):
+        talk.call(xid, T + xid * MS, *nfs3.lookup(directory, name))
+        talk.reply(xid, T + xid * MS + 1000, nfs3.results.lookup(child, nfs3.Fattr3(type=2)))
+    path = talk.capture().write(tmp_path / "deep.pcap")
+    assert decode(path)["calls"] == len(steps)
+    ((files, longest),) = rows(path, "SELECT count(*), max(length(path)) FROM files")
+    assert isinstance(files, int)
+    assert files >= len(handles)
+    assert longest is None or (isinstance(longest, int) and longest < 10_000)
+
+
+# What is no message -------------------------------------------------------------------------------
+
+
+def _random_stream(port: int, seed: int) -> Capture:
+    chance = random.Random(seed)
+    talk = Conversation(server_port=port)
+    for n in range(300):
+        side: Any = chance.choice(["client", "server"])
+        talk.send(side, T + n * MS, chance.randbytes(chance.randrange(1, 4000)))
+        if chance.random() < 0.1:
+            talk.skip(side, chance.randrange(1, 3000))
+    return talk.capture()
+
+
+@pytest.mark.parametrize("port", [2049, 8080])
+def test_random_bytes_are_no_calls(port: int, tmp_path: Path) -> None:
+    for seed in range(5):
+        path = _random_stream(port, seed).write(tmp_path / f"{seed}.pcap")
+        assert calls(path) == []
+
+
+def test_small_numbers_are_no_calls(tmp_path: Path) -> None:
+    """Words such as headers are made of, in any order but theirs."""
+    chance = random.Random(3)
+    words = [0, 0, 0, 1, 2, 3, 4, 6, 40, 0x80000028, 0x80000064, 100003, 100005]
+    talk = Conversation()
+    sent = b"".join(struct.pack(">I", chance.choice(words)) for _ in range(200_000))
+    sent = sent.replace(struct.pack(">II", 2, 100003), struct.pack(">II", 2, 100004))
+    sent = sent.replace(struct.pack(">II", 2, 100005), struct.pack(">II", 2, 100004))
+    for n in range(0, len(sent), 1448):
+        talk.send("client", T + n * 1000, sent[n : n + 1448])
+        if n % 7 == 0:
+            talk.skip("client", 100)
+    assert calls(talk.capture().write(tmp_path / "words.pcap")) == []
+
+
+def test_rpc_on_another_port_is_found(tmp_path: Path) -> None:
+    talk = Conversation(server_port=12049)
+    for xid in range(20):
+        talk.call(xid, T + xid * MS, *nfs3.access(FH))
+        talk.reply(xid, T + xid * MS + 1000, OK)
+    path = talk.capture().write(tmp_path / "port.pcap")
+    assert calls(path) == [(xid, True) for xid in range(20)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_copy_of_a_capture_invents_nothing_when_packets_are_lost(
+    seed: int, tmp_path: Path
+) -> None:
+    """The data written are themselves a capture of NFS, full of believable calls."""
+    inner = Conversation()
+    for xid in range(3000):
+        inner.call(0x50000000 + xid, T + xid * MS, *nfs3.access(FH))
+        inner.reply(0x50000000 + xid, T + xid * MS + 1000, OK)
+    data = inner.capture().pcap()
+    talk = Conversation(acknowledge_after_ns=1000)
+    size = 65_536
+    for n, at in enumerate(range(0, len(data), size)):
+        part = data[at : at + size]
+        talk.call(n, T + 2 * n * MS, *nfs3.write(FH, at, part))
+        talk.reply(n, T + (2 * n + 1) * MS, nfs3.results.write(len(part)))
+    capture = talk.capture()
+    whole = calls(capture.write(tmp_path / "whole.pcap"))
+    assert whole == [(n, True) for n in range(len(whole))]
+    lossy = damage.drop(capture, damage.at_random(0.05, seed))
+    found = calls(lossy.write(tmp_path / "lossy.pcap"))
+    assert {xid for xid, answered in found if answered} <= {xid for xid, _ in whole}
+    assert [xid for xid, _ in found if xid >= 0x50000000] == []
+
+
+# Names --------------------------------------------------------------------------------------------
+
+NAUGHTY = [
+    "\x1b]0;owned\x07red\x1b[31m",
+    "<script>alert(1)</script>",
+    "line\nbreak\r\ttab",
+    '"quoted", and\\backslash',
+    "=cmd|' /C calc'!A0",
+    "[bold]markup[/bold]",
+    "‮right to left",
+    "\x9bC1",
+]
+
+
+@pytest.fixture
+def naughty(tmp_path: Path) -> Path:
+    talk = Conversation()
+    root = b"r" * 32
+    names: list[str | bytes] = [*NAUGHTY, b"\xff\xfe not UTF-8", b"nul\x00byte"]
+    for n, name in enumerate(names):
+        handle = bytes([n]) * 32
+        talk.call(2 * n, T + 2 * n * MS, *nfs3.create(root, name))
+        talk.reply(2 * n, T + 2 * n * MS + 1000, nfs3.results.create(handle, nfs3.Fattr3()))
+        talk.call(2 * n + 1, T + (2 * n + 1) * MS, *nfs3.access(handle))
+        talk.reply(2 * n + 1, T + (2 * n + 1) * MS + 1000, OK)
+    return talk.capture().write(tmp_path / "names.pcap")
+
+
+def _pcapnfs(*words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "pcapnfs", *words], capture_output=True, check=True, timeout=120
+    )
+    return done.stdout.decode("utf-8")
+
+
+@pytest.mark.parametrize("command", ["perfile", "summarize"])
+def test_names_do_not_reach_the_terminal_raw(naughty: Path, command: str) -> None:
+    shown = _pcapnfs(command, str(naughty))
+    bad = [
+        c for c in shown if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0 or c == "\u202e"
+    ]
+    assert bad == []
+
+
+def test_names_are_whole_in_json(naughty: Path) -> None:
+    shown = _pcapnfs("perfile", str(naughty), "--json")
+    assert all(ord(c) >= 32 or c == "\n" for c in shown)
+    text = json.dumps(json.loads(shown), ensure_ascii=False)
+    for name in ("<script>alert(1)</script>", "[bold]markup[/bold]"):
+        assert name in text

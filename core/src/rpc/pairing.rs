@@ -114,33 +114,64 @@ struct Entry {
 }
 
 enum State {
-    Waiting { serial: u64, request: Box<Request> },
-    Answered { serial: u64, call: u64, digest: u64 },
+    Waiting {
+        serial: u64,
+        request: Box<Request>,
+    },
+    Answered {
+        serial: u64,
+        call: u64,
+        digest: u64,
+    },
+    /// It was sent again on that connection, where it now waits; the reply may still come here.
+    Moved {
+        serial: u64,
+        to: ConnectionId,
+    },
+}
+
+/// What an entry says of a reply.
+enum Found {
+    Request(Box<Request>),
+    Call(u64),
+    Elsewhere(ConnectionId),
 }
 
 impl Entry {
     /// Whether it is the call that was entered with this serial number, not a later one with its key.
     fn is(&self, key: Key, serial: u64) -> bool {
-        let (State::Waiting { serial: own, .. } | State::Answered { serial: own, .. }) = self.state;
-        self.key == key && own == serial
+        self.key == key && self.state.serial() == serial
     }
 }
 
 impl State {
-    fn waits(&self, digest: u64) -> bool {
-        matches!(self, Self::Waiting { request, .. } if request.digest == digest)
+    fn serial(&self) -> u64 {
+        let (Self::Waiting { serial, .. } | Self::Answered { serial, .. } | Self::Moved { serial, .. }) =
+            self;
+        *serial
+    }
+
+    /// Whether it is this call, waiting or answered.
+    fn holds(&self, digest: u64) -> bool {
+        match self {
+            Self::Waiting { request, .. } => request.digest == digest,
+            Self::Answered { digest: own, .. } => *own == digest,
+            Self::Moved { .. } => false,
+        }
     }
 
     /// Makes a waiting call the answered call of this number: gives the request, or the number that
     /// it had already.
-    fn answer(&mut self, call: u64) -> Result<Box<Request>, u64> {
+    fn answer(&mut self, call: u64) -> Found {
         let (serial, digest) = match self {
-            Self::Answered { call, .. } => return Err(*call),
+            Self::Answered { call, .. } => return Found::Call(*call),
+            Self::Moved { to, .. } => return Found::Elsewhere(*to),
             Self::Waiting { serial, request } => (*serial, request.digest),
         };
         match std::mem::replace(self, Self::Answered { serial, call, digest }) {
-            Self::Waiting { request, .. } => Ok(request),
-            Self::Answered { call, .. } => Err(call),
+            Self::Waiting { request, .. } => Found::Request(request),
+            Self::Answered { call, .. } => Found::Call(call),
+            Self::Moved { to, .. } => Found::Elsewhere(to),
         }
     }
 }
@@ -212,6 +243,8 @@ pub struct Pairing {
     entries: HashTable<Entry>,
     /// The calls remembered, oldest first.
     order: VecDeque<(Key, u64)>,
+    /// The latest call that is no longer in that order.
+    passed: u64,
     /// Calls that wait though many came after them.
     long_waiting: VecDeque<(Key, u64)>,
     early: HashMap<Key, Kept, RandomState>,
@@ -272,9 +305,17 @@ impl Pairing {
                 displaced = Some(self.number(request));
             }
         }
-        if let Some(request) = self.move_from_sibling(key, siblings, digest) {
-            self.insert(key, request);
-            return (CallOutcome::Again, displaced);
+        match self.find_on_sibling(key, siblings, digest) {
+            Some(Found::Request(request)) => {
+                self.insert(key, request);
+                return (CallOutcome::Again, displaced);
+            }
+            Some(Found::Call(call)) => {
+                // Its second reply is to be known as such.
+                self.remember(key, call, digest);
+                return (CallOutcome::Late { call }, displaced);
+            }
+            Some(Found::Elsewhere(_)) | None => {}
         }
         let room = if self.waiting_bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
         let mut request = self.spare.pop().unwrap_or_default();
@@ -285,11 +326,8 @@ impl Pairing {
         if !self.early.is_empty()
             && let Some(reply) = self.take_early(&key)
         {
-            self.serial += 1;
-            self.order.push_back((key, self.serial));
-            let serial = self.serial;
             let call = self.next_number();
-            self.put(key, State::Answered { serial, call, digest });
+            self.remember(key, call, digest);
             return (CallOutcome::Answered { call, request, reply }, displaced);
         }
         self.insert(key, request);
@@ -304,29 +342,58 @@ impl Pairing {
         xid: u32,
         record: &Record<'_>,
     ) -> ReplyOutcome {
-        let key = Key { connection, caller, xid };
+        let mut key = Key { connection, caller, xid };
         let call = self.calls;
-        let entry = self.entries.find_mut(self.hash(key), |entry| entry.key == key);
-        match entry.map(|entry| entry.state.answer(call)) {
-            Some(Ok(request)) => {
+        let mut found = self.answer(key, call);
+        if let Some(Found::Elsewhere(to)) = found {
+            key.connection = to;
+            found = self.answer(key, call);
+        }
+        match found {
+            Some(Found::Request(request)) => {
                 self.calls += 1;
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
                 ReplyOutcome::Answers { call, request }
             }
-            Some(Err(call)) => ReplyOutcome::Again { call },
-            None => {
-                let mut kept = Kept::default();
-                let room = if self.early_bytes < EARLY_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
-                kept.fill(record, room);
-                self.shortened += u64::from(record.bytes.len() > room);
-                self.early_bytes += kept.bytes.len();
-                match self.early.insert(key, kept) {
-                    None => self.early_order.push_back(key),
-                    Some(twin) => self.early_bytes = self.early_bytes.saturating_sub(twin.bytes.len()),
-                }
+            Some(Found::Call(call)) => ReplyOutcome::Again { call },
+            Some(Found::Elsewhere(_)) | None => {
+                self.hold(Key { connection, caller, xid }, record);
                 ReplyOutcome::Early
             }
         }
+    }
+
+    /// Answers the call with this key, if there is one. One that waited for long was forgotten in the
+    /// order of the calls, and is remembered anew.
+    fn answer(&mut self, key: Key, call: u64) -> Option<Found> {
+        let entry = self.entries.find_mut(self.hash(key), |entry| entry.key == key)?;
+        let serial = entry.state.serial();
+        let found = entry.state.answer(call);
+        if self.order.front().is_none_or(|(_, oldest)| serial < *oldest) && matches!(found, Found::Request(_))
+        {
+            self.order.push_back((key, serial));
+        }
+        Some(found)
+    }
+
+    /// Holds a reply whose call was not seen yet.
+    fn hold(&mut self, key: Key, record: &Record<'_>) {
+        let mut kept = Kept::default();
+        let room = if self.early_bytes < EARLY_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
+        kept.fill(record, room);
+        self.shortened += u64::from(record.bytes.len() > room);
+        self.early_bytes += kept.bytes.len();
+        match self.early.insert(key, kept) {
+            None => self.early_order.push_back(key),
+            Some(twin) => self.early_bytes = self.early_bytes.saturating_sub(twin.bytes.len()),
+        }
+    }
+
+    /// Enters a call that has its reply.
+    fn remember(&mut self, key: Key, call: u64, digest: u64) {
+        self.serial += 1;
+        self.order.push_back((key, self.serial));
+        self.put(key, State::Answered { serial: self.serial, call, digest });
     }
 
     /// Gives a request's buffer back for the next call.
@@ -343,10 +410,11 @@ impl Pairing {
         let several = self.order.len() > ANSWERED_LIMIT;
         while several && self.order.len() > ANSWERED_LIMIT - FORGOTTEN_TOGETHER {
             let (key, serial) = self.order.pop_front()?;
+            self.passed = self.passed.max(serial);
             let found = self.entries.find_entry(self.hash(key), |entry| entry.is(key, serial));
             if let Ok(entry) = found {
                 match entry.get().state {
-                    State::Answered { .. } => drop(entry.remove()),
+                    State::Answered { .. } | State::Moved { .. } => drop(entry.remove()),
                     State::Waiting { .. } => self.long_waiting.push_back((key, serial)),
                 }
             }
@@ -389,7 +457,7 @@ impl Pairing {
             .extract_if(leaves)
             .filter_map(|entry| match entry.state {
                 State::Waiting { serial, request } => Some((serial, request)),
-                State::Answered { .. } => None,
+                State::Answered { .. } | State::Moved { .. } => None,
             })
             .collect();
         requests.sort_unstable_by_key(|(serial, _)| *serial);
@@ -427,7 +495,7 @@ impl Pairing {
         let entry = self.entries.find_entry(self.hash(key), waits).ok()?;
         match entry.remove().0.state {
             State::Waiting { request, .. } => Some(self.number(request)),
-            State::Answered { .. } => None,
+            State::Answered { .. } | State::Moved { .. } => None,
         }
     }
 
@@ -459,21 +527,25 @@ impl Pairing {
         call
     }
 
-    fn move_from_sibling(
-        &mut self,
-        key: Key,
-        siblings: &[ConnectionId],
-        digest: u64,
-    ) -> Option<Box<Request>> {
+    /// The same call on another connection: taken from there while it waits, its number if it was answered.
+    fn find_on_sibling(&mut self, key: Key, siblings: &[ConnectionId], digest: u64) -> Option<Found> {
         for &connection in siblings {
             let there = Key { connection, ..key };
-            let waits = |entry: &Entry| entry.key == there && entry.state.waits(digest);
-            let Ok(entry) = self.entries.find_entry(self.hash(there), waits) else { continue };
-            if let State::Waiting { mut request, .. } = entry.remove().0.state {
+            let same = |entry: &Entry| entry.key == there && entry.state.holds(digest);
+            let Some(entry) = self.entries.find_mut(self.hash(there), same) else { continue };
+            let serial = entry.state.serial();
+            if let State::Answered { call, .. } = entry.state {
+                return Some(Found::Call(call));
+            }
+            let moved = State::Moved { serial, to: key.connection };
+            if let State::Waiting { mut request, .. } = std::mem::replace(&mut entry.state, moved) {
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
                 request.connection = key.connection;
                 request.transmissions += 1;
-                return Some(request);
+                if serial <= self.passed {
+                    self.order.push_back((there, serial));
+                }
+                return Some(Found::Request(request));
             }
         }
         None
@@ -493,3 +565,7 @@ impl Pairing {
         hasher.finish()
     }
 }
+
+#[cfg(test)]
+#[path = "pairing_tests.rs"]
+mod tests;

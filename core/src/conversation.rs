@@ -32,6 +32,9 @@ const LEARNT_LIMIT: usize = 4096;
 /// marked with `record_limit`.
 const BUFFERED_LIMIT: usize = 64 << 20;
 
+/// Longest handle of any version of NFS (RFC 7530 section 2.1, `NFS4_FHSIZE`).
+const LONGEST_HANDLE: usize = 128;
+
 /// A connection that may carry RPC.
 struct Conversation {
     readers: Sides<RecordReader>,
@@ -51,8 +54,27 @@ struct Parties {
     /// The side of the NFS client, once a call told it.
     client: Option<Side>,
     siblings: Vec<ConnectionId>,
+    /// Where in the last call the first handle stood. A client's calls are much alike, so the handle
+    /// of the next call is probably there too.
+    handle_at: Option<usize>,
     /// It became TLS.
     sealed: Option<Sealed>,
+}
+
+impl Parties {
+    /// What is most often the first handle of a call, or no handle at all.
+    #[inline]
+    fn probable_handle<'a>(&self, call: &'a [u8]) -> Option<&'a [u8]> {
+        let (before, rest) = call.split_at_checked(self.handle_at?)?;
+        let length = before.last_chunk::<4>().map(|length| u32::from_be_bytes(*length) as usize);
+        rest.get(..length.filter(|length| *length <= LONGEST_HANDLE)?)
+    }
+}
+
+/// Where in `bytes` a part of it begins.
+fn offset_in(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    let offset = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+    (offset <= bytes.len()).then_some(offset)
 }
 
 /// What is seen of a connection under TLS.
@@ -326,6 +348,7 @@ impl Conversations {
             servers: Sides::default(),
             client: None,
             siblings,
+            handle_at: None,
             sealed: None,
         };
         let readers = Sides { low: reader(), high: reader() };
@@ -448,7 +471,13 @@ impl Messages {
             self.complete(number, request, None, parties);
         }
         match outcome {
-            CallOutcome::New | CallOutcome::Again => {}
+            CallOutcome::New => {
+                let server = parties.servers.of(if callback { side } else { side.other() });
+                if let (Some(server), Some(handle)) = (*server, parties.probable_handle(record.bytes)) {
+                    self.names.await_handle(server, handle);
+                }
+            }
+            CallOutcome::Again => {}
             CallOutcome::Answered { call, request, reply } => {
                 self.complete(call, request, Some(reply.record()), parties);
             }
@@ -550,6 +579,8 @@ impl Messages {
         if header.program == program::PORTMAP {
             self.learn_ports(server, &walk);
         }
+        let handle = walk.operations.iter().find_map(|done| done.facts.handle);
+        parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle));
         self.names.place(server, &walk.operations, &mut self.placed);
         for (stop, record) in [(walk.call_stop, Some(message)), (walk.reply_stop, reply)] {
             if let (Some(stop), Some(record)) = (stop, record) {

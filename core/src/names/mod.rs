@@ -15,6 +15,7 @@ mod walker;
 mod tests;
 
 use std::hash::BuildHasher;
+use std::hint::black_box;
 use std::num::{NonZeroU8, NonZeroU32};
 
 use foldhash::{fast, quality};
@@ -137,7 +138,12 @@ pub struct Names {
     children: Index,
     roots: HashMap<ServerId, FileId, fast::RandomState>,
     file_systems: FileSystems,
+    /// Hashes of handles that will be looked for soon.
+    awaited: Vec<u64>,
 }
+
+/// Handles that are fetched together: as many as the processor can wait for at once.
+const FETCHED_TOGETHER: usize = 16;
 
 impl Names {
     /// All objects; a [`FileId`] is the place in this list.
@@ -171,6 +177,26 @@ impl Names {
     fn find_print(&self, print: u64) -> Option<FileId> {
         let is = |id: &FileId| self.file(*id).is_some_and(|file| file.print == print);
         self.by_handle.find(print, is).copied()
+    }
+
+    /// Says that a handle will soon be looked for, when the call that it came with is answered.
+    ///
+    /// This changes nothing but the time it takes: several handles are looked up one after the other,
+    /// for whose objects the processor can wait at the same time, and then has them at hand.
+    #[inline]
+    pub fn await_handle(&mut self, server: ServerId, handle: &[u8]) {
+        self.awaited.push(self.prints.hash_one((server, handle)));
+        if self.awaited.len() >= FETCHED_TOGETHER {
+            self.fetch_awaited();
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_awaited(&mut self) {
+        for print in &self.awaited {
+            black_box(self.find_print(*print));
+        }
+        self.awaited.clear();
     }
 
     /// The name of an object in its directory, as last seen.

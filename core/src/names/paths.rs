@@ -63,6 +63,15 @@ pub struct Paths<'n> {
     exports: Vec<bool>,
     /// Objects above an export.
     pseudo: Vec<bool>,
+    /// The directory whose children were asked for last: a listing makes them neighbours.
+    last: Option<(FileId, Beginning)>,
+}
+
+/// How the paths in a directory begin.
+#[derive(Clone)]
+struct Beginning {
+    path: String,
+    export: Option<String>,
 }
 
 impl<'n> Paths<'n> {
@@ -72,7 +81,8 @@ impl<'n> Paths<'n> {
     /// the capture shows: whatever has files of its own is an export, also if more is mounted below.
     pub fn new(names: &'n Names) -> Self {
         let files = names.files();
-        let mut paths = Self { names, exports: vec![false; files.len()], pseudo: vec![false; files.len()] };
+        let none = vec![false; files.len()];
+        let mut paths = Self { names, exports: none.clone(), pseudo: none, last: None };
         let crosses: Vec<bool> = files.iter().map(|file| paths.crosses(file)).collect();
         let mut above = vec![false; files.len()];
         for (file, _) in files.iter().zip(&crosses).filter(|(_, crosses)| **crosses) {
@@ -99,22 +109,48 @@ impl<'n> Paths<'n> {
     }
 
     /// Where an object is.
-    pub fn locate(&self, id: FileId) -> Location {
+    pub fn locate(&mut self, id: FileId) -> Location {
         let Some(file) = self.names.file(id) else {
             return Location { path: String::new(), export: None, role: Role::Unknown };
         };
         let role = self.role(id, file);
+        let parent = file.parent.filter(|parent| *parent != id && !self.is_export(id));
+        if let (Some(parent), Some(name)) = (parent, self.names.name(id)) {
+            let beginning = self.beginning(parent);
+            let path = format!("{}{}", beginning.path, text(name));
+            return Location { path, export: beginning.export.clone(), role };
+        }
+        let (path, export) = self.climbed(id);
+        Location { path, export, role }
+    }
+
+    fn beginning(&mut self, directory: FileId) -> &Beginning {
+        let last = self.last.take().filter(|(last, _)| *last == directory);
+        let known = last.unwrap_or_else(|| {
+            let (mut path, export) = self.climbed(directory);
+            match path.as_str() {
+                "." => path.clear(),
+                path if path.ends_with('/') => {}
+                _ => path.push('/'),
+            }
+            (directory, Beginning { path, export })
+        });
+        &self.last.insert(known).1
+    }
+
+    /// The path and the export of an object, by all its ancestors.
+    fn climbed(&self, id: FileId) -> (String, Option<String>) {
         let mut below = Vec::new();
         let top = self.climb(id, &mut below);
         let path = join(&below);
         if self.is_export(top) {
             let path = if path.is_empty() { ".".to_owned() } else { path };
-            return Location { path, export: Some(self.export_path(top)), role };
+            return (path, Some(self.export_path(top)));
         }
         let is_root = self.names.mounted_as(top).is_some();
         let start = if is_root { "/".to_owned() } else { short(self.names.handle(top)) + "/" };
         let path = if path.is_empty() { start.trim_end_matches('/').to_owned() } else { start + &path };
-        Location { path: if path.is_empty() { "/".to_owned() } else { path }, export: None, role }
+        (if path.is_empty() { "/".to_owned() } else { path }, None)
     }
 
     /// Goes up to the export, the root or the highest directory known; `below` gets the names, deepest first.

@@ -23,7 +23,7 @@ const WAITING_LIMIT: usize = 1 << 16;
 
 /// Answered calls remembered, so that a message that comes again is recognised. A call or reply that
 /// crossed its twin comes within a round trip; the table should stay in the processor's cache.
-const ANSWERED_LIMIT: usize = 1 << 14;
+const ANSWERED_LIMIT: usize = 1 << 13;
 
 /// Answered calls that are forgotten at a time.
 const FORGOTTEN_TOGETHER: usize = 32;

@@ -207,7 +207,7 @@ impl Tables {
 
     /// Writes all objects with their paths.
     pub fn append_files(&mut self, names: &Names, servers: &[String]) {
-        let paths = Paths::new(names);
+        let mut paths = Paths::new(names);
         for (id, file) in names.files().iter().enumerate() {
             let location = paths.locate(id as u32);
             let name = names.name(id as u32).map(text);

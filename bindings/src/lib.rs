@@ -13,6 +13,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use pcapnfs_core::decode::{FileSummary, Meta};
 use pcapnfs_core::nfs::attributes::ATTRIBUTES;
 use pcapnfs_core::nfs::catalogue;
+use pcapnfs_core::table::Choice;
 use pcapnfs_core::table::schema::{Column, TABLES, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -58,12 +59,15 @@ struct Decoder {
 #[pymethods]
 impl Decoder {
     #[new]
-    #[pyo3(signature = (paths, ports=Vec::new()))]
+    #[pyo3(signature = (paths, ports=Vec::new(), columns=None))]
     #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
-    fn new(py: Python<'_>, paths: Vec<PathBuf>, ports: Vec<u16>) -> PyResult<Self> {
-        let inner = py
+    fn new(py: Python<'_>, paths: Vec<PathBuf>, ports: Vec<u16>, columns: Option<Choice>) -> PyResult<Self> {
+        let mut inner = py
             .detach(|| pcapnfs_core::decode::Decoder::open(&paths, &ports))
             .map_err(|error| read_error(&error))?;
+        if let Some(columns) = columns {
+            inner.choose(&columns);
+        }
         Ok(Self { inner: Mutex::new(inner) })
     }
 

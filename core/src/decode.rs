@@ -17,6 +17,7 @@ use crate::packet::{Content, Datagram, Dissector, Payload};
 use crate::rpc::record::Record;
 use crate::stream::Connections;
 use crate::stream::assembler::Stamp;
+use crate::table::Choice;
 
 /// Ports on which RPC is expected without proof: NFS, NFS over RDMA (used for TCP too), portmap.
 pub const RPC_PORTS: [u16; 3] = [2049, 20049, 111];
@@ -112,6 +113,11 @@ impl Decoder {
             total: paths.iter().map(|path| size_of(path)).sum(),
             finished: false,
         })
+    }
+
+    /// Leaves out the tables and columns that nobody wants. To be called before anything is decoded.
+    pub fn choose(&mut self, choice: &Choice) {
+        self.conversations.tables().choose(choice);
     }
 
     /// Decodes on until there are rows enough for a batch, or for a while; `None` at the end.

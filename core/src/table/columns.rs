@@ -23,35 +23,40 @@ pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 ///
 /// Room for the whole batch is made with the first value: a value is then one store, and a row
 /// without one costs nothing, which is what most columns are in most rows.
-struct Slots<T>(Vec<T>);
+struct Slots<T> {
+    values: Vec<T>,
+    /// Nobody wants the values: none gets a place.
+    unwanted: bool,
+}
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { values: Vec::new(), unwanted: false }
     }
 }
 
 impl<T: Copy + Default> Slots<T> {
     #[inline]
     fn get_mut(&mut self, at: usize, room: usize) -> Option<&mut T> {
-        if at >= self.0.len() {
+        if at >= self.values.len() {
             self.grow(at, room);
         }
-        self.0.get_mut(at)
+        self.values.get_mut(at)
     }
 
     #[cold]
     fn grow(&mut self, at: usize, room: usize) {
         let length = (at + 1).next_multiple_of(room);
-        if self.0.is_empty() {
-            self.0 = vec![T::default(); length]; // The allocator may know it to be zero already.
+        if self.unwanted {
+        } else if self.values.is_empty() {
+            self.values = vec![T::default(); length]; // The allocator may know it to be zero already.
         } else {
-            self.0.resize(length, T::default());
+            self.values.resize(length, T::default());
         }
     }
 
     fn finish(&mut self, length: usize) -> Vec<T> {
-        let mut values = std::mem::take(&mut self.0);
+        let mut values = std::mem::take(&mut self.values);
         values.resize(length, T::default());
         values
     }
@@ -95,6 +100,15 @@ impl<const NULLABLE: bool> Validity<NULLABLE> {
     }
 }
 
+/// What every collector of a column can do.
+pub trait Collector {
+    /// Says that nobody wants the column: what is put into it is forgotten.
+    fn unwant(&mut self);
+
+    /// Whether somebody wants it.
+    fn wanted(&self) -> bool;
+}
+
 /// Numbers.
 pub struct Numbers<T: ArrowPrimitiveType, const NULLABLE: bool> {
     values: Slots<T::Native>,
@@ -124,6 +138,17 @@ impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
     }
 }
 
+impl<T: ArrowPrimitiveType, const NULLABLE: bool> Collector for Numbers<T, NULLABLE> {
+    fn unwant(&mut self) {
+        self.values.unwanted = true;
+        self.validity.0.0.unwanted = true;
+    }
+
+    fn wanted(&self) -> bool {
+        !self.values.unwanted
+    }
+}
+
 /// Booleans.
 #[derive(Default)]
 pub struct Bools<const NULLABLE: bool> {
@@ -147,8 +172,20 @@ impl<const NULLABLE: bool> Bools<NULLABLE> {
     }
 }
 
+impl<const NULLABLE: bool> Collector for Bools<NULLABLE> {
+    fn unwant(&mut self) {
+        self.values.0.unwanted = true;
+        self.validity.0.0.unwanted = true;
+    }
+
+    fn wanted(&self) -> bool {
+        !self.values.0.unwanted
+    }
+}
+
 /// Bytes of variable length, one value behind the other.
 struct Flat<const NULLABLE: bool> {
+    unwanted: bool,
     data: Vec<u8>,
     ends: Vec<i32>,
     validity: Validity<NULLABLE>,
@@ -156,13 +193,16 @@ struct Flat<const NULLABLE: bool> {
 
 impl<const NULLABLE: bool> Default for Flat<NULLABLE> {
     fn default() -> Self {
-        Self { data: Vec::new(), ends: vec![0], validity: Validity::default() }
+        Self { unwanted: false, data: Vec::new(), ends: vec![0], validity: Validity::default() }
     }
 }
 
 impl<const NULLABLE: bool> Flat<NULLABLE> {
     #[inline]
     fn put(&mut self, row: usize, value: &[u8]) {
+        if self.unwanted {
+            return;
+        }
         self.pad(row);
         self.validity.set(row);
         self.data.extend_from_slice(value);
@@ -204,6 +244,16 @@ impl<const NULLABLE: bool> Strings<NULLABLE> {
     }
 }
 
+impl<const NULLABLE: bool> Collector for Strings<NULLABLE> {
+    fn unwant(&mut self) {
+        self.0.unwanted = true;
+    }
+
+    fn wanted(&self) -> bool {
+        !self.0.unwanted
+    }
+}
+
 /// Byte strings.
 #[derive(Default)]
 pub struct Blobs<const NULLABLE: bool>(Flat<NULLABLE>);
@@ -219,6 +269,16 @@ impl<const NULLABLE: bool> Blobs<NULLABLE> {
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
         let (offsets, values, nulls) = self.0.finish(rows);
         Arc::new(BinaryArray::new(offsets, values, nulls))
+    }
+}
+
+impl<const NULLABLE: bool> Collector for Blobs<NULLABLE> {
+    fn unwant(&mut self) {
+        self.0.unwanted = true;
+    }
+
+    fn wanted(&self) -> bool {
+        !self.0.unwanted
     }
 }
 
@@ -262,6 +322,16 @@ impl<const NULLABLE: bool> Names<NULLABLE> {
             *slot = (address, value.len(), key);
         }
         key
+    }
+}
+
+impl<const NULLABLE: bool> Collector for Names<NULLABLE> {
+    fn unwant(&mut self) {
+        self.words.unwant();
+    }
+
+    fn wanted(&self) -> bool {
+        self.words.wanted()
     }
 }
 
@@ -349,6 +419,9 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
     pub fn put(&mut self, row: usize, value: Wording<'_>) {
+        if self.keys.unwanted {
+            return;
+        }
         let key = match value {
             Wording::Word(word) => self.word(word),
             Wording::Text(text) => self.key(text),
@@ -422,6 +495,17 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
             *slot = (mark, key);
         }
         key
+    }
+}
+
+impl<const NULLABLE: bool> Collector for Words<NULLABLE> {
+    fn unwant(&mut self) {
+        self.keys.unwanted = true;
+        self.validity.0.0.unwanted = true;
+    }
+
+    fn wanted(&self) -> bool {
+        !self.keys.unwanted
     }
 }
 
@@ -532,6 +616,27 @@ mod tests {
                 assert_eq!(texts.into_iter().map(Option::unwrap).collect::<Vec<_>>(), expected);
             }
         }
+    }
+
+    #[test]
+    fn what_nobody_wants_takes_no_memory() {
+        let (mut numbers, mut words) = (Numbers::<UInt32Type, true>::default(), Words::<true>::default());
+        let (mut texts, mut bools) = (Strings::<true>::default(), Bools::<true>::default());
+        let columns: [&mut dyn Collector; 4] = [&mut numbers, &mut words, &mut texts, &mut bools];
+        for column in columns {
+            assert!(column.wanted());
+            column.unwant();
+            assert!(!column.wanted());
+        }
+        for row in 0..1000 {
+            numbers.put(row, 7);
+            words.put(row, Wording::Text("READ"));
+            texts.put(row, "file");
+            bools.put(row, true);
+        }
+        assert!(numbers.values.values.is_empty() && numbers.validity.0.0.values.is_empty());
+        assert!(words.keys.values.is_empty() && words.distinct.data.is_empty());
+        assert!(texts.0.data.is_empty() && bools.values.0.values.is_empty());
     }
 
     #[test]

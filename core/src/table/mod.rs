@@ -8,6 +8,8 @@ pub mod schema;
 
 mod signature;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
@@ -82,7 +84,21 @@ pub struct Tables {
     masks: Masks,
 }
 
+/// Columns that are wanted, by table. A table that is not named is left out.
+pub type Choice = BTreeMap<String, BTreeSet<String>>;
+
 impl Tables {
+    /// Leaves out the tables and columns that nobody wants: what is not written need not be stored.
+    pub fn choose(&mut self, choice: &Choice) {
+        macro_rules! choose {
+            ($($table:ident)+) => {
+                $(let columns = choice.get(stringify!($table));
+                self.$table.choose(|column| columns.is_some_and(|columns| columns.contains(column)));)+
+            };
+        }
+        choose!(calls operations files names entries connections notes);
+    }
+
     /// Whether a table has enough rows to leave.
     pub fn full(&self) -> bool {
         let rows = [
@@ -102,7 +118,10 @@ impl Tables {
         macro_rules! take {
             ($($table:ident)+) => {
                 $(if self.$table.rows() >= least {
-                    batches.push((stringify!($table), self.$table.take()?));
+                    let batch = self.$table.take()?;
+                    if batch.num_columns() > 0 {
+                        batches.push((stringify!($table), batch));
+                    }
                 })+
             };
         }

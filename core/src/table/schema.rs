@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use crate::table::columns::{Blobs, Bools, Names, Numbers, Strings, Wording, Words};
+use crate::table::columns::{Blobs, Bools, Collector, Names, Numbers, Strings, Wording, Words};
 
 /// Physical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +90,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// The Arrow schema; unit and meaning are field metadata.
-    pub fn arrow(&self) -> SchemaRef {
+    /// The Arrow schema of the columns that are wanted; unit and meaning are field metadata.
+    pub fn arrow(&self, wanted: &[bool]) -> SchemaRef {
         let fields: Vec<Field> = self
             .columns
             .iter()
-            .map(|column| {
+            .zip(wanted)
+            .filter(|(_, wanted)| **wanted)
+            .map(|(column, _)| {
                 let metadata = HashMap::from([
                     ("unit".to_owned(), column.unit.to_owned()),
                     ("meaning".to_owned(), column.meaning.to_owned()),
@@ -202,10 +204,23 @@ macro_rules! table {
                 self.rows
             }
 
+            /// Leaves out the columns that nobody wants.
+            pub fn choose(&mut self, wanted: impl Fn(&str) -> bool) {
+                $(if !wanted(strip_raw(stringify!($column))) {
+                    self.$column.unwant();
+                })+
+            }
+
             /// Hands over what was appended, and starts anew.
             pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
                 let rows = std::mem::take(&mut self.rows);
-                RecordBatch::try_new($table.arrow(), vec![$(self.$column.finish(rows),)+])
+                let wanted = [$(self.$column.wanted(),)+];
+                let mut columns = Vec::with_capacity(wanted.len());
+                $(if self.$column.wanted() {
+                    columns.push(self.$column.finish(rows));
+                })+
+                let options = RecordBatchOptions::new().with_row_count(Some(rows));
+                RecordBatch::try_new_with_options($table.arrow(&wanted), columns, &options)
             }
         }
     };

@@ -1,0 +1,194 @@
+"""What a client learns of a change-ID, and who had changed the file: rows that are read by head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.trace import Trace
+from tests.unit.rows import Row, call, file, operation, trace_of
+
+ASKS = "00000018:00300000"
+"""A bitmap with change (bit 3) and size (bit 4)."""
+
+
+def v3(number: int, op: str, version: int | None, **columns: object) -> tuple[Row, Row]:
+    """A call about file 1 whose reply brings ctime = mtime = `version`; None: no attributes."""
+    kind, client = columns.pop("stability", "unstable"), columns.pop("client", "10.0.0.2")
+    times = {} if version is None else {"ctime": version, "mtime": version, "size": 9}
+    return (
+        call(number, op, 1, file=1, stability=kind, client=client),
+        operation(number, op, file=1, stability=kind, **(times | columns)),
+    )
+
+
+def v4(number: int, op: str, change: int | None, **columns: object) -> tuple[Row, Row]:
+    """A compound about file 1 whose GETATTR brings the change attribute."""
+    kind = columns.pop("stability", "unstable")
+    return (
+        call(number, op, 1, file=1, version=4, protocol="4.1", stability=kind),
+        operation(
+            number,
+            str(columns.pop("inner", "GETATTR")),
+            file=1,
+            change=change,
+            attributes=ASKS,
+            stability=kind,
+            **columns,
+        ),
+    )
+
+
+def findings(*steps: tuple[Row, Row], **tables: Sequence[Row]) -> list[tuple[object, object]]:
+    """Question and finding of each time that a client learnt something, in order of the replies."""
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    trace: Trace = trace_of(files=[file(1, "a"), file(2, "d", "directory")], **(rows | tables))
+    with trace, change_ids(trace) as cursor:
+        return cursor.execute(
+            "select question, finding from learned order by reply_time, call"
+        ).fetchall()
+
+
+def test_the_same_change_id_is_unchanged_and_another_is_somebody_elses() -> None:
+    assert findings(
+        v3(1, "LOOKUP", 100), v3(2, "GETATTR", 100), v3(3, "GETATTR", 200), v3(4, "ACCESS", 200)
+    ) == [(None, "first"), ("getattr", "unchanged"), ("getattr", "other"), (None, "unchanged")]
+
+
+def test_a_size_alone_makes_another_change_id() -> None:
+    assert findings(v3(1, "GETATTR", 100), v3(2, "GETATTR", 100, size=10))[1] == (
+        "getattr",
+        "other",
+    )
+
+
+def test_what_the_client_did_itself_is_no_invalidation() -> None:
+    own = v3(2, "WRITE", 200, stability="stable", before_ctime=100, before_mtime=100, before_size=9)
+    assert findings(v3(1, "GETATTR", 100), own, v3(3, "GETATTR", 200)) == [
+        ("getattr", "first"),
+        (None, "self"),
+        ("getattr", "unchanged"),
+    ]
+
+
+def test_weak_cache_consistency_tells_that_somebody_was_faster() -> None:
+    """The server found another change-ID than the client knew (RFC 1813 section 2.6)."""
+    late = v3(
+        2, "WRITE", 200, stability="stable", before_ctime=150, before_mtime=150, before_size=9
+    )
+    assert findings(v3(1, "GETATTR", 100), late)[1] == (None, "other")
+
+
+def test_a_modification_without_attributes_explains_the_next_answer() -> None:
+    silent = v3(2, "SETATTR", None, stability="stable")
+    assert findings(v3(1, "GETATTR", 100), silent, v3(3, "GETATTR", 200)) == [
+        ("getattr", "first"),
+        (None, None),
+        ("getattr", "self"),
+    ]
+
+
+def test_a_modification_under_way_may_explain_what_a_reply_shows() -> None:
+    write_call, write = v3(2, "WRITE", 300, stability="stable")
+    slow = (write_call | {"reply_time": write_call["call_time"] + 25_000_000}, write)  # type: ignore[operator]
+    assert findings(v3(1, "GETATTR", 100), slow, v3(3, "GETATTR", 200)) == [
+        ("getattr", "first"),
+        ("getattr", "self"),
+        (None, "self"),
+    ]
+
+
+def test_each_client_knows_for_itself() -> None:
+    assert findings(v3(1, "GETATTR", 100), v3(2, "GETATTR", 100, client="10.0.0.3")) == [
+        ("getattr", "first"),
+        ("getattr", "first"),
+    ]
+
+
+def test_an_open_asks_and_a_close_observes() -> None:
+    assert findings(v4(1, "OPEN", 7), v4(2, "OPEN", 7), v4(3, "CLOSE", 8), v4(4, "GETATTR", 8)) == [
+        ("open", "first"),
+        ("open", "unchanged"),
+        (None, "other"),
+        ("getattr", "unchanged"),
+    ]
+
+
+def test_a_getattr_for_other_attributes_is_no_question_and_times_are_no_change_id() -> None:
+    other = v4(2, "GETATTR", None)
+    other[1].update(attributes="00100102:00b0a008", ctime=5, mtime=5, size=9)  # type: ignore[attr-defined]
+    assert findings(v4(1, "GETATTR", 7), other) == [("getattr", "first")]
+
+
+@pytest.mark.parametrize(
+    ("op", "status", "finding"),
+    [
+        ("NVERIFY", 10009, "unchanged"),
+        ("NVERIFY", 0, "other"),
+        ("VERIFY", 0, "unchanged"),
+        ("VERIFY", 10027, "other"),
+        ("VERIFY", 70, None),
+    ],
+)
+def test_verify_and_nverify_ask_by_their_status(op: str, status: int, finding: str | None) -> None:
+    asked = v4(2, "LOOKUP", None, inner=op, status=status)
+    assert findings(v4(1, "GETATTR", 7), asked)[1] == ("verify", finding)
+
+
+def test_change_info_tells_of_the_directory() -> None:
+    """What was before is what the client knew, or it is not (RFC 8881 section 3.3.8)."""
+
+    def remove(number: int, before: int, after: int) -> tuple[Row, Row]:
+        return (
+            call(number, "REMOVE", 1, file=1, directory=2, version=4, stability="stable"),
+            operation(
+                number,
+                "REMOVE",
+                file=1,
+                directory=2,
+                name="a",
+                stability="stable",
+                change_before=before,
+                change_after=after,
+            ),
+        )
+
+    steps = [remove(1, 5, 6), remove(2, 6, 7), remove(3, 9, 10)]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    with trace_of(files=[file(1, "a"), file(2, "d", "directory")], **rows) as trace:  # noqa: SIM117
+        with change_ids(trace) as cursor:
+            told = cursor.execute(
+                "select finding from learned where file = 2 order by call"
+            ).fetchall()
+    assert told == [("first",), ("self",), ("other",)]
+
+
+def test_entries_of_a_listing_teach_too() -> None:
+    listing = call(2, "READDIRPLUS", 1, file=2)
+    entry = {
+        "call": 2,
+        "directory": 2,
+        "name": "a",
+        "file": 1,
+        "ctime": 150,
+        "mtime": 150,
+        "size": 9,
+    }
+    first = v3(1, "GETATTR", 100)
+    assert findings(
+        calls=[first[0], listing],
+        operations=[first[1], operation(2, "READDIRPLUS", file=2)],
+        entries=[entry],
+    ) == [("getattr", "first"), (None, "other")]
+
+
+def test_the_age_runs_from_the_last_reply_with_attributes() -> None:
+    steps = [v3(1, "LOOKUP", 100), v3(2, "READ", None), v3(5, "GETATTR", 100)]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    with trace_of(files=[file(1, "a")], **rows) as trace, change_ids(trace) as cursor:
+        asked = cursor.execute(
+            "select call_time - known_time from learned where question = 'getattr'"
+        ).fetchall()
+    assert asked == [(39_000_000,)]  # calls 10 ms apart, replies after 1 ms

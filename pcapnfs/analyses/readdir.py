@@ -1,0 +1,382 @@
+"""Listings of directories, and the calls about their entries that followed.
+
+A listing *with attributes* is READDIRPLUS, or a READDIR of NFSv4 that asks for what a stat needs. A
+*follow-up* is a GETATTR, LOOKUP or ACCESS on a child of a directory, by the same client, after it
+was listed and before it is listed again, 30 s later at most: what attributes in the listing, or a
+warm attribute cache, would have saved.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pcapnfs.analyses.change_ids import ASKS_CHANGE, number_mounts
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+Sort = Literal["time", "calls", "entries", "follow-ups", "name"]
+"""What the directories are sorted by; all but the name from the largest down."""
+
+FOLLOW_UP_S = 30.0
+"""How long after the listing a call about an entry counts as caused by it."""
+
+_ORDER = {
+    "time": "time + follow_up_time desc, entries desc, path, directory",
+    "calls": "plain + plus desc, entries desc, path, directory",
+    "entries": "entries desc, time desc, path, directory",
+    "follow-ups": "follow_ups desc, time desc, path, directory",
+    "name": "path, directory",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUps:
+    """Calls about entries after a listing."""
+
+    calls: int
+    """All of them."""
+    lookups: int
+    """LOOKUPs."""
+    getattrs: int
+    """GETATTRs; of NFSv4 those that ask for the change attribute."""
+    accesses: int
+    """ACCESSes. A listing brings no access rights: only a warm cache spares them."""
+    time_s: float
+    """Sum of their service times, seconds."""
+    wall_s: float
+    """Time in which at least one of them was under way, client by client, seconds: what they cost
+    at most, since calls that overlap wait together."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryListing:
+    """One directory, all clients together."""
+
+    file: int
+    """Its number in the table files."""
+    path: str
+    """Path, as in the table files; not escaped."""
+    server: str
+    """Address of the server."""
+    readdir_calls: int
+    """Calls that listed it without attributes."""
+    readdirplus_calls: int
+    """Calls that listed it with attributes."""
+    listings: int
+    """Calls that began at the first entry (cookie 0)."""
+    entries: int
+    """Entries in the replies."""
+    bytes: int
+    """Length of the replies, bytes."""
+    time_s: float
+    """Sum of the calls' service times, seconds."""
+    plus_lost: int
+    """Times that a client listed without attributes after it had listed with them, also within one
+    listing."""
+    plus_won_back: int
+    """Times that a client listed with attributes after it had listed without."""
+    revalidations: int
+    """GETATTRs about the directory itself."""
+    revalidation_s: float
+    """Sum of their service times, seconds."""
+    follow_ups: int
+    """Follow-ups about its children."""
+    follow_up_s: float
+    """Sum of their service times, seconds."""
+    plus_entries: int
+    """Pairs of a client and an entry that it was told of with attributes; without `.` and `..`."""
+    untouched: int
+    """Those of them that the client never addressed by any call afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readdir:
+    """All listings, and what followed them."""
+
+    readdir_calls: int
+    """Calls that listed without attributes: READDIR, of NFSv4 if it asks for no more than names,
+    file numbers and types."""
+    readdirplus_calls: int
+    """Calls that listed with attributes: READDIRPLUS, or READDIR of NFSv4 that asks for them."""
+    v4_plain_calls: int
+    """The part of readdir_calls that is NFSv4."""
+    v4_plus_calls: int
+    """The part of readdirplus_calls that is NFSv4."""
+    directories: int
+    """Directories that were listed."""
+    listings: int
+    """Calls that began at the first entry (cookie 0)."""
+    entries: int
+    """Entries in the replies; NFSv3 lists `.` and `..`, too."""
+    bytes: int
+    """Length of the replies, bytes."""
+    time_s: float
+    """Sum of the calls' service times, seconds."""
+    largest_request_bytes: int | None
+    """The most that a call asked for (maxcount), bytes; None without listings."""
+    plus_lost: int
+    """Times that a client listed a directory without attributes after it had listed it with them,
+    also within one listing."""
+    plus_won_back: int
+    """Times that a client listed a directory with attributes after it had listed it without."""
+    revalidations: int
+    """GETATTRs about directories that were listed."""
+    revalidation_s: float
+    """Sum of their service times, seconds."""
+    follow_ups: int
+    """Follow-ups: after_plain and after_plus together."""
+    follow_up_s: float
+    """Sum of their service times, seconds."""
+    after_plain: FollowUps
+    """Follow-ups after listings without attributes: but for ACCESS, attributes would have saved
+    them."""
+    after_plus: FollowUps
+    """Follow-ups after listings with attributes: a longer attribute cache would have saved them."""
+    plus_entries: int
+    """Pairs of a client and an entry that it was told of with attributes; without `.` and `..`."""
+    untouched: int
+    """Those of them that the client never addressed by any call afterwards: attributes for
+    nothing, unless the program only wanted them."""
+    sort: str
+    """What the directories are sorted by: `time`, `calls`, `entries`, `follow-ups` or `name`."""
+    shown: tuple[DirectoryListing, ...]
+    """The directories that cost most."""
+
+
+def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
+    """Add up the listings of each directory, and find what followed them.
+
+    Args:
+        trace: The trace.
+        top: Directories to give; 0 for all.
+        sort: What to sort them by; `time` is that of listings and follow-ups.
+
+    Raises:
+        UsageError: `sort` is unknown, or `top` is negative.
+    """
+    if sort not in get_args(Sort):
+        raise UsageError(
+            f"directories can be sorted by {', '.join(get_args(Sort))}, not by {sort!r}"
+        )
+    if top < 0:
+        raise UsageError("the number of directories cannot be negative; 0 shows all")
+    with closing(trace.cursor()) as cursor:
+        number_mounts(cursor)
+        for statement in (_LISTED, _FOLLOWED, _TOLD, _BY_DIRECTORY):
+            cursor.execute(statement)
+        (totals,) = cursor.execute(_TOTALS).fetchall()
+        (
+            plain, plus, v4_plain, v4_plus, directories, listings, entries, size, time, largest,
+            lost, won, asked, asked_time, follow_ups, follow_up_time, told, untouched,
+        ) = totals  # fmt: skip
+        after = _follow_ups(cursor)
+        return Readdir(
+            readdir_calls=integer(plain),
+            readdirplus_calls=integer(plus),
+            v4_plain_calls=integer(v4_plain),
+            v4_plus_calls=integer(v4_plus),
+            directories=integer(directories),
+            listings=integer(listings),
+            entries=integer(entries),
+            bytes=integer(size),
+            time_s=seconds(time) or 0.0,
+            largest_request_bytes=None if largest is None else integer(largest),
+            plus_lost=integer(lost),
+            plus_won_back=integer(won),
+            revalidations=integer(asked),
+            revalidation_s=seconds(asked_time) or 0.0,
+            follow_ups=integer(follow_ups),
+            follow_up_s=seconds(follow_up_time) or 0.0,
+            after_plain=after[False],
+            after_plus=after[True],
+            plus_entries=integer(told),
+            untouched=integer(untouched),
+            sort=sort,
+            shown=_directories(cursor, top, sort),
+        )
+
+
+_LISTED = """
+    create temp table listed as
+    select operations.call, position, mount, operations.file as directory, version = 4 as v4,
+           operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus, cookie, entries,
+           requested, call_time, reply_time,
+           case when calls.op = operations.op then srt end as srt,
+           case when calls.op = operations.op then reply_bytes end as reply_bytes
+    from operations join calls using (call) join mounts using (client, server)
+    where operations.op in ('READDIR', 'READDIRPLUS') and not callback and program = 100003
+"""
+
+# A name is what a listing always has; handles come with attributes alone.
+_FOLLOWED = f"""
+    create temp table followed as
+    with told as (
+        select mount, listed.directory, name, reply_time, plus
+        from entries join listed using (call, position) where reply_time is not null
+    ),
+    asked as (
+        select mount, coalesce(calls.directory, parent) as directory, name, op, call, call_time,
+               reply_time, srt
+        from calls join mounts using (client, server) join files using (file)
+        where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
+              and reply_time is not null
+              and (version < 4 or op <> 'GETATTR' or call in (
+                  select call from operations where op = 'GETATTR' and {ASKS_CHANGE}))
+    )
+    select asked.mount, asked.directory, asked.op, asked.call_time, asked.reply_time, srt, plus
+    from asked asof join told
+         on asked.mount = told.mount and asked.directory = told.directory
+            and asked.name = told.name and asked.call_time >= told.reply_time
+    where asked.call_time - told.reply_time <= {FOLLOW_UP_S * NANOSECONDS}
+"""
+
+_TOLD = """
+    create temp table told as
+    with last as (
+        select mount, listed.directory, entries.file, min(reply_time) as told_at
+        from entries join listed using (call, position)
+        where plus and entries.file is not null and name not in ('.', '..')
+              and reply_time is not null
+        group by all
+    ),
+    addressed as (
+        select mount, file, max(call_time) as at_last
+        from (
+            select mount, file, call_time from calls join mounts using (client, server)
+            where not callback and file is not null
+            union all
+            select mount, directory, call_time from calls join mounts using (client, server)
+            where not callback and directory is not null
+        )
+        group by all
+    )
+    select directory, count(*) as plus_entries,
+           count(*) filter (coalesce(at_last < told_at, true)) as untouched
+    from last left join addressed using (mount, file)
+    group by directory
+"""
+
+_BY_DIRECTORY = f"""
+    create temp table by_directory as
+    with turns as (
+        select *, lag(plus) over (partition by mount, directory order by call_time, call) as before
+        from listed
+    ),
+    calls_of as (
+        select directory, count(*) filter (not plus) as plain, count(*) filter (plus) as plus,
+               count(*) filter (v4 and not plus) as v4_plain,
+               count(*) filter (v4 and plus) as v4_plus,
+               count(*) filter (cookie = 0) as listings,
+               coalesce(sum(entries), 0) as entries,
+               coalesce(sum(reply_bytes), 0) as bytes, coalesce(sum(srt), 0) as time,
+               max(requested) as largest,
+               count(*) filter (before and not plus) as lost,
+               count(*) filter (not before and plus) as won
+        from turns group by directory
+    ),
+    asked as (
+        select file as directory, count(*) as asked, sum(srt) as asked_time
+        from calls
+        where op = 'GETATTR' and not callback and program = 100003 and reply_time is not null
+              and file in (select directory from listed)
+              and (version < 4 or call in (
+                  select call from operations where op = 'GETATTR' and {ASKS_CHANGE}))
+        group by file
+    ),
+    after as (
+        select directory, count(*) as follow_ups, sum(srt) as follow_up_time
+        from followed group by directory
+    )
+    select calls_of.*, coalesce(asked, 0) as asked, coalesce(asked_time, 0) as asked_time,
+           coalesce(follow_ups, 0) as follow_ups, coalesce(follow_up_time, 0) as follow_up_time,
+           coalesce(plus_entries, 0) as plus_entries, coalesce(untouched, 0) as untouched
+    from calls_of left join asked using (directory) left join after using (directory)
+         left join told using (directory)
+"""
+
+_TOTALS = """
+    select sum(plain), sum(plus), sum(v4_plain), sum(v4_plus), count(directory), sum(listings),
+           sum(entries), sum(bytes), sum(time), max(largest), sum(lost), sum(won), sum(asked),
+           sum(asked_time), sum(follow_ups), sum(follow_up_time), sum(plus_entries), sum(untouched)
+    from by_directory
+"""
+
+
+def _follow_ups(cursor: duckdb.DuckDBPyConnection) -> dict[bool, FollowUps]:
+    """Follow-ups after listings without and with attributes."""
+    rows = cursor.execute(
+        """
+        with under_way as (
+            select plus, op, srt, call_time, reply_time,
+                   max(reply_time) over (
+                       partition by mount, plus order by call_time, reply_time
+                       rows between unbounded preceding and 1 preceding) as until
+            from followed
+        )
+        select plus, count(*), count(*) filter (op = 'LOOKUP'), count(*) filter (op = 'GETATTR'),
+               count(*) filter (op = 'ACCESS'), sum(srt),
+               sum(greatest(0, reply_time - greatest(call_time, coalesce(until, call_time))))
+        from under_way group by plus
+        """
+    ).fetchall()
+    found = {
+        bool(plus): FollowUps(
+            calls=integer(calls),
+            lookups=integer(lookups),
+            getattrs=integer(getattrs),
+            accesses=integer(accesses),
+            time_s=seconds(time) or 0.0,
+            wall_s=seconds(wall) or 0.0,
+        )
+        for plus, calls, lookups, getattrs, accesses, time, wall in rows
+    }
+    return {plus: found.get(plus, FollowUps(0, 0, 0, 0, 0.0, 0.0)) for plus in (False, True)}
+
+
+def _directories(
+    cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort
+) -> tuple[DirectoryListing, ...]:
+    rows = cursor.execute(
+        f"""
+        select directory, path, server, plain, plus, listings, entries, bytes, time, lost, won,
+               asked, asked_time, follow_ups, follow_up_time, plus_entries, untouched
+        from by_directory join files on files.file = directory
+        order by {_ORDER[sort]}
+        limit {top if top else "all"}
+        """
+    ).fetchall()
+    return tuple(_directory(row) for row in rows)
+
+
+def _directory(row: tuple[Any, ...]) -> DirectoryListing:
+    """Read a row of the query in `_directories`, column by column."""
+    (
+        directory, path, server, plain, plus, listings, entries, size, time, lost, won, asked,
+        asked_time, follow_ups, follow_up_time, told, untouched,
+    ) = row  # fmt: skip
+    return DirectoryListing(
+        file=integer(directory),
+        path=str(path),
+        server=str(server),
+        readdir_calls=integer(plain),
+        readdirplus_calls=integer(plus),
+        listings=integer(listings),
+        entries=integer(entries),
+        bytes=integer(size),
+        time_s=seconds(time) or 0.0,
+        plus_lost=integer(lost),
+        plus_won_back=integer(won),
+        revalidations=integer(asked),
+        revalidation_s=seconds(asked_time) or 0.0,
+        follow_ups=integer(follow_ups),
+        follow_up_s=seconds(follow_up_time) or 0.0,
+        plus_entries=integer(told),
+        untouched=integer(untouched),
+    )

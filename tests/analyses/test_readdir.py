@@ -1,0 +1,189 @@
+"""Listings, what followed them, and what they brought for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pcapnfs.analyses.readdir import FollowUps, readdir
+from pcapnfs.errors import UsageError
+from pcapnfs.trace import Trace
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
+
+
+def at(number: int, seconds: float, op: str, srt_ms: int = 1, **columns: object) -> Row:
+    """A call sent so many seconds after the start and answered after `srt_ms`."""
+    sent = START_NS + int(seconds * 1000) * MILLISECOND
+    times = {
+        "call_time": sent,
+        "call_first_time": sent,
+        "reply_time": sent + srt_ms * MILLISECOND,
+        "srt": srt_ms * MILLISECOND,
+    }
+    return call(number, op, srt_ms, **(times | columns))
+
+
+def entry(number: int, name: str, target: int | None = None, **columns: object) -> Row:
+    return {"call": number, "directory": 1, "name": name, "file": target} | columns
+
+
+@pytest.fixture
+def trace() -> Iterator[Trace]:
+    """Listed with attributes, in its second half without; then asked for, and listed again."""
+    with trace_of(
+        files=[
+            file(1, "d", "directory"),
+            file(2, "d/a", parent=1, name="a"),
+            file(3, "d/b", parent=1, name="b"),
+            file(4, "d/c", parent=1, name="c"),
+            file(5, "e", parent=9, name="a"),
+        ],
+        calls=[
+            at(1, 0.0, "READDIRPLUS", 4, file=1, reply_bytes=900),
+            at(2, 0.1, "READDIR", 2, file=1, reply_bytes=100),
+            at(3, 1.0, "GETATTR", 2, file=2),
+            at(4, 1.001, "LOOKUP", 3, file=4, directory=1),
+            at(5, 1.1, "ACCESS", 5, file=4),
+            at(6, 1.2, "GETATTR", 7, file=5),  # of the same name, elsewhere
+            at(7, 1.3, "GETATTR", 7, file=2, client="10.0.0.3"),  # did not list
+            at(8, 1.4, "READ", 7, file=4),
+            at(9, 29.0, "GETATTR", 1, file=1),
+            at(10, 30.9, "GETATTR", 1, file=2),  # too late
+            at(11, 40.0, "READDIRPLUS", 4, file=1, reply_bytes=900),
+            at(12, 40.5, "GETATTR", 1, file=4),
+        ],
+        operations=[
+            operation(1, "READDIRPLUS", file=1, cookie=0, entries=3, requested=4096),
+            operation(2, "READDIR", file=1, cookie=77, entries=1, requested=8192),
+            operation(11, "READDIRPLUS", file=1, cookie=0, entries=4, requested=4096),
+        ],
+        entries=[
+            entry(1, ".", 1),
+            entry(1, "a", 2),
+            entry(1, "b", 3),
+            entry(2, "c"),
+            entry(11, "a", 2),
+            entry(11, "b", 3),
+            entry(11, "c", 4),
+        ],
+    ) as opened:
+        yield opened
+
+
+def test_listings_are_counted_by_what_they_asked_for(trace: Trace) -> None:
+    result = readdir(trace)
+    assert (result.readdir_calls, result.readdirplus_calls) == (1, 2)
+    assert (result.v4_plain_calls, result.v4_plus_calls) == (0, 0)
+    assert (result.directories, result.listings, result.entries, result.bytes) == (1, 2, 8, 1900)
+    assert result.time_s == pytest.approx(0.010)
+    assert result.largest_request_bytes == 8192
+    assert (result.plus_lost, result.plus_won_back) == (1, 1)
+    assert result.revalidations == 1
+    assert result.revalidation_s == pytest.approx(0.001)
+
+
+def test_follow_ups_are_of_the_client_that_listed_within_thirty_seconds(trace: Trace) -> None:
+    result = readdir(trace)
+    assert result.after_plain == FollowUps(2, 1, 0, 1, pytest.approx(0.008), pytest.approx(0.008))  # type: ignore[arg-type]
+    assert result.after_plus == FollowUps(2, 0, 2, 0, pytest.approx(0.003), pytest.approx(0.003))  # type: ignore[arg-type]
+    assert result.follow_ups == 4
+    assert result.follow_up_s == pytest.approx(0.011)
+
+
+def test_calls_that_overlap_wait_together() -> None:
+    with trace_of(
+        files=[
+            file(1, "d", "directory"),
+            file(2, "d/a", parent=1, name="a"),
+            file(3, "d/b", parent=1, name="b"),
+        ],
+        calls=[
+            at(1, 0.0, "READDIR", file=1),
+            at(2, 1.0, "LOOKUP", 10, file=2, directory=1),
+            at(3, 1.004, "LOOKUP", 10, file=3, directory=1),
+        ],
+        operations=[operation(1, "READDIR", file=1, cookie=0, entries=2)],
+        entries=[entry(1, "a"), entry(1, "b")],
+    ) as trace:
+        after = readdir(trace).after_plain
+    assert (after.time_s, after.wall_s) == pytest.approx((0.020, 0.014))
+
+
+def test_entries_that_no_call_addressed_were_told_for_nothing(trace: Trace) -> None:
+    result = readdir(trace)
+    # a and b at first, c at last; only b was never touched.
+    assert (result.plus_entries, result.untouched) == (3, 1)
+
+
+def test_a_directory_has_its_own_row(trace: Trace) -> None:
+    (row,) = readdir(trace).shown
+    assert (row.path, row.server, row.file) == ("d", "10.0.0.1", 1)
+    assert (row.readdir_calls, row.readdirplus_calls, row.listings, row.entries) == (1, 2, 2, 8)
+    assert (row.plus_lost, row.plus_won_back, row.revalidations) == (1, 1, 1)
+    assert row.follow_ups == 4
+    assert row.follow_up_s == pytest.approx(0.011)
+    assert (row.plus_entries, row.untouched) == (3, 1)
+
+
+def test_nfsv4_lists_with_attributes_when_it_asks_for_them() -> None:
+    four: dict[str, Any] = {"file": 1, "version": 4, "protocol": "4.1"}
+    with trace_of(
+        files=[file(1, "d", "directory"), file(2, "d/a", parent=1, name="a")],
+        calls=[
+            at(1, 0, "READDIR", **four),
+            at(2, 1, "READDIR", **four),
+            at(3, 2, "GETATTR", **(four | {"file": 2})),
+            at(4, 3, "GETATTR", **(four | {"file": 2})),
+        ],
+        operations=[
+            operation(1, "READDIR", file=1, cookie=0, entries=1, plus=False),
+            operation(2, "READDIR", file=1, cookie=0, entries=1, plus=True),
+            operation(3, "GETATTR", file=2, attributes="00000018"),
+            operation(4, "GETATTR", file=2, attributes="00001000"),  # the access control list
+        ],
+        entries=[entry(1, "a"), entry(2, "a", 2)],
+    ) as trace:
+        result = readdir(trace)
+    assert (result.readdir_calls, result.readdirplus_calls) == (1, 1)
+    assert (result.v4_plain_calls, result.v4_plus_calls) == (1, 1)
+    assert (result.after_plain.calls, result.after_plus.calls) == (0, 1)
+
+
+def test_directories_come_in_the_order_asked_for() -> None:
+    with trace_of(
+        files=[file(1, "x", "directory"), file(2, "y", "directory")],
+        calls=[at(1, 0, "READDIR", 5, file=1), at(2, 1, "READDIR", 1, file=2)],
+        operations=[
+            operation(1, "READDIR", file=1, cookie=0, entries=1),
+            operation(2, "READDIR", file=2, cookie=0, entries=2),
+        ],
+    ) as trace:
+        orders = {
+            sort: [row.path for row in readdir(trace, sort=sort).shown]
+            for sort in ("time", "calls", "entries", "follow-ups", "name")
+        }
+        assert len(readdir(trace, top=1).shown) == 1
+        assert len(readdir(trace, top=0).shown) == 2
+    assert orders == {
+        "time": ["x", "y"],
+        "calls": ["y", "x"],
+        "entries": ["y", "x"],
+        "follow-ups": ["x", "y"],
+        "name": ["x", "y"],
+    }
+
+
+def test_an_empty_trace_lists_nothing() -> None:
+    with trace_of() as empty:
+        result = readdir(empty)
+    assert (result.readdir_calls, result.follow_ups, result.shown) == (0, 0, ())
+    assert result.largest_request_bytes is None
+
+
+def test_refuses_an_unknown_order_and_a_negative_number(trace: Trace) -> None:
+    with pytest.raises(UsageError, match="sorted by time, calls"):
+        readdir(trace, sort="size")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="negative"):
+        readdir(trace, top=-1)

@@ -1,0 +1,372 @@
+"""Whether the client's cache works: how often it asks the server what it already knew.
+
+For each client and file, every time that the client learns the change-ID (`change_ids`). A
+*revalidation* is an explicit question: a call whose purpose is GETATTR, the GETATTR in the compound
+of an OPEN, VERIFY and NVERIFY on the change attribute. Attributes that come along with READ, WRITE
+and the like are observations: they can show that somebody else changed the file, but cost nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pcapnfs.analyses.change_ids import age_s, change_ids
+from pcapnfs.analyses.delegations import Delegations, delegations
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.mount_options import Mount, mounts
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs.trace import Trace
+
+Sort = Literal["time", "revalidations", "bytes", "name"]
+"""What the files are sorted by; all but the name from the largest down."""
+
+INTERVAL_EDGES_S = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 60.0)
+"""Where one bin of intervals ends and the next begins: around Linux's acregmin (3 s), acdirmin (30
+s) and the two maxima (60 s), and decades below."""
+
+VISIT_S = 1.0
+"""Questions about a file that are closer together are one visit: a program that opens a file makes
+some clients ask several times, but only one reading is saved."""
+
+_ORDER = {
+    "time": "time desc, revalidations desc, path, client, file",
+    "revalidations": "revalidations desc, time desc, path, client, file",
+    "bytes": "bytes_reread + bytes_saved desc, revalidations desc, path, client, file",
+    "name": "path, client, file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Questions that came after the client's knowledge had reached a certain age."""
+
+    from_s: float
+    """Age from which on, seconds."""
+    below_s: float | None
+    """Age up to which, seconds, exclusive; None: no limit."""
+    files: int
+    """Questions about regular files and others that are no directories."""
+    directories: int
+    """Questions about directories."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileCache:
+    """One object as one client saw it."""
+
+    file: int
+    """Its number in the table files."""
+    path: str
+    """Path, as in the table files; not escaped."""
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    role: str
+    """`file`, `directory`, `other`, `unknown`, `absent` or `pseudo`."""
+    revalidations: int
+    """Questions of this client about it."""
+    unchanged: int
+    """Questions whose answer was what it knew."""
+    changed_by_self: int
+    """Questions whose answer was new by its own doing."""
+    changed_by_other: int
+    """Questions whose answer was new because somebody else changed the object."""
+    invalidations: int
+    """Times it learnt, asked or not, that somebody else changed the object."""
+    interval_p50_s: float | None
+    """Median age of its knowledge when it asked, seconds, exact; None when it knew nothing."""
+    time_s: float
+    """Service time of the calls that did nothing but ask, seconds."""
+    bytes_reread: int
+    """Bytes that it read again after somebody else's change."""
+    bytes_saved: int
+    """Bytes that it did not read again, because its cache was still valid."""
+    recalls: int
+    """Delegations of it that the server called back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Revalidations, what they found, and what they were good for.
+
+    first_sight, unchanged, changed_by_self, changed_by_other and unknown add up to revalidations;
+    so do by_getattr, by_open and by_verify.
+    """
+
+    revalidations: int
+    """Questions that were answered, by all clients about all objects."""
+    by_getattr: int
+    """GETATTR for its own sake."""
+    by_open: int
+    """The GETATTR that goes with an OPEN (NFSv4), of files that the client knew already."""
+    by_verify: int
+    """VERIFY and NVERIFY on the change attribute, as Solaris sends them."""
+    first_sight: int
+    """GETATTRs of objects that the client knew nothing of, as far as the capture shows."""
+    unchanged: int
+    """Answers equal to what the client knew: its cache stays valid."""
+    unchanged_share: float | None
+    """unchanged divided by all answers that could be compared, 0…1; None when there are none."""
+    changed_by_self: int
+    """Answers that were new by the client's own doing."""
+    changed_by_other: int
+    """Answers that were new because somebody else changed the object: its cache is void."""
+    unknown: int
+    """Answers without a change-ID: an error (STALE …), cut or encrypted."""
+    objects: int
+    """Pairs of a client and an object that it asked about."""
+    revalidation_s: float
+    """Service time of the calls that did nothing but ask, seconds. An OPEN is sent anyway: it is
+    not in it."""
+    invalidations: int
+    """Times that a client learnt, by a question or by attributes that came along, that somebody
+    else changed an object."""
+    not_atomic: int
+    """Changes of directories whose `change_info4` was not taken atomically: the client cannot trust
+    its copy, though nobody else may have changed it."""
+    bytes_reread: int
+    """Bytes of READs, below the highest that the client had read or written before, after somebody
+    else's change."""
+    bytes_saved: int
+    """Bytes that a client had read or written and did not read again, though it opened or
+    revalidated the file: one saving for each visit. An upper bound: a stat() looks like an open."""
+    intervals: tuple[Interval, ...]
+    """How old the client's knowledge was when it asked again."""
+    delegations: Delegations
+    """NFSv4: what the server granted and took back."""
+    mounts: tuple[Mount, ...]
+    """Each pair of client and server: what its questions say of mount options."""
+    sort: str
+    """What the files are sorted by: `time`, `revalidations`, `bytes` or `name`."""
+    files: tuple[FileCache, ...]
+    """The objects that were asked about most, each as one client saw it."""
+
+
+def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
+    """Follow what each client knew of each file, and what it asked.
+
+    Args:
+        trace: The trace.
+        top: Files to give; 0 for all.
+        sort: What to sort them by.
+
+    Raises:
+        UsageError: `sort` is unknown, or `top` is negative.
+    """
+    if sort not in get_args(Sort):
+        raise UsageError(f"files can be sorted by {', '.join(get_args(Sort))}, not by {sort!r}")
+    if top < 0:
+        raise UsageError("the number of files cannot be negative; 0 shows all")
+    with change_ids(trace) as cursor:
+        cursor.execute(_HELD, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS})
+        cursor.execute(_BY_FILE)
+        (totals,) = cursor.execute(_TOTALS).fetchall()
+        (
+            revalidations, by_getattr, by_open, by_verify, first, unchanged, own, other, unknown,
+            objects, time, invalidations, reread, saved,
+        ) = totals  # fmt: skip
+        compared = integer(unchanged) + integer(own) + integer(other)
+        ((not_atomic,),) = cursor.execute(
+            "select count(*) from operations "
+            "where not change_atomic and executed and change_before <> change_after"
+        ).fetchall()
+        return Cache(
+            revalidations=integer(revalidations),
+            by_getattr=integer(by_getattr),
+            by_open=integer(by_open),
+            by_verify=integer(by_verify),
+            first_sight=integer(first),
+            unchanged=integer(unchanged),
+            unchanged_share=integer(unchanged) / compared if compared else None,
+            changed_by_self=integer(own),
+            changed_by_other=integer(other),
+            unknown=integer(unknown),
+            objects=integer(objects),
+            revalidation_s=seconds(time) or 0.0,
+            invalidations=integer(invalidations),
+            not_atomic=integer(not_atomic),
+            bytes_reread=integer(reread),
+            bytes_saved=integer(saved),
+            intervals=_intervals(cursor),
+            delegations=delegations(cursor),
+            mounts=mounts(cursor),
+            sort=sort,
+            files=_files(cursor, top, sort),
+        )
+
+
+# A first OPEN of a file asks nothing that the client could have known.
+_ASKED = "question is not null and not (question = 'open' and finding = 'first')"
+
+# Lengths from a capture may be anything: kept below what a BIGINT holds.
+_START = 'least("offset", 9000000000000000000)::bigint'
+_STOP = f'{_START} + least("count", 1099511627776)::bigint'
+
+_HELD = f"""
+    create temp table held as
+    with data as (
+        select mount, operations.file, reply_time as moment, call, position,
+               {_START} as start, {_STOP} as stop, op in $reads as reading
+        from operations join (
+            select call, mount, reply_time
+            from calls join mounts using (client, server)
+            where not callback and reply_time is not null
+        ) using (call)
+        where (op in $reads or op in $writes) and operations.file is not null
+              and "offset" is not null and "count" > 0
+    ),
+    moves as (
+        select mount, file, moment, call, position, start, stop, reading,
+               false as asked, false as valid, false as void, null::bigint as asked_at
+        from data
+        union all
+        select mount, file, reply_time, call, 0, null, null, false,
+               question is not null,
+               coalesce(question is not null and finding = 'unchanged', false),
+               coalesce(finding = 'other', false), call_time
+        from learned semi join data using (mount, file)
+        where question is not null or finding = 'other'
+    ),
+    reached as (
+        select *, max(stop) over earlier as extent, lead(call) over around is null as last,
+               lead(asked) over around as then_asked, lead(asked_at) over around as then_asked_at
+        from moves
+        window around as (partition by mount, file order by moment, call, position),
+               earlier as (partition by mount, file order by moment, call, position
+                           rows between unbounded preceding and 1 preceding)
+    ),
+    voided as (
+        select *, last_value(case when void then extent end ignore nulls) over (
+                   partition by mount, file order by moment, call, position
+                   rows between unbounded preceding and 1 preceding) as void_extent
+        from reached
+    )
+    select mount, file,
+           sum(greatest(0, least(stop, void_extent) - start))
+               filter (reading and void_extent is not null) as reread,
+           sum(extent) filter (
+               valid and (last or then_asked and then_asked_at - moment >= {VISIT_S * NANOSECONDS})
+           ) as saved
+    from voided group by mount, file
+"""
+"""For files whose data a client read or wrote: what it read again, and what it was spared."""
+
+_BY_FILE = f"""
+    create temp table by_file as
+    with asked as (
+        select mount, file,
+               count(*) filter ({_ASKED}) as revalidations,
+               count(*) filter (question = 'getattr') as by_getattr,
+               count(*) filter (question = 'open' and finding is distinct from 'first') as by_open,
+               count(*) filter (question = 'verify') as by_verify,
+               count(*) filter ({_ASKED} and finding = 'first') as first_sight,
+               count(*) filter ({_ASKED} and finding = 'unchanged') as unchanged,
+               count(*) filter ({_ASKED} and finding = 'self') as changed_by_self,
+               count(*) filter ({_ASKED} and finding = 'other') as changed_by_other,
+               count(*) filter ({_ASKED} and finding is null) as unknown,
+               count(*) filter (finding = 'other') as invalidations,
+               coalesce(sum(srt) filter (alone and question in ('getattr', 'verify')), 0) as time
+        from learned
+        where question is not null or finding = 'other'
+        group by mount, file
+    )
+    select asked.*, coalesce(reread, 0) as bytes_reread, coalesce(saved, 0) as bytes_saved
+    from asked left join held using (mount, file)
+"""
+
+_TOTALS = """
+    select sum(revalidations), sum(by_getattr), sum(by_open), sum(by_verify), sum(first_sight),
+           sum(unchanged), sum(changed_by_self), sum(changed_by_other), sum(unknown),
+           count(*) filter (revalidations > 0), sum(time), sum(invalidations),
+           sum(bytes_reread), sum(bytes_saved)
+    from by_file
+"""
+
+
+def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
+    """How old the knowledge was at each question that could be compared with something."""
+    edges = ", ".join(str(edge) for edge in INTERVAL_EDGES_S)
+    rows = cursor.execute(
+        f"""
+        select len(list_filter([{edges}], edge -> edge <= age)) as bin,
+               count(*) filter (role not in ('directory', 'pseudo')),
+               count(*) filter (role in ('directory', 'pseudo'))
+        from (
+            select file, {age_s()} as age from learned
+            where known_time is not null and {_ASKED}
+        ) join files using (file)
+        group by bin
+        """
+    ).fetchall()
+    found = {integer(place): (integer(files), integer(dirs)) for place, files, dirs in rows}
+    bounds = (0.0, *INTERVAL_EDGES_S, None)
+    return tuple(
+        Interval(float(begin or 0.0), end, *found.get(place, (0, 0)))
+        for place, (begin, end) in enumerate(pairwise(bounds))
+    )
+
+
+def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[FileCache, ...]:
+    rows = cursor.execute(
+        f"""
+        with named as (
+            select path, role, mounts.client, mounts.server, by_file.*
+            from by_file join files using (file) join mounts using (mount)
+            where revalidations > 0
+        ),
+        most as (
+            select * from named order by {_ORDER[sort]} limit {top if top else "all"}
+        ),
+        ages as (
+            select mount, file, quantile_cont({age_s()}, 0.5) as median
+            from learned semi join most using (mount, file)
+            where known_time is not null and {_ASKED}
+            group by mount, file
+        ),
+        recalls as (
+            select mount, operations.file, count(*) as recalls
+            from operations join calls using (call) join mounts using (client, server)
+            where callback and operations.op = 'CB_RECALL' and operations.file is not null
+            group by all
+        )
+        select file, path, client, server, role, revalidations, unchanged, changed_by_self,
+               changed_by_other, invalidations, median, time, bytes_reread, bytes_saved,
+               coalesce(recalls, 0)
+        from most left join ages using (mount, file) left join recalls using (mount, file)
+        order by {_ORDER[sort]}
+        """
+    ).fetchall()
+    return tuple(_file_cache(row) for row in rows)
+
+
+def _file_cache(row: tuple[Any, ...]) -> FileCache:
+    """Read a row of the query in `_files`, column by column."""
+    (
+        file, path, client, server, role, revalidations, unchanged, own, other, invalidations,
+        median, time, reread, saved, recalls,
+    ) = row  # fmt: skip
+    return FileCache(
+        file=integer(file),
+        path=str(path),
+        client=str(client),
+        server=str(server),
+        role=str(role),
+        revalidations=integer(revalidations),
+        unchanged=integer(unchanged),
+        changed_by_self=integer(own),
+        changed_by_other=integer(other),
+        invalidations=integer(invalidations),
+        interval_p50_s=median,
+        time_s=seconds(time) or 0.0,
+        bytes_reread=integer(reread),
+        bytes_saved=integer(saved),
+        recalls=integer(recalls),
+    )

@@ -1,0 +1,114 @@
+"""NFSv4 delegations: granted, called back, returned, and what they were good for.
+
+Takes a connection with the table `mounts` (`change_ids`); gives a `Delegations`. An OPEN that the
+client answers itself leaves no trace; only what it reads or writes afterwards does. So what a
+delegation saves is a lower bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.service_time import integer, seconds
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class Delegations:
+    """What the server granted and took back, of all clients."""
+
+    opens: int
+    """OPENs that succeeded."""
+    granted_read: int
+    """Read delegations that came with them."""
+    granted_write: int
+    """Write delegations that came with them."""
+    recalled: int
+    """Delegations that the server called back (CB_RECALL)."""
+    returned: int
+    """Delegations that a client gave back (DELEGRETURN), called back or not."""
+    recall_s: float
+    """From CB_RECALL to the reply to the DELEGRETURN that follows, sum, seconds: how long somebody
+    else's OPEN had to wait at least."""
+    recall_max_s: float | None
+    """The longest of them, seconds; None when none was both called back and returned."""
+    opens_served: int
+    """Times that a client read or wrote a file under a delegation without an OPEN that was still in
+    force: a lower bound of the opens that needed no call."""
+
+
+def delegations(cursor: duckdb.DuckDBPyConnection) -> Delegations:
+    """Count delegations, and time what was called back."""
+    (counts,) = cursor.execute(_COUNTS).fetchall()
+    opens, granted_read, granted_write, recalled, returned = counts
+    ((waited, longest),) = cursor.execute(_RECALLS).fetchall()
+    ((served,),) = cursor.execute(_SERVED).fetchall()
+    return Delegations(
+        opens=integer(opens),
+        granted_read=integer(granted_read),
+        granted_write=integer(granted_write),
+        recalled=integer(recalled),
+        returned=integer(returned),
+        recall_s=seconds(waited) or 0.0,
+        recall_max_s=seconds(longest),
+        opens_served=integer(served),
+    )
+
+
+_COUNTS = """
+    select count(*) filter (op = 'OPEN' and status = 0),
+           count(*) filter (op = 'OPEN' and status = 0 and delegation like 'READ%'),
+           count(*) filter (op = 'OPEN' and status = 0 and delegation like 'WRITE%'),
+           count(*) filter (op = 'CB_RECALL'),
+           count(*) filter (op = 'DELEGRETURN' and status = 0)
+    from operations where op in ('OPEN', 'CB_RECALL', 'DELEGRETURN')
+"""
+
+_RECALLS = """
+    with recalls as (
+        select client, server, operations.file, call_time as moment
+        from operations join calls using (call)
+        where operations.op = 'CB_RECALL' and operations.file is not null
+    ),
+    returns as (
+        select client, server, operations.file, reply_time as moment
+        from operations join calls using (call)
+        where operations.op = 'DELEGRETURN' and operations.status = 0 and reply_time is not null
+    ),
+    waits as (
+        select returns.moment - recalls.moment as wait
+        from recalls asof join returns
+             on recalls.client = returns.client and recalls.server = returns.server
+                and recalls.file = returns.file and recalls.moment <= returns.moment
+    )
+    select sum(wait), max(wait) from waits
+"""
+
+_SERVED = """
+    with delegated as (
+        select distinct client, server, operations.file
+        from operations join calls using (call)
+        where operations.op = 'OPEN' and (delegation like 'READ%' or delegation like 'WRITE%')
+    ),
+    steps as (
+        select client, server, operations.file, reply_time, call, position,
+               operations.op in ('READ', 'READ_PLUS', 'WRITE') as used,
+               case operations.op when 'OPEN' then 1 when 'CLOSE' then -1 else 0 end as opened,
+               case when (delegation like 'READ%' or delegation like 'WRITE%') then 1
+                    when operations.op = 'DELEGRETURN' then -1 else 0 end as held
+        from operations join calls using (call)
+        where operations.op in ('OPEN', 'CLOSE', 'DELEGRETURN', 'READ', 'READ_PLUS', 'WRITE')
+              and operations.status = 0 and not callback and reply_time is not null
+              and version = 4
+    ),
+    followed as (
+        select used, sum(opened) over earlier as opened, sum(held) over earlier as held,
+               coalesce(lag(used) over earlier, false) as used_before
+        from steps semi join delegated using (client, server, file)
+        window earlier as (partition by client, server, file order by reply_time, call, position)
+    )
+    select count(*) filter (used and not used_before and opened <= 0 and held > 0) from followed
+"""

@@ -1,0 +1,388 @@
+"""What a client's questions and transfers show of its mount options: counts, no judgement.
+
+Takes a connection with the tables `mounts` and `learned` (`change_ids`); gives an `Evidence` for
+each pair of client and server. `mount_options` draws the conclusions. Counts only what has one
+cause on Linux: a GETATTR may always be an open (close-to-open consistency), so a single one shows
+nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.change_ids import age_s
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.service_time import NANOSECONDS, integer
+
+if TYPE_CHECKING:
+    import duckdb
+
+TOGETHER_S = 1.0
+"""Calls that are closer together belong to one visit; younger knowledge is surely fresh: the
+smallest timeout that is not 0 is a second."""
+
+NEIGHBOURS_S = 3.0
+"""Steps in one directory that are closer together would not expire by default (acdirmin 30 s,
+acregmin 3 s)."""
+
+PAUSE_S = 3.0
+"""Knowledge of a directory that is younger expires only where that of files does too (acregmin 3 s
+by default), and files show it better."""
+
+DIRECTORY_DEFAULT_S = 29.5
+"""Knowledge of a directory that is older may have expired by default (acdirmin 30 s, less the
+rounding of a kernel's clock)."""
+
+EXAMPLES = 3
+"""Frames that are named as examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One client and one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    moves: int
+    """Times that the client went from one child of a directory to another within 3 s."""
+    moves_asked: int
+    """Times that it asked for the unchanged directory in between."""
+    visits: int
+    """Visits of a regular file: calls about it that are less than a second apart."""
+    visits_asked: int
+    """Visits in which it asked though it had known for less than a second, and nothing had
+    changed."""
+    visits_asked_twice: int
+    """Visits in which it did so at least twice: more than one open explains."""
+    lookups_again: int
+    """LOOKUPs that found a file which an earlier one had found: a client that keeps no names."""
+    pauses_asked: int
+    """Times that it asked for a directory it had known for 3 to 29.5 s, and within a second opened
+    or changed a child."""
+    pauses_asked_twice: int
+    """Those of them in which it asked twice within a second, as an open of the directory after its
+    timeout makes it, and had known all attributes."""
+    pause_shortest_s: float | None
+    """The youngest knowledge among them, seconds; None without any."""
+    unasked_longest_s: float | None
+    """The oldest knowledge of a directory with which it opened, examined or changed a child without
+    asking, seconds; None when it never did."""
+    listings_plain: int
+    """Directories whose first listing did not ask for attributes."""
+    listings_plus: int
+    """Listings that asked for attributes."""
+    listing_bytes: int | None
+    """The most that a listing asked for, bytes; None without listings."""
+    listings_continued: int
+    """Calls that continued a listing."""
+    read_bytes: int | None
+    """The most that a READ asked for, bytes; None without READ."""
+    reads: int
+    """READs."""
+    reads_continued: int
+    """READs of that size that the next READ of the file continued."""
+    write_bytes: int | None
+    """The most that a WRITE brought, bytes; None without WRITE."""
+    writes: int
+    """WRITEs."""
+    writes_continued: int
+    """WRITEs of that size, sent UNSTABLE, that the next WRITE of the file continued."""
+    writes_sync: int
+    """WRITEs sent DATA_SYNC or FILE_SYNC that the next WRITE of the file continued."""
+    files_sync: int
+    """Files with such WRITEs."""
+    writes_unstable: int
+    """WRITEs sent UNSTABLE that the next WRITE of the file continued."""
+    max_read_bytes: int | None
+    """What the server allows a READ, bytes; None when the capture does not tell."""
+    max_write_bytes: int | None
+    """What the server allows a WRITE, bytes; None when the capture does not tell."""
+    reads_unasked: int
+    """NFSv3: first READs of files that the client knew from a listing with attributes, without
+    GETATTR or LOOKUP in between."""
+    reads_asked: int
+    """NFSv3: first READs of files after a GETATTR."""
+    frames: dict[str, tuple[int, ...]]
+    """Example frames: of `moves`, `visits`, `pauses`, `listing`, `read`, `write` and `sync`."""
+
+
+def evidence(cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
+    """Count, for each pair of client and server in the order of their addresses."""
+    cursor.execute(_STEPS)
+    sizes = {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS}
+    found = [
+        _by_mount(cursor, query, parameters)
+        for query, parameters in (
+            (_MOVES, None), (_VISITS, None), (_PAUSES, None), (_LISTINGS, None),
+            (_TRANSFERS, sizes), (_LIMITS, None), (_OPENS, None),
+        )
+    ]  # fmt: skip
+    addresses = cursor.execute("select mount, client, server from mounts order by mount").fetchall()
+    return tuple(
+        _evidence(
+            client,
+            server,
+            {key: value for rows in found for key, value in rows.get(mount, {}).items()},
+        )
+        for mount, client, server in addresses
+    )
+
+
+def _by_mount(
+    cursor: duckdb.DuckDBPyConnection, query: str, parameters: dict[str, tuple[str, ...]] | None
+) -> dict[int, dict[str, object]]:
+    """The row of each mount, by column."""
+    cursor.execute(query, parameters) if parameters else cursor.execute(query)
+    names = [str(column[0]) for column in cursor.description or ()]
+    rows = (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
+    return {integer(row.pop("mount")): row for row in rows}
+
+
+def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
+    def number(name: str) -> int | None:
+        value = row.get(name)
+        return None if value is None else integer(value)
+
+    def age(name: str) -> float | None:
+        value = row.get(name)
+        return float(value) if isinstance(value, int | float) else None
+
+    def frames(name: str) -> tuple[int, ...]:
+        value = row.get(f"{name}_frames")
+        return tuple(integer(frame) for frame in value) if isinstance(value, list) else ()
+
+    return Evidence(
+        client=client,
+        server=server,
+        moves=number("moves") or 0,
+        moves_asked=number("moves_asked") or 0,
+        visits=number("visits") or 0,
+        visits_asked=number("visits_asked") or 0,
+        visits_asked_twice=number("visits_asked_twice") or 0,
+        lookups_again=number("lookups_again") or 0,
+        pauses_asked=number("pauses_asked") or 0,
+        pauses_asked_twice=number("pauses_asked_twice") or 0,
+        pause_shortest_s=age("pause_shortest"),
+        unasked_longest_s=age("unasked_longest"),
+        listings_plain=number("listings_plain") or 0,
+        listings_plus=number("listings_plus") or 0,
+        listing_bytes=number("listing_bytes"),
+        listings_continued=number("listings_continued") or 0,
+        read_bytes=number("read_bytes"),
+        reads=number("reads") or 0,
+        reads_continued=number("reads_continued") or 0,
+        write_bytes=number("write_bytes"),
+        writes=number("writes") or 0,
+        writes_continued=number("writes_continued") or 0,
+        writes_sync=number("writes_sync") or 0,
+        files_sync=number("files_sync") or 0,
+        writes_unstable=number("writes_unstable") or 0,
+        max_read_bytes=number("max_read"),
+        max_write_bytes=number("max_write"),
+        reads_unasked=number("reads_unasked") or 0,
+        reads_asked=number("reads_asked") or 0,
+        frames={
+            name: frames(name)
+            for name in ("moves", "visits", "pauses", "listing", "read", "write", "sync")
+        },
+    )
+
+
+_TOGETHER = int(TOGETHER_S * NANOSECONDS)
+
+_STEPS = f"""
+    create temp table steps as
+    with asked as (
+        select call, mount, file, known_time from learned
+        where question = 'getattr' and finding = 'unchanged' and not meddled
+    )
+    select mount, calls.call, call_frame, call_time, calls.version, calls.op, calls.file, role,
+           coalesce(calls.directory, files.parent) as directory,
+           asked.call is not null as asked,
+           {age_s("call_time - known_time")} as age
+    from calls join mounts using (client, server) join files using (file)
+         left join asked using (mount, call, file)
+    where not callback and program in (100003, 100227)
+"""
+"""Every call about an object, with the directory that it is in; `asked`: it asked, and nothing had
+changed."""
+
+_MOVES = f"""
+    with stream as (
+        select mount, directory, file as child, call_time, call_frame, false as asked
+        from steps where directory is not null
+        union all
+        select mount, file, null, call_time, call_frame, true
+        from steps where asked and role = 'directory'
+    ),
+    ordered as (
+        select *, lag(asked) over earlier as asked_before, lag(call_frame) over earlier as frame,
+               lag(child ignore nulls) over earlier as child_before,
+               lag(case when not asked then call_time end ignore nulls) over earlier as time_before
+        from stream
+        window earlier as (partition by mount, directory order by call_time, call_frame)
+    )
+    select mount, count(*) as moves, count(*) filter (asked_before) as moves_asked,
+           arg_min(frame, call_time, {EXAMPLES}) filter (asked_before) as moves_frames
+    from ordered
+    where not asked and child <> child_before
+          and call_time - time_before < {NEIGHBOURS_S * NANOSECONDS}
+    group by mount
+"""
+
+_VISITS = f"""
+    with stream as (
+        select mount, file, call_time, call_frame, op = 'LOOKUP' as looked_up,
+               asked and age < {TOGETHER_S} as young,
+               coalesce(call_time - lag(call_time) over (
+                   partition by mount, file order by call_time) < {_TOGETHER}, false) as same
+        from steps where role = 'file'
+    ),
+    numbered as (
+        select *, sum((not same)::integer) over (
+                   partition by mount, file order by call_time, call_frame) as visit
+        from stream
+    ),
+    visited as (
+        select mount, file, min(call_frame) filter (young) as frame,
+               count(*) filter (young) as young, count(*) filter (looked_up) as lookups
+        from numbered group by mount, file, visit
+    )
+    select mount, count(*) as visits, count(*) filter (young >= 1) as visits_asked,
+           count(*) filter (young >= 2) as visits_asked_twice,
+           sum(lookups) - count(distinct file) filter (lookups > 0) as lookups_again,
+           arg_min(frame, frame, {EXAMPLES}) filter (young >= 2) as visits_frames
+    from visited group by mount
+"""
+
+# READs, WRITEs and the like belong to a file that is open; a LOOKUP needs no knowledge of the
+# directory, and NFSv3 brings some.
+_TOUCHES = (
+    "('ACCESS', 'OPEN', 'CREATE', 'MKDIR', 'SYMLINK', 'MKNOD', 'REMOVE', 'RMDIR', 'RENAME', 'LINK')"
+)
+
+_PAUSES = f"""
+    with told as (
+        select mount, file as directory, call, reply_time as moment, null::bigint as call_time,
+               null::bigint as known_time, true as told, modified, false as asked,
+               false as touched, false as examined
+        from learned join files using (file) where role = 'directory'
+        union all
+        -- NFSv4 listings bring no attributes of the directory, but change its access time.
+        select mount, file, call, call_time, null, null, true, true, false, false, false
+        from steps where op = 'READDIR' and version = 4
+        union all
+        select mount, file, call, call_time, call_time, known_time, false, false, true, false, false
+        from learned join files using (file)
+        where role = 'directory' and question = 'getattr' and finding = 'unchanged' and not meddled
+        union all
+        select mount, directory, call, call_time, call_time, null, false, false, false,
+               op in {_TOUCHES}, op in {_TOUCHES} or op = 'GETATTR'
+        from steps where directory is not null
+    ),
+    ordered as (
+        select *, lag(case when told and call_time is null then moment end ignore nulls)
+                   over earlier as told_at,
+               lag(case when told then modified end ignore nulls) over earlier as unsure,
+               lead(case when touched then moment end ignore nulls) over earlier as touched_at,
+               lead(case when asked then moment end ignore nulls) over earlier as asked_at
+        from told
+        window earlier as (partition by mount, directory order by moment, told desc, call)
+    ),
+    aged as (
+        select *, {age_s("call_time - known_time")} as age,
+               {age_s("call_time - told_at")} as unasked,
+               asked and touched_at - moment < {_TOGETHER} and {age_s("call_time - known_time")}
+                   between {PAUSE_S} and {DIRECTORY_DEFAULT_S} as paused
+        from ordered
+    )
+    select mount, count(*) filter (paused) as pauses_asked,
+           count(*) filter (paused and not unsure and asked_at - moment < {_TOGETHER})
+               as pauses_asked_twice,
+           min(age) filter (paused) as pause_shortest,
+           arg_min(call_frame, moment, {EXAMPLES}) filter (paused) as pauses_frames,
+           max(unasked) filter (examined) as unasked_longest
+    from (select * exclude (call_time) from aged) join calls using (call) group by mount
+"""
+
+_LISTINGS = f"""
+    with listings as (
+        select mount, operations.file, call_time, call_frame, requested, cookie,
+               operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus,
+               row_number() over (partition by mount, operations.file order by call_time) as nth
+        from operations join calls using (call) join mounts using (client, server)
+        where operations.op in ('READDIR', 'READDIRPLUS') and version >= 3 and not callback
+    )
+    select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
+           count(*) filter (plus) as listings_plus, max(requested) as listing_bytes,
+           count(*) filter (cookie <> 0) as listings_continued,
+           arg_min(call_frame, call_time, {EXAMPLES}) as listing_frames
+    from listings group by mount
+"""
+
+_TRANSFERS = f"""
+    with transfers as (
+        select mount, operations.file, call_time, call_frame, operations.op in $reads as reading,
+               requested, stable_requested, "offset"::hugeint + requested
+                   = lead("offset") over (partition by mount, operations.file, operations.op
+                                          order by call_time, call_frame, position)
+               and lead(call_time) over (partition by mount, operations.file, operations.op
+                                         order by call_time, call_frame, position)
+                   - call_time < {_TOGETHER} as continued
+        from operations join calls using (call) join mounts using (client, server)
+        where (operations.op in $reads or operations.op in $writes) and requested is not null
+              and not callback
+    ),
+    largest as (
+        select mount, reading, max(requested) as largest from transfers group by all
+    )
+    select mount, max(largest) filter (reading) as read_bytes,
+           count(*) filter (reading) as reads,
+           count(*) filter (reading and continued and requested = largest) as reads_continued,
+           max(largest) filter (not reading) as write_bytes,
+           count(*) filter (not reading) as writes,
+           count(*) filter (not reading and continued and requested = largest
+                            and stable_requested = 'UNSTABLE') as writes_continued,
+           count(*) filter (not reading and continued and stable_requested <> 'UNSTABLE')
+               as writes_sync,
+           count(distinct file) filter (not reading and continued
+                                        and stable_requested <> 'UNSTABLE') as files_sync,
+           count(*) filter (not reading and continued and stable_requested = 'UNSTABLE')
+               as writes_unstable,
+           arg_min(call_frame, call_time, {EXAMPLES})
+               filter (reading and requested = largest) as read_frames,
+           arg_min(call_frame, call_time, {EXAMPLES})
+               filter (not reading and requested = largest) as write_frames,
+           arg_min(call_frame, call_time, {EXAMPLES})
+               filter (not reading and continued and stable_requested <> 'UNSTABLE') as sync_frames
+    from transfers join largest using (mount, reading) group by mount
+"""
+
+_LIMITS = """
+    select mount, max(max_read) as max_read, max(max_write) as max_write
+    from operations join calls using (call) join mounts using (client, server)
+    where (max_read is not null or max_write is not null) and not callback
+    group by mount
+"""
+
+_OPENS = """
+    with stream as (
+        select mount, file, call_time as moment, op from steps
+        where role = 'file' and version = 3 and op <> 'ACCESS'
+        union all
+        select mount, entries.file, reply_time, 'entry'
+        from entries join calls using (call) join mounts using (client, server)
+        where version = 3 and entries.ctime is not null and entries.file is not null
+              and reply_time is not null
+    ),
+    ordered as (
+        select mount, op, lag(op) over (partition by mount, file order by moment) as before
+        from stream
+    )
+    select mount, count(*) filter (before = 'entry') as reads_unasked,
+           count(*) filter (before = 'GETATTR') as reads_asked
+    from ordered where op = 'READ' group by mount
+"""

@@ -1,0 +1,371 @@
+"""Which mount options a client's questions and transfers let one infer, and how surely.
+
+Takes a connection with the tables of `change_ids`; gives a `Mount` for each pair of client and
+server. A verdict names every option that would explain the traffic: options that send the same
+calls stand together. It is about a client that behaves as Linux does, and there is none from too
+little data; what there was stands in the `evidence`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pcapnfs import units
+from pcapnfs.analyses.mount_evidence import Evidence, evidence
+
+if TYPE_CHECKING:
+    import duckdb
+
+Confidence = Literal["likely", "possible"]
+"""`likely`: the traffic has no other common cause. `possible`: a program may do the same, or there
+is little of it."""
+
+ENOUGH = 20
+"""Moves, visits, transfers or listings below which nothing is concluded."""
+
+MANY = 10
+"""Pieces of evidence from which on a rarer kind of them is `likely` or enough."""
+
+FEW = 3
+"""Transfers or files that make a size or a habit."""
+
+ASKS_ALWAYS, ASKS_NEVER = 0.8, 0.2
+"""Shares of moves with a question in between: with acdirmin=0 all, by default next to none."""
+
+ASKS_TWICE = 0.3
+"""Share of visits with two needless questions or more: without attribute cache all but those that
+only examine or remove."""
+
+ASKS_MOSTLY = 0.5
+"""The same where nothing else speaks for it."""
+
+PAUSES = 2
+"""Pauses after which a directory was asked for and used, below which nothing is concluded."""
+
+SMALL_LISTING_BYTES = 32768
+"""Listings ask for less only when rsize or the server says so (Linux: 8 pages, later more)."""
+
+SMALL_READ_BYTES = 32768
+"""Larger READs may be as large as the client's read-ahead begins, whatever rsize is."""
+
+SMALL_WRITE_BYTES = 65536
+"""Larger WRITEs may be as large as what had been written when the client sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Mount options that would explain what was seen."""
+
+    options: tuple[str, ...]
+    """Each would explain it by itself (those joined by a comma: together); likeliest first."""
+    title: str
+    """The same in short."""
+    confidence: str
+    """`likely`: the traffic has no other common cause; `possible`: programs may do the same, or
+    there is little of it."""
+    evidence: str
+    """What was counted, in a sentence."""
+    frames: tuple[int, ...]
+    """Examples: frames of calls, up to three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A client and a server. Several mounts between them are taken as one."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    verdicts: tuple[Verdict, ...]
+    """What can be said; empty when the traffic is that of default options, or too little."""
+    too_little: str | None
+    """Why nothing can be said of attribute caching, with what there was; None when there was
+    enough."""
+    moves: int
+    """Times that the client went from one child of a directory to another within 3 s."""
+    moves_asked: int
+    """Times that it asked for the unchanged directory in between: with acdirmin=0 always."""
+    visits: int
+    """Visits of a regular file: calls about it that are less than a second apart."""
+    visits_asked_twice: int
+    """Visits in which it asked at least twice though it had known for less than a second, and
+    nothing had changed."""
+    asked_shortest_s: float | None
+    """The youngest knowledge of a directory, from 3 to 29.5 s, for which it asked within a second
+    before it opened or changed a child, seconds; None: it never did."""
+    unasked_longest_s: float | None
+    """The oldest knowledge of a directory with which it opened, examined or changed a child without
+    asking, seconds: its timeout was longer than that; None: it never did."""
+
+
+def mounts(cursor: duckdb.DuckDBPyConnection) -> tuple[Mount, ...]:
+    """Judge each pair of client and server, in the order of their addresses."""
+    return tuple(_mount(seen) for seen in evidence(cursor))
+
+
+def _mount(seen: Evidence) -> Mount:
+    return Mount(
+        client=seen.client,
+        server=seen.server,
+        verdicts=(
+            *_attribute_cache(seen),
+            *_timeout(seen),
+            *_open_unasked(seen),
+            *_listings(seen),
+            *_read_size(seen),
+            *_write_size(seen),
+            *_synchronous(seen),
+        ),
+        too_little=_too_little(seen),
+        moves=seen.moves,
+        moves_asked=seen.moves_asked,
+        visits=seen.visits,
+        visits_asked_twice=seen.visits_asked_twice,
+        asked_shortest_s=seen.pause_shortest_s,
+        unasked_longest_s=seen.unasked_longest_s,
+    )
+
+
+def _too_little(seen: Evidence) -> str | None:
+    if seen.moves >= ENOUGH or seen.visits >= ENOUGH:
+        return None
+    return (
+        f"{_times(seen.moves, 'move')} from one child of a directory to the next and "
+        f"{_times(seen.visits, 'visit')} of files; {ENOUGH} of either are needed"
+    )
+
+
+def _asks_always(seen: Evidence) -> bool:
+    return seen.moves >= ENOUGH and seen.moves_asked >= ASKS_ALWAYS * seen.moves
+
+
+def _asks_files(seen: Evidence) -> bool:
+    return seen.visits >= ENOUGH and seen.visits_asked_twice >= ASKS_TWICE * seen.visits
+
+
+def _writes_through(seen: Evidence) -> bool:
+    """Whether data went out synchronously though more followed, in several files."""
+    return (
+        seen.files_sync >= FEW
+        and seen.writes_sync >= MANY
+        and seen.writes_unstable <= ASKS_NEVER * seen.writes_sync
+    )
+
+
+def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
+    """`noac`, `actimeo=0`, `acdirmin=0` and `acregmin=0`."""
+    directories = (
+        f"asked for the unchanged directory between {units.count(seen.moves_asked)} of "
+        f"{_times(seen.moves, 'move')} from one child to the next"
+    )
+    files = (
+        f"asked at least twice within a second in {units.count(seen.visits_asked_twice)} of "
+        f"{_times(seen.visits, 'visit')} of files, and nothing had changed"
+    )
+    whole = ("noac", "actimeo=0,sync") if _writes_through(seen) else ("noac", "actimeo=0")
+    frames = seen.frames["moves"]
+    if _asks_always(seen) and _asks_files(seen):
+        yield _verdict(whole, "likely", f"{directories}; {files}", frames)
+    elif _asks_always(seen):
+        spared = seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
+        if spared:
+            yield _verdict(
+                ("acdirmin=0",),
+                "likely",
+                f"{directories}; but for a fresh file only in {units.count(seen.visits_asked)} of "
+                f"{_times(seen.visits, 'visit')}",
+                frames,
+            )
+        else:
+            few = f"too few visits of files to tell which ({units.count(seen.visits)})"
+            some = (
+                f"{units.count(seen.visits_asked)} of {_times(seen.visits, 'visit')} of files asked"
+            )
+            yield _verdict(
+                ("acdirmin=0", *whole),
+                "possible",
+                f"{directories}; {few if seen.visits < ENOUGH else some}",
+                frames,
+            )
+    elif (
+        seen.visits >= ENOUGH
+        and seen.visits_asked_twice >= ASKS_MOSTLY * seen.visits
+        and seen.moves >= ENOUGH
+        and seen.moves_asked <= ASKS_NEVER * seen.moves
+        # A client that looks names up again caches nothing (libnfs): no option makes it so.
+        and seen.lookups_again <= ASKS_NEVER * seen.visits_asked_twice
+    ):
+        yield _verdict(
+            ("acregmin=0",),
+            "possible",
+            f"{files}; directories were not asked for; programs that open a file again and again "
+            "do the same",
+            seen.frames["visits"],
+        )
+
+
+def _timeout(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acdirmin=N` between the ages that were trusted and those that were not."""
+    asked, trusted = seen.pause_shortest_s, seen.unasked_longest_s
+    if _asks_always(seen) or asked is None or trusted is None or trusted >= asked:
+        return
+    if seen.pauses_asked < PAUSES or not seen.pauses_asked_twice:
+        return
+    low, high = max(1, math.ceil(trusted)), math.floor(asked)
+    if low > high:
+        return
+    span = units.count(low) if low == high else f"{units.count(low)}\u2026{units.count(high)}"
+    yield Verdict(
+        options=tuple(
+            f"{option}={value}"
+            for option in ("actimeo", "acdirmin")
+            for value in range(low, high + 1)
+        ),
+        title=f"actimeo={span} or acdirmin={span}",
+        confidence="likely" if seen.pauses_asked >= MANY else "possible",
+        evidence=(
+            f"after {_times(seen.pauses_asked, 'pause')} a directory was asked for before it was "
+            f"used ({units.count(seen.pauses_asked_twice)} times twice), from an age of "
+            f"{units.duration(asked)} on (the default is 30 s); none was used unasked beyond "
+            f"{units.duration(trusted)}; programs that open directories may do the same"
+        ),
+        frames=seen.frames["pauses"],
+    )
+
+
+def _open_unasked(seen: Evidence) -> Iterator[Verdict]:
+    """`nocto`: files known from a listing are read without asking."""
+    if seen.reads_unasked >= MANY and seen.reads_asked <= ASKS_NEVER * seen.reads_unasked:
+        yield _verdict(
+            ("nocto",),
+            "possible",
+            f"{_times(seen.reads_unasked, 'file')} known from a listing read without a GETATTR "
+            f"before, {units.count(seen.reads_asked)} with one",
+            (),
+        )
+
+
+def _listings(seen: Evidence) -> Iterator[Verdict]:
+    """`nordirplus`: Linux asks for attributes when it lists a directory for the first time."""
+    if seen.listings_plain < FEW or seen.listings_plus:
+        return
+    yield _verdict(
+        ("nordirplus",),
+        "likely" if seen.listings_plain >= ENOUGH else "possible",
+        f"{_times(seen.listings_plain, 'directory', 'directories')} listed without attributes, "
+        "none with them; a server or client without READDIRPLUS does the same",
+        seen.frames["listing"],
+    )
+
+
+def _read_size(seen: Evidence) -> Iterator[Verdict]:
+    """`rsize` limits READ and, on Linux, what a listing asks for."""
+    read, listing = seen.read_bytes, seen.listing_bytes
+    if (
+        read is not None
+        and read <= SMALL_READ_BYTES
+        and _limited(read, seen.max_read_bytes, seen.reads_continued, ENOUGH)
+    ):
+        if listing is None or listing <= read:
+            yield _verdict(
+                (f"rsize={read}",),
+                "likely" if listing == read and seen.listings_continued else "possible",
+                f"no READ asked for more than {units.size(read)}, "
+                f"{units.count(seen.reads_continued)} of that size were continued by the next"
+                f"{_allowed(seen.max_read_bytes)}",
+                seen.frames["read"],
+            )
+    elif listing is not None and _small_listing(seen, listing):
+        yield _verdict(
+            (f"rsize={listing}",),
+            "likely" if seen.listings_continued >= FEW else "possible",
+            f"listings asked for {units.size(listing)} at a time, though "
+            f"{_times(seen.listings_continued, 'call')} had to go on; no READ or WRITE was larger"
+            f"{_allowed(seen.max_read_bytes)}",
+            seen.frames["listing"],
+        )
+
+
+def _small_listing(seen: Evidence, listing: int) -> bool:
+    """Whether listings were in small pieces, and transfers as large but no larger."""
+    largest = max(seen.read_bytes or 0, seen.write_bytes or 0)
+    return (
+        listing < SMALL_LISTING_BYTES
+        and seen.listings_continued > 0
+        and seen.reads + seen.writes >= ENOUGH
+        and largest == listing
+        and largest != seen.max_read_bytes
+    )
+
+
+def _write_size(seen: Evidence) -> Iterator[Verdict]:
+    """`wsize` limits WRITE: data that the client may send in one piece goes out in several."""
+    write, listing = seen.write_bytes, seen.listing_bytes
+    if write is None:
+        return
+    if write <= SMALL_WRITE_BYTES and _limited(
+        write, seen.max_write_bytes, seen.writes_continued, FEW
+    ):
+        yield _verdict(
+            (f"wsize={write}",),
+            "likely" if seen.max_write_bytes and seen.writes_continued >= ENOUGH else "possible",
+            f"no WRITE brought more than {units.size(write)}, "
+            f"{units.count(seen.writes_continued)} of that size were continued by the next"
+            f"{_allowed(seen.max_write_bytes)}",
+            seen.frames["write"],
+        )
+    elif listing == write and _small_listing(seen, write) and seen.writes >= ENOUGH:
+        yield _verdict(
+            (f"wsize={write}",),
+            "possible",
+            f"none of {_times(seen.writes, 'WRITE')} brought more than {units.size(write)}, which "
+            f"is also what listings asked for{_allowed(seen.max_write_bytes)}",
+            seen.frames["write"],
+        )
+
+
+def _limited(size: int, allowed: int | None, continued: int, needed: int) -> bool:
+    """Whether transfers went on at a size that is not the server's limit.
+
+    Where the limit is not known, many of them are needed.
+    """
+    if allowed is None:
+        return continued >= ENOUGH
+    return size < allowed and continued >= needed
+
+
+def _synchronous(seen: Evidence) -> Iterator[Verdict]:
+    """`sync`: data goes out at every write().
+
+    A file of one WRITE shows nothing: the client sends that FILE_SYNC by default, which spares it
+    the COMMIT.
+    """
+    if _writes_through(seen) and not (_asks_always(seen) and _asks_files(seen)):
+        yield _verdict(
+            ("sync",),
+            "possible",
+            f"{units.count(seen.writes_sync)} WRITEs of "
+            f"{_times(seen.files_sync, 'file')} asked for stable storage though the next one "
+            "followed; programs that open with O_SYNC do the same",
+            seen.frames["sync"],
+        )
+
+
+def _verdict(
+    options: tuple[str, ...], confidence: Confidence, evidence: str, frames: tuple[int, ...]
+) -> Verdict:
+    return Verdict(options, " or ".join(options), confidence, evidence, frames)
+
+
+def _allowed(limit: int | None) -> str:
+    if limit is None:
+        return "; what the server allows was not captured"
+    return f"; the server allows {units.size(limit)}"
+
+
+def _times(number: int, one: str, many: str | None = None) -> str:
+    return f"{units.count(number)} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,225 @@
+"""Revalidations, what they found, what was read again and what was spared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.cache import INTERVAL_EDGES_S, cache
+from pcapnfs.analyses.delegations import Delegations
+from pcapnfs.errors import UsageError
+from pcapnfs.trace import Trace
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
+
+SECOND = 1000 * MILLISECOND
+
+
+def at(number: int, seconds: float, op: str, **columns: object) -> Row:
+    """A call about file 1, sent so many seconds after the start and answered after 1 ms."""
+    sent = START_NS + int(seconds * SECOND)
+    times = {"call_time": sent, "call_first_time": sent, "reply_time": sent + MILLISECOND}
+    return call(number, op, 1, **({"file": 1} | times | columns))
+
+
+def told(number: int, op: str, version: int, **columns: object) -> Row:
+    """Its operation, with ctime = mtime = `version`."""
+    return operation(
+        number, op, **({"file": 1, "ctime": version, "mtime": version, "size": 4096} | columns)
+    )
+
+
+@pytest.fixture
+def trace() -> Iterator[Trace]:
+    """Read, asked twice in a moment and once later; changed by somebody, read again, asked."""
+    with trace_of(
+        files=[file(1, "a"), file(2, ".", "directory")],
+        calls=[
+            at(1, 0.0, "READ"),
+            at(2, 2.0, "GETATTR"),
+            at(3, 2.5, "GETATTR"),
+            at(4, 7.5, "GETATTR"),
+            at(5, 8.7, "GETATTR"),
+            at(6, 8.8, "READ"),
+            at(7, 9.0, "GETATTR", file=2),
+            at(8, 9.5, "GETATTR", status=70),
+        ],
+        operations=[
+            told(1, "READ", 100, offset=0, count=3000),
+            told(2, "GETATTR", 100),
+            told(3, "GETATTR", 100),
+            told(4, "GETATTR", 100),
+            told(5, "GETATTR", 200),
+            told(6, "READ", 200, offset=0, count=4096),
+            told(7, "GETATTR", 50, file=2, type="DIR"),
+            operation(8, "GETATTR", file=1, status=70),
+        ],
+    ) as opened:
+        yield opened
+
+
+def test_counts_questions_by_what_they_found(trace: Trace) -> None:
+    result = cache(trace)
+    assert (result.revalidations, result.by_getattr, result.by_open, result.by_verify) == (
+        6,
+        6,
+        0,
+        0,
+    )
+    found = (result.first_sight, result.unchanged, result.changed_by_self, result.changed_by_other)
+    assert found == (1, 3, 0, 1)
+    assert result.unknown == 1
+    assert sum(found) + result.unknown == result.revalidations
+    assert result.unchanged_share == pytest.approx(3 / 4)
+    assert result.revalidation_s == pytest.approx(0.006)
+    assert (result.objects, result.invalidations, result.not_atomic) == (2, 1, 0)
+
+
+def test_reading_again_costs_what_was_cached_and_a_visit_saves_it_once(trace: Trace) -> None:
+    result = cache(trace)
+    assert result.bytes_reread == 3000  # of the 4096 bytes, what it had had
+    assert result.bytes_saved == 2 * 3000  # at 2.5 s, which 2.0 s belongs to, and at 7.5 s
+
+
+def test_an_answer_that_was_followed_by_a_read_saved_nothing() -> None:
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[at(1, 0, "READ"), at(2, 5, "GETATTR"), at(3, 5.1, "READ")],
+        operations=[
+            told(1, "READ", 100, offset=0, count=1000),
+            told(2, "GETATTR", 100),
+            told(3, "READ", 100, offset=1000, count=1000),
+        ],
+    ) as trace:
+        result = cache(trace)
+    assert (result.unchanged, result.bytes_saved, result.bytes_reread) == (1, 0, 0)
+
+
+def test_offsets_and_lengths_from_a_hostile_capture_do_no_harm() -> None:
+    most = 2**64 - 1
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[at(1, 0, "READ"), at(2, 5, "GETATTR"), at(3, 6, "READ")],
+        operations=[
+            told(1, "READ", 100, offset=most, count=most),
+            told(2, "GETATTR", 200),
+            told(3, "READ", 200, offset=most, count=most),
+        ],
+    ) as trace:
+        result = cache(trace)
+    assert result.bytes_reread == 2**40
+
+
+def test_intervals_are_ages_of_knowledge_apart_for_directories(trace: Trace) -> None:
+    result = cache(trace)
+    assert [row.from_s for row in result.intervals] == [0.0, *INTERVAL_EDGES_S]
+    assert [row.below_s for row in result.intervals] == [*INTERVAL_EDGES_S, None]
+    by_start = {row.from_s: (row.files, row.directories) for row in result.intervals}
+    # 1.999 s, 0.499 s, 4.999 s, 1.199 s, and the error 0.699 s after the READ; of the directory
+    # nothing had been known.
+    assert by_start[0.1] == (2, 0)
+    assert by_start[1.0] == (2, 0)
+    assert by_start[3.0] == (1, 0)
+    assert sum(row.files + row.directories for row in result.intervals) == 5
+
+
+def test_files_are_given_as_each_client_saw_them(trace: Trace) -> None:
+    (row, other) = cache(trace, sort="revalidations").files
+    assert (row.path, row.client, row.server, row.role) == ("a", "10.0.0.2", "10.0.0.1", "file")
+    assert (row.revalidations, row.unchanged, row.changed_by_other, row.invalidations) == (
+        5,
+        3,
+        1,
+        1,
+    )
+    assert row.interval_p50_s == pytest.approx(1.199)
+    assert (row.bytes_reread, row.bytes_saved, row.recalls) == (3000, 6000, 0)
+    assert (other.path, other.revalidations, other.interval_p50_s) == (".", 1, None)
+    assert [shown.path for shown in cache(trace, sort="name", top=1).files] == ["."]
+
+
+def test_an_open_is_a_revalidation_of_a_file_that_was_known() -> None:
+    def opened(number: int, change: int) -> tuple[Row, Row]:
+        return (
+            at(number, number * 5.0, "OPEN", version=4, protocol="4.1"),
+            operation(number, "GETATTR", file=1, change=change, attributes="00000018"),
+        )
+
+    steps = [opened(1, 7), opened(2, 7), opened(3, 8)]
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[step[0] for step in steps],
+        operations=[step[1] for step in steps],
+    ) as trace:
+        result = cache(trace)
+    assert (result.revalidations, result.by_open, result.first_sight) == (2, 2, 0)
+    assert (result.unchanged, result.changed_by_other, result.revalidation_s) == (1, 1, 0.0)
+
+
+def test_changes_that_are_not_atomic_are_counted() -> None:
+    change = {"change_before": 1, "change_after": 2, "directory": 2, "file": 1, "name": "a"}
+    with trace_of(
+        files=[file(1, "a"), file(2, ".", "directory")],
+        calls=[at(1, 0, "REMOVE", version=4), at(2, 1, "REMOVE", version=4)],
+        operations=[
+            operation(1, "REMOVE", change_atomic=False, stability="stable", **change),
+            operation(2, "REMOVE", change_atomic=True, stability="stable", **change),
+        ],
+    ) as trace:
+        assert cache(trace).not_atomic == 1
+
+
+def test_delegations_are_counted_and_timed() -> None:
+    four = {"version": 4, "protocol": "4.1"}
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[
+            at(1, 0, "OPEN", **four),
+            at(2, 1, "READ", **four),
+            at(3, 2, "CLOSE", **four),
+            at(4, 3, "READ", **four),
+            at(5, 3.1, "READ", **four),
+            at(6, 4, "CB_RECALL", callback=True, **four),
+            at(7, 4.5, "DELEGRETURN", **four),
+            at(8, 5, "READ", **four),
+        ],
+        operations=[
+            operation(1, "OPEN", file=1, delegation="READ"),
+            operation(2, "READ", file=1),
+            operation(3, "CLOSE", file=1),
+            operation(4, "READ", file=1),
+            operation(5, "READ", file=1),
+            operation(6, "CB_RECALL", file=1),
+            operation(7, "DELEGRETURN", file=1),
+            operation(8, "READ", file=1),
+        ],
+    ) as trace:
+        result = cache(trace)
+    told = result.delegations
+    assert (told.recall_s, told.recall_max_s) == pytest.approx((0.501, 0.501))
+    assert replace(told, recall_s=0.0, recall_max_s=None) == Delegations(
+        opens=1,
+        granted_read=1,
+        granted_write=0,
+        recalled=1,
+        returned=1,
+        recall_s=0.0,
+        recall_max_s=None,
+        opens_served=1,  # at 3 s: after the CLOSE, before the DELEGRETURN, and 3.1 s belongs to it
+    )
+
+
+def test_an_empty_trace_gives_nothing_and_no_verdict() -> None:
+    with trace_of() as empty:
+        result = cache(empty)
+    assert (result.revalidations, result.unchanged_share, result.files) == (0, None, ())
+    assert result.mounts == ()
+    assert result.delegations.recall_max_s is None
+
+
+def test_refuses_an_unknown_order_and_a_negative_number(trace: Trace) -> None:
+    with pytest.raises(UsageError, match="sorted by time, revalidations"):
+        cache(trace, sort="size")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="negative"):
+        cache(trace, top=-1)

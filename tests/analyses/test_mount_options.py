@@ -1,0 +1,291 @@
+"""Verdicts on mount options: from counts, and from rows that show them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses import mount_options
+from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.mount_options import Mount
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
+
+NOTHING = Evidence(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    moves=0,
+    moves_asked=0,
+    visits=0,
+    visits_asked=0,
+    visits_asked_twice=0,
+    lookups_again=0,
+    pauses_asked=0,
+    pauses_asked_twice=0,
+    pause_shortest_s=None,
+    unasked_longest_s=None,
+    listings_plain=0,
+    listings_plus=0,
+    listing_bytes=None,
+    listings_continued=0,
+    read_bytes=None,
+    reads=0,
+    reads_continued=0,
+    write_bytes=None,
+    writes=0,
+    writes_continued=0,
+    writes_sync=0,
+    files_sync=0,
+    writes_unstable=0,
+    max_read_bytes=None,
+    max_write_bytes=None,
+    reads_unasked=0,
+    reads_asked=0,
+    frames=dict.fromkeys(("moves", "visits", "pauses", "listing", "read", "write", "sync"), (7,)),
+)
+
+DEFAULT = replace(NOTHING, moves=100, moves_asked=3, visits=100, visits_asked=30)
+"""What default options show: an open here and there."""
+
+UNCACHED = replace(
+    NOTHING, moves=100, moves_asked=100, visits=100, visits_asked=90, visits_asked_twice=60
+)
+
+
+def judged(seen: Evidence) -> Mount:
+    return mount_options._mount(seen)
+
+
+def options(seen: Evidence) -> list[tuple[tuple[str, ...], str]]:
+    return [(verdict.options, verdict.confidence) for verdict in judged(seen).verdicts]
+
+
+def test_default_options_give_no_verdict_and_little_data_says_so() -> None:
+    assert judged(DEFAULT).verdicts == ()
+    assert judged(DEFAULT).too_little is None
+    little = judged(replace(UNCACHED, moves=19, moves_asked=19, visits=3, visits_asked_twice=3))
+    assert little.verdicts == ()
+    assert little.too_little is not None
+    assert "19 moves" in little.too_little
+    assert "3 visits" in little.too_little
+
+
+def test_without_attribute_cache_noac_and_actimeo_0_stand_together() -> None:
+    assert options(UNCACHED) == [(("noac", "actimeo=0"), "likely")]
+    (verdict,) = judged(UNCACHED).verdicts
+    assert verdict.title == "noac or actimeo=0"
+    assert "100 of 100 moves" in verdict.evidence
+    assert verdict.frames == (7,)
+
+
+def test_writes_that_do_not_wait_tell_noac_from_actimeo_0() -> None:
+    through = replace(UNCACHED, files_sync=5, writes_sync=40)
+    assert options(through) == [(("noac", "actimeo=0,sync"), "likely")]
+
+
+def test_fresh_files_that_are_not_asked_for_leave_acdirmin_0() -> None:
+    assert options(replace(UNCACHED, visits_asked=5, visits_asked_twice=0)) == [
+        (("acdirmin=0",), "likely")
+    ]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"visits": 5, "visits_asked": 5, "visits_asked_twice": 5},
+        {"visits_asked": 60, "visits_asked_twice": 0},
+    ],
+)
+def test_files_that_do_not_tell_leave_all_three(files: dict[str, int]) -> None:
+    assert options(replace(UNCACHED, **files)) == [  # type: ignore[arg-type]
+        (("acdirmin=0", "noac", "actimeo=0"), "possible")
+    ]
+
+
+def test_files_alone_are_acregmin_0_unless_the_client_keeps_no_names() -> None:
+    files = replace(DEFAULT, visits_asked=90, visits_asked_twice=60)
+    assert options(files) == [(("acregmin=0",), "possible")]
+    assert options(replace(files, lookups_again=50)) == []
+
+
+def test_pauses_give_every_timeout_between_trusted_and_asked() -> None:
+    seen = replace(
+        DEFAULT,
+        pauses_asked=2,
+        pauses_asked_twice=1,
+        pause_shortest_s=4.6,
+        unasked_longest_s=1.7,
+    )
+    (verdict,) = judged(seen).verdicts
+    assert verdict.options == (
+        "actimeo=2",
+        "actimeo=3",
+        "actimeo=4",
+        "acdirmin=2",
+        "acdirmin=3",
+        "acdirmin=4",
+    )
+    assert (verdict.title, verdict.confidence) == ("actimeo=2…4 or acdirmin=2…4", "possible")
+    assert judged(replace(seen, pauses_asked=10)).verdicts[0].confidence == "likely"
+
+
+@pytest.mark.parametrize(
+    "contradiction",
+    [
+        {"unasked_longest_s": 5.0},
+        {"unasked_longest_s": None},
+        {"pauses_asked": 1},
+        {"pauses_asked_twice": 0},
+        {"pause_shortest_s": 3.4, "unasked_longest_s": 3.1},
+    ],
+)
+def test_pauses_that_opens_may_explain_give_no_timeout(contradiction: dict[str, object]) -> None:
+    seen = replace(
+        DEFAULT, pauses_asked=3, pauses_asked_twice=1, pause_shortest_s=4.6, unasked_longest_s=1.7
+    )
+    assert options(replace(seen, **contradiction)) == []  # type: ignore[arg-type]
+
+
+def test_listings_in_small_pieces_and_transfers_no_larger_show_rsize_and_wsize() -> None:
+    seen = replace(
+        DEFAULT,
+        listings_plus=3,
+        listing_bytes=4096,
+        listings_continued=3,
+        write_bytes=4096,
+        writes=60,
+        max_read_bytes=1 << 20,
+        max_write_bytes=1 << 20,
+    )
+    assert options(seen) == [(("rsize=4096",), "likely"), (("wsize=4096",), "possible")]
+    assert options(replace(seen, write_bytes=8192)) == []
+    assert options(replace(seen, listings_continued=0)) == []
+    assert options(replace(seen, listing_bytes=65536)) == []
+
+
+def test_a_transfer_size_is_an_option_only_below_what_the_server_allows() -> None:
+    seen = replace(
+        DEFAULT,
+        write_bytes=32768,
+        writes=100,
+        writes_continued=40,
+        max_write_bytes=1 << 20,
+        read_bytes=32768,
+        reads=100,
+        reads_continued=40,
+        max_read_bytes=1 << 20,
+    )
+    assert options(seen) == [(("rsize=32768",), "possible"), (("wsize=32768",), "likely")]
+    assert options(replace(seen, max_write_bytes=32768, max_read_bytes=32768)) == []
+    assert options(replace(seen, writes_continued=2, reads_continued=19)) == []
+    assert options(replace(seen, listing_bytes=65536))[0] == (("wsize=32768",), "likely")
+
+
+def test_sync_needs_files_of_several_writes() -> None:
+    assert options(replace(DEFAULT, writes=60, write_bytes=4096)) == []
+    several = replace(DEFAULT, files_sync=3, writes_sync=30)
+    assert options(several) == [(("sync",), "possible")]
+    assert options(replace(several, writes_unstable=30)) == []
+
+
+def test_nordirplus_is_never_to_ask_and_nocto_to_read_unasked() -> None:
+    assert options(replace(DEFAULT, listings_plain=40)) == [(("nordirplus",), "likely")]
+    assert options(replace(DEFAULT, listings_plain=4)) == [(("nordirplus",), "possible")]
+    assert options(replace(DEFAULT, listings_plain=40, listings_plus=1)) == []
+    assert options(replace(DEFAULT, reads_unasked=10, reads_asked=2)) == [(("nocto",), "possible")]
+    assert options(replace(DEFAULT, reads_unasked=10, reads_asked=3)) == []
+
+
+class Client:
+    """Calls of one client, each 10 ms after the one before unless it sleeps."""
+
+    def __init__(self) -> None:
+        self.calls: list[Row] = []
+        self.operations: list[Row] = []
+        self.now = START_NS
+
+    def sleep(self, seconds: float) -> None:
+        self.now += int(seconds * 1000) * MILLISECOND
+
+    def call(self, op: str, target: int, directory: int | None = None, **facts: object) -> None:
+        number = len(self.calls) + 1
+        self.now += 10 * MILLISECOND
+        times = {
+            "call_time": self.now,
+            "call_first_time": self.now,
+            "reply_time": self.now + MILLISECOND,
+        }
+        kind = facts.pop("stability", "unstable")
+        self.calls.append(
+            call(number, op, 1, file=target, directory=directory, stability=kind, **times)
+        )
+        known = {"ctime": 1, "mtime": 1, "size": 1}
+        self.operations.append(
+            operation(
+                number, op, file=target, directory=directory, stability=kind, **(known | facts)
+            )
+        )
+
+    def seen(self) -> Evidence:
+        objects = [file(1, ".", "directory")]
+        objects += [file(number, f"f{number}", parent=1) for number in range(2, 40)]
+        with (
+            trace_of(files=objects, calls=self.calls, operations=self.operations) as trace,
+            change_ids(trace) as cursor,
+        ):
+            (found,) = evidence(cursor)
+        return found
+
+
+def test_moves_and_visits_are_counted_from_calls() -> None:
+    client = Client()
+    client.call("GETATTR", 1)
+    for child in (2, 3, 4):
+        client.call("GETATTR", 1)
+        client.call("LOOKUP", child, 1)
+        client.call("GETATTR", child)
+        client.call("GETATTR", child)
+    seen = client.seen()
+    assert (seen.moves, seen.moves_asked, seen.frames["moves"]) == (2, 2, (11, 19))
+    assert (seen.visits, seen.visits_asked, seen.visits_asked_twice) == (3, 3, 3)
+    assert seen.lookups_again == 0
+
+
+def test_a_pause_counts_when_the_directory_is_used_right_after_the_question() -> None:
+    client = Client()
+    client.call("GETATTR", 1)
+    client.call("REMOVE", 2, 1, stability="stable", directory_ctime=1, directory_mtime=1)
+    client.call("GETATTR", 1)
+    client.sleep(1.5)
+    client.call("ACCESS", 3)  # the directory was known for 1.5 s, and not asked for
+    client.sleep(4)
+    client.call("GETATTR", 1)
+    client.call("GETATTR", 1)
+    client.call("ACCESS", 4)
+    client.sleep(5)
+    client.call("GETATTR", 1)  # looked at, not used
+    client.sleep(2)
+    client.call("GETATTR", 1)
+    seen = client.seen()
+    assert (seen.pauses_asked, seen.pauses_asked_twice) == (1, 1)
+    assert seen.pause_shortest_s == pytest.approx(5.519)
+    assert seen.unasked_longest_s == pytest.approx(1.509)
+
+
+def test_writes_are_continued_by_the_next_at_their_end() -> None:
+    client = Client()
+    for target in (2, 3):
+        for offset in (0, 4096, 8192):
+            client.call(
+                "WRITE",
+                target,
+                offset=offset,
+                requested=4096,
+                stable_requested="UNSTABLE" if target == 2 else "FILE_SYNC",
+            )
+    client.call("WRITE", 4, offset=0, requested=100, stable_requested="FILE_SYNC")
+    seen = client.seen()
+    assert (seen.writes, seen.write_bytes, seen.writes_continued) == (7, 4096, 2)
+    assert (seen.writes_sync, seen.files_sync, seen.writes_unstable) == (2, 1, 2)
+    assert (seen.reads, seen.read_bytes) == (0, None)

@@ -79,10 +79,17 @@ def json_keys() -> str:
 
 def documents() -> dict[str, type]:
     """The results that commands write as JSON."""
+    from pcapnfs.analyses.cache import Cache
     from pcapnfs.analyses.perfile import PerFile
+    from pcapnfs.analyses.readdir import Readdir
     from pcapnfs.summary import Summary
 
-    return {"pcapnfs summarize --json": Summary, "pcapnfs perfile --json": PerFile}
+    return {
+        "pcapnfs summarize --json": Summary,
+        "pcapnfs perfile --json": PerFile,
+        "pcapnfs readdir --json": Readdir,
+        "pcapnfs cache --json": Cache,
+    }
 
 
 def keys(result: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:

@@ -1,7 +1,8 @@
 """Explains from a packet capture why an NFS mount is slow.
 
-`open` decodes captures into a `Trace`; `summarize` and `perfile` answer the first questions;
-`Trace.sql` takes all others. Heavy libraries are imported when a name is first used.
+`open` decodes captures into a `Trace`; `summarize`, `perfile`, `readdir` and `cache` answer the
+first questions; `Trace.sql` takes all others. Heavy libraries are imported when a name is first
+used.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.cache import cache
     from pcapnfs.analyses.perfile import perfile
+    from pcapnfs.analyses.readdir import readdir
     from pcapnfs.summary import Summary, summarize
     from pcapnfs.trace import Trace, open
 
@@ -25,16 +28,20 @@ __all__ = [
     "Trace",
     "UsageError",
     "__version__",
+    "cache",
     "open",
     "perfile",
+    "readdir",
     "summarize",
 ]
 
 _HOMES = {
     "Summary": "pcapnfs.summary",
     "Trace": "pcapnfs.trace",
+    "cache": "pcapnfs.analyses.cache",
     "open": "pcapnfs.trace",
     "perfile": "pcapnfs.analyses.perfile",
+    "readdir": "pcapnfs.analyses.readdir",
     "summarize": "pcapnfs.summary",
 }
 

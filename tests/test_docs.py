@@ -317,17 +317,25 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
     rows = [
         call(1, "CREATE", 5, file=1, stability="stable"),
         call(2, "GETATTR", 1, file=1, protocol="4.1", minor=1, signature="SEQUENCE GETATTR"),
+        # Listed three times without attributes: a verdict on a mount option.
+        *(call(number, "READDIR", 1, file=number) for number in (3, 4, 5)),
     ]
     with trace_of(
         meta(limits_hit={"connections": 1}),
         calls=rows,
-        operations=[operation(1, "CREATE", file=1), operation(2, "GETATTR", file=1)],
-        files=[file(1, "new")],
+        operations=[
+            operation(1, "CREATE", file=1),
+            operation(2, "GETATTR", file=1),
+            *(operation(number, "READDIR", file=number, cookie=0) for number in (3, 4, 5)),
+        ],
+        files=[file(1, "new"), *(file(number, "d", "directory") for number in (3, 4, 5))],
         notes=[{"reason": "truncated", "layer": "call"}],
     ) as trace:
         results = {
             "pcapnfs summarize --json": document(pcapnfs.summarize(trace)),
             "pcapnfs perfile --json": document(pcapnfs.perfile(trace)),
+            "pcapnfs readdir --json": document(pcapnfs.readdir(trace)),
+            "pcapnfs cache --json": document(pcapnfs.cache(trace)),
         }
     told = sections("json.md")
     assert list(told) == list(results)

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from pcapnfs import __version__
-from pcapnfs.cli import output, perfile, sql, summarize
+from pcapnfs.cli import cache, output, perfile, readdir, sql, summarize
 from pcapnfs.errors import PcapnfsError
 from pcapnfs.text import escape
 
@@ -30,6 +30,8 @@ app = typer.Typer(
 )
 app.command("summarize")(summarize.summarize)
 app.command("perfile")(perfile.perfile)
+app.command("readdir")(readdir.readdir)
+app.command("cache")(cache.cache)
 app.command("sql")(sql.sql)
 
 

@@ -1,0 +1,34 @@
+"""`pcapnfs readdir`: how directories were listed, and what that caused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from pcapnfs.cli import options, output
+
+
+def readdir(
+    captures: options.CapturesOrLast = None,
+    top: Annotated[
+        int, typer.Option("--top", min=0, metavar="N", help="Directories to show; 0 shows all.")
+    ] = 20,
+    sort: Annotated[
+        Literal["time", "calls", "entries", "follow-ups", "name"],
+        typer.Option("--sort", help="What comes first; time is that of listings and follow-ups."),
+    ] = "time",
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Say how directories were listed, and which calls on their entries followed."""
+    from pcapnfs.analyses import readdir as analysis
+    from pcapnfs.views import caching, document
+
+    with options.open_trace(captures, port, memory) as trace:
+        result = analysis.readdir(trace, top=top, sort=sort)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(caching.readdir(result))

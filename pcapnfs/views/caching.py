@@ -1,0 +1,361 @@
+"""Listings and cache on a terminal: the numbers, what they point to, then directories or files.
+
+Takes results; gives Rich renderables that fit 80 columns and use 140.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import heading, note, unless_zero
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.cache import Cache, FileCache, Interval
+    from pcapnfs.analyses.delegations import Delegations
+    from pcapnfs.analyses.mount_options import Mount
+    from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
+
+
+def readdir(result: Readdir) -> RenderableType:
+    """The screen of `readdir`."""
+    if not result.readdir_calls + result.readdirplus_calls:
+        return Text("No directory was listed.")
+    parts: list[RenderableType] = [Text(line) for line in listing_sentences(result)]
+    parts += [heading("Follow-ups"), _follow_ups(result)]
+    parts += [heading("Directories"), _directories(result)]
+    if len(result.shown) < result.directories:
+        parts.append(
+            note(f"{units.count(len(result.shown))} of {units.count(result.directories)}.")
+        )
+    return Group(*parts)
+
+
+def listing_sentences(result: Readdir) -> list[str]:
+    """What the listings were, most important first."""
+    with_attributes = plural(result.readdirplus_calls, "call", "calls")
+    lines = [
+        f"{plural(result.directories, 'directory', 'directories')} listed with "
+        f"{with_attributes} that asked for attributes (READDIRPLUS) and "
+        f"{units.count(result.readdir_calls)} that did not: "
+        f"{plural(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
+        f"{units.duration(result.time_s)}."
+    ]
+    if result.plus_lost or result.plus_won_back:
+        lines.append(
+            f"A client gave up asking for attributes {_times(result.plus_lost)}, and took it up "
+            f"again {_times(result.plus_won_back)}."
+        )
+    return lines
+
+
+def follow_up_sentence(result: Readdir) -> str:
+    """The follow-ups in one sentence."""
+    if not result.follow_ups:
+        return "No entry was asked for afterwards."
+    return (
+        f"{plural(result.follow_ups, 'follow-up', 'follow-ups')} on entries "
+        f"({units.duration(result.follow_up_s)}): {units.count(result.after_plain.calls)} after "
+        f"listings without attributes, {units.count(result.after_plus.calls)} after listings with."
+    )
+
+
+_FOLLOW_UP_COLUMNS = (
+    Column("", align="left", least=12, cut="end"),
+    Column("calls"),
+    Column("LOOKUP", 1),
+    Column("GETATTR", 1),
+    Column("ACCESS", 1),
+    Column("time"),
+    Column("waited", 2),
+)
+
+
+def _follow_ups(result: Readdir) -> RenderableType:
+    if not result.follow_ups:
+        parts = [note(follow_up_sentence(result))]
+    else:
+        rows = [
+            _follow_up_row("after plain listings", result.after_plain),
+            _follow_up_row("after READDIRPLUS", result.after_plus),
+        ]
+        parts = [FittedTable(_FOLLOW_UP_COLUMNS, [row for row in rows if row[1] != "0"], indent=2)]
+        if result.after_plain.calls > result.after_plain.accesses:
+            parts.append(
+                note("With READDIRPLUS, the LOOKUPs and GETATTRs of the first row were not needed.")
+            )
+        if result.after_plus.calls:
+            parts.append(
+                note(
+                    "After READDIRPLUS only a cache that stays warm longer saves calls (actimeo, "
+                    "delegations)."
+                )
+            )
+    parts.append(
+        note(
+            f"The listed directories themselves were asked for "
+            f"{_times(result.revalidations)} ({units.duration(result.revalidation_s)})."
+        )
+    )
+    if result.plus_entries:
+        parts.append(
+            note(
+                f"{units.count(result.untouched)} of {units.count(result.plus_entries)} entries "
+                "with attributes were never touched afterwards."
+            )
+        )
+    return Group(*parts)
+
+
+def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:
+    return [
+        title,
+        units.count(follow_ups.calls),
+        units.count(follow_ups.lookups),
+        units.count(follow_ups.getattrs),
+        units.count(follow_ups.accesses),
+        units.duration(follow_ups.time_s),
+        units.duration(follow_ups.wall_s),
+    ]
+
+
+_DIRECTORY_COLUMNS = (
+    Column("directory", align="left", least=24),
+    Column("plain", 2),
+    Column("plus", 2),
+    Column("begun", 6),
+    Column("entries"),
+    Column("bytes", 5),
+    Column("time"),
+    Column("follow-ups"),
+    Column("their time"),
+    Column("asked itself", 3),
+    Column("plus lost", 4),
+    Column("won back", 4),
+    Column("untouched", 7),
+)
+
+
+def _directories(result: Readdir) -> RenderableType:
+    return FittedTable(_DIRECTORY_COLUMNS, [_directory_row(row) for row in result.shown], indent=2)
+
+
+def _directory_row(row: DirectoryListing) -> list[str]:
+    return [
+        escape(row.path),
+        unless_zero(row.readdir_calls),
+        unless_zero(row.readdirplus_calls),
+        units.count(row.listings),
+        units.count(row.entries),
+        units.size(row.bytes),
+        units.duration(row.time_s),
+        unless_zero(row.follow_ups),
+        units.duration(row.follow_up_s) if row.follow_ups else "",
+        unless_zero(row.revalidations),
+        unless_zero(row.plus_lost),
+        unless_zero(row.plus_won_back),
+        unless_zero(row.untouched),
+    ]
+
+
+def cache(result: Cache) -> RenderableType:
+    """The screen of `cache`."""
+    parts: list[RenderableType] = [Text(line) for line in revalidation_sentences(result)]
+    parts += [heading("Mount options"), _mounts(result.mounts)]
+    if any(interval.files + interval.directories for interval in result.intervals):
+        parts += [heading("Age of the knowledge when asked"), _intervals(result.intervals)]
+    data = _data(result)
+    if data:
+        parts += [heading("Cached data"), *(note(line) for line in data)]
+    if result.delegations.opens or result.delegations.recalled:
+        parts += [heading("Delegations"), _delegations(result.delegations)]
+    if result.files:
+        parts += [heading("Asked about"), _files(result)]
+    return Group(*parts)
+
+
+def revalidation_sentences(result: Cache) -> list[str]:
+    """What was asked and found, most important first."""
+    if not result.revalidations:
+        return ["No client asked for what it might have known."]
+    lines = [
+        f"{plural(result.revalidations, 'revalidation', 'revalidations')} of "
+        f"{plural(result.objects, 'object', 'objects')}, {units.duration(result.revalidation_s)}: "
+        f"{units.share(result.unchanged_share)} of the answers that could be compared were what "
+        "the client knew."
+    ]
+    found = [
+        (result.unchanged, "unchanged"),
+        (result.changed_by_self, "changed by itself"),
+        (result.changed_by_other, "changed by somebody else"),
+        (result.first_sight, "seen for the first time"),
+        (result.unknown, "without an answer that tells"),
+    ]
+    asked = [
+        (result.by_getattr, "by GETATTR"),
+        (result.by_open, "with OPEN"),
+        (result.by_verify, "by VERIFY or NVERIFY"),
+    ]
+    lines.append(f"{_counted(found)}; asked {_counted(asked)}.")
+    return lines
+
+
+def _counted(parts: list[tuple[int, str]]) -> str:
+    return ", ".join(f"{units.count(number)} {words}" for number, words in parts if number)
+
+
+def verdict_sentences(mounts: tuple[Mount, ...]) -> list[str]:
+    """The verdicts in short, one line for each client and server that has any."""
+    return [
+        f"{_ends(mount)}: the calls are those of "
+        + "; ".join(f"{verdict.title} ({verdict.confidence})" for verdict in mount.verdicts)
+        + "."
+        for mount in mounts
+        if mount.verdicts
+    ]
+
+
+def _ends(mount: Mount) -> str:
+    return f"{escape(mount.client)} \u2192 {escape(mount.server)}"
+
+
+def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
+    parts: list[RenderableType] = []
+    for mount in mounts:
+        for verdict in mount.verdicts:
+            parts.append(
+                note(f"{_ends(mount)}: {verdict.title} ({verdict.confidence})", style="bold")
+            )
+            frames = ", ".join(str(frame) for frame in verdict.frames)
+            where = f" (frames {frames})" if frames else ""
+            parts.append(note(f"{escape(verdict.evidence)}{where}", indent=4))
+        if mount.too_little is not None:
+            parts.append(
+                note(
+                    f"{_ends(mount)}: too little to judge attribute caching: "
+                    f"{escape(mount.too_little)}."
+                )
+            )
+        elif not mount.verdicts:
+            parts.append(note(f"{_ends(mount)}: nothing that default options would not explain."))
+    return Group(*parts) if parts else note("No client called.")
+
+
+def _intervals(intervals: tuple[Interval, ...]) -> RenderableType:
+    columns = [
+        Column("age", align="left"),
+        Column("files"),
+        Column("directories"),
+    ]
+    rows = [
+        [
+            _span(interval),
+            units.count(interval.files),
+            units.count(interval.directories),
+        ]
+        for interval in intervals
+        if interval.files or interval.directories
+    ]
+    return FittedTable(columns, rows, indent=2)
+
+
+def _span(interval: Interval) -> str:
+    if interval.below_s is None:
+        return f"{units.duration(interval.from_s)} and more"
+    if not interval.from_s:
+        return f"below {units.duration(interval.below_s)}"
+    return f"{units.duration(interval.from_s)} to {units.duration(interval.below_s)}"
+
+
+def _data(result: Cache) -> list[str]:
+    lines = []
+    if result.bytes_reread or result.bytes_saved:
+        lines.append(
+            f"{units.size(result.bytes_reread)} read again after somebody else's change; at most "
+            f"{units.size(result.bytes_saved)} not read again, because the cache was valid."
+        )
+    if result.invalidations:
+        lines.append(
+            f"Clients learnt {_times(result.invalidations)} that somebody else had changed an "
+            "object, asked for or not."
+        )
+    if result.not_atomic:
+        lines.append(
+            f"{plural(result.not_atomic, 'change', 'changes')} of directories that the server did "
+            "not report atomically: clients must drop what they knew."
+        )
+    return lines
+
+
+def _delegations(told: Delegations) -> RenderableType:
+    lines = [
+        f"{plural(told.opens, 'OPEN', 'OPENs')}: {units.count(told.granted_read)} read and "
+        f"{units.count(told.granted_write)} write delegations granted, "
+        f"{units.count(told.recalled)} recalled, {units.count(told.returned)} returned."
+    ]
+    if told.recall_max_s is not None:
+        lines.append(
+            f"From recall to return {units.duration(told.recall_s)} in all, "
+            f"{units.duration(told.recall_max_s)} at most."
+        )
+    if told.opens_served:
+        lines.append(
+            f"At least {plural(told.opens_served, 'open', 'opens')} needed no call, as reads and "
+            "writes under a delegation show."
+        )
+    return Group(*(note(line) for line in lines))
+
+
+_FILE_COLUMNS = (
+    Column("file", align="left", least=24),
+    Column("client", 4, align="left"),
+    Column("asked"),
+    Column("unchanged", 1),
+    Column("by itself", 3),
+    Column("by others", 2),
+    Column("void", 5),
+    Column("median age", 4),
+    Column("time"),
+    Column("read again", 2),
+    Column("saved", 3),
+    Column("recalls", 6),
+)
+
+
+def _files(result: Cache) -> RenderableType:
+    several = len(result.mounts) > 1
+    parts: list[RenderableType] = [
+        FittedTable(_FILE_COLUMNS, [_file_row(row, several) for row in result.files], indent=2)
+    ]
+    if len(result.files) < result.objects:
+        parts.append(note(f"{units.count(len(result.files))} of {units.count(result.objects)}."))
+    return Group(*parts)
+
+
+def _file_row(row: FileCache, several_clients: bool) -> list[str]:
+    return [
+        escape(row.path),
+        escape(row.client) if several_clients else "",
+        units.count(row.revalidations),
+        unless_zero(row.unchanged),
+        unless_zero(row.changed_by_self),
+        unless_zero(row.changed_by_other),
+        unless_zero(row.invalidations),
+        units.duration(row.interval_p50_s),
+        units.duration(row.time_s),
+        units.size(row.bytes_reread) if row.bytes_reread else "",
+        units.size(row.bytes_saved) if row.bytes_saved else "",
+        unless_zero(row.recalls),
+    ]
+
+
+def _times(number: int) -> str:
+    return plural(number, "time", "times")

@@ -1,0 +1,87 @@
+"""Screens of `readdir` and `cache` at 80 and 140 columns, compared with what people approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import RenderableType
+
+from pcapnfs.analyses.readdir import FollowUps
+from pcapnfs.views import caching
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+def renderables() -> dict[str, RenderableType]:
+    return {
+        "readdir": caching.readdir(samples.readdir()),
+        "cache": caching.cache(samples.cache()),
+        "cache-poor": caching.cache(samples.poor_cache()),
+    }
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", ["readdir", "cache", "cache-poor"])
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    text = samples.render(renderables()[name], width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
+def test_numbers_are_whole_at_any_width(width: int) -> None:
+    listing = samples.render(renderables()["readdir"], width)
+    assert "3\u2009002" in listing
+    assert "1\u2009208" in listing
+    assert "1\u2009478" in samples.render(renderables()["cache"], width)
+
+
+def test_what_did_not_happen_is_not_told() -> None:
+    nothing = FollowUps(0, 0, 0, 0, 0.0, 0.0)
+    quiet = replace(
+        samples.readdir(), follow_ups=0, after_plain=nothing, after_plus=nothing, plus_lost=0
+    )
+    text = samples.render(caching.readdir(quiet), 140)
+    assert "No entry was asked for afterwards." in text
+    assert "READDIRPLUS would have saved" not in text
+    assert "gave up" not in text
+    empty = replace(quiet, readdir_calls=0, readdirplus_calls=0, directories=0, shown=())
+    assert samples.render(caching.readdir(empty), 80).strip() == "No directory was listed."
+
+
+def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
+    text = samples.render(renderables()["cache"], 200)
+    assert "noac or actimeo=0 (likely)" in text
+    assert "(frames 101, 129, 157)" in text
+
+
+def test_nothing_hostile_reaches_the_terminal() -> None:
+    hostile = samples.HOSTILE
+    listing, cached = samples.readdir(), samples.cache()
+    mount = replace(cached.mounts[0], client=hostile, server=hostile, too_little=hostile)
+    screens = (
+        caching.readdir(replace(listing, shown=(replace(listing.shown[0], path=hostile),))),
+        caching.cache(
+            replace(
+                cached,
+                mounts=(mount, mount),
+                files=(replace(cached.files[0], path=hostile, client=hostile),),
+            )
+        ),
+    )
+    for renderable in screens:
+        text = samples.render(renderable, 300)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "\\x1b[31m[bold]<script>\\u202e" in text

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pcapnfs.analyses.change_ids import ASKS_CHANGE, number_mounts
+from pcapnfs.analyses.change_ids import ASKS_STATE, number_mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.errors import UsageError
 
@@ -45,7 +45,7 @@ class FollowUps:
     lookups: int
     """LOOKUPs."""
     getattrs: int
-    """GETATTRs; of NFSv4 those that ask for the change attribute."""
+    """GETATTRs; of NFSv4 those that ask for the change attribute or the times."""
     accesses: int
     """ACCESSes. A listing brings no access rights: only a warm cache spares them."""
     time_s: float
@@ -228,7 +228,7 @@ _FOLLOWED = f"""
         where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
               and reply_time is not null
               and (version < 4 or op <> 'GETATTR' or call in (
-                  select call from operations where op = 'GETATTR' and {ASKS_CHANGE}))
+                  select call from operations where op = 'GETATTR' and {ASKS_STATE}))
     )
     select asked.mount, asked.directory, asked.op, asked.call_time, asked.reply_time, srt, plus
     from asked asof join told
@@ -287,7 +287,7 @@ _BY_DIRECTORY = f"""
         where op = 'GETATTR' and not callback and program = 100003 and reply_time is not null
               and file in (select directory from listed)
               and (version < 4 or call in (
-                  select call from operations where op = 'GETATTR' and {ASKS_CHANGE}))
+                  select call from operations where op = 'GETATTR' and {ASKS_STATE}))
         group by file
     ),
     after as (

@@ -116,10 +116,21 @@ def test_an_open_asks_and_a_close_observes() -> None:
     ]
 
 
-def test_a_getattr_for_other_attributes_is_no_question_and_times_are_no_change_id() -> None:
-    other = v4(2, "GETATTR", None)
-    other[1].update(attributes="00100102:00b0a008", ctime=5, mtime=5, size=9)  # type: ignore[attr-defined]
-    assert findings(v4(1, "GETATTR", 7), other) == [("getattr", "first")]
+@pytest.mark.parametrize(
+    ("attributes", "asked"),
+    [
+        ("00001000:00000000", []),  # the access control list
+        ("00000000:00001c00", []),  # space_avail, space_free, space_total
+        ("0001", []),
+        ("00100102:00b0a008", [("getattr", None)]),  # times, and not change: under a delegation
+    ],
+)
+def test_a_getattr_asks_for_the_state_or_is_no_question_and_times_are_no_change_id(
+    attributes: str, asked: list[tuple[str, None]]
+) -> None:
+    row, inner = v4(2, "GETATTR", None)
+    other = (row, dict(inner) | {"attributes": attributes, "ctime": 5, "mtime": 5, "size": 9})
+    assert findings(v4(1, "GETATTR", 7), other) == [("getattr", "first"), *asked]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.cache import Cache, cache
 from pcapnfs.analyses.capture import Capture, capture
 from pcapnfs.analyses.files import Files, files
 from pcapnfs.analyses.operations import (
@@ -19,11 +20,16 @@ from pcapnfs.analyses.operations import (
     operation_times,
     signature_times,
 )
+from pcapnfs.analyses.readdir import Readdir, readdir
 from pcapnfs.analyses.stability import Stability, stability
 from pcapnfs.analyses.trust import Trust, trust
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+
+SHOWN = 5
+"""Directories and files that are named; the commands `readdir` and `cache` name more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,11 @@ class Summary:
     """Calls split by what they ask of the server's storage."""
     files: Files
     """How many files, and what one of them costs in calls."""
+    readdir: Readdir
+    """How directories were listed, and what followed; the five that cost most."""
+    cache: Cache
+    """What clients asked again, and what that says of mount options; the five objects that cost
+    most."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -62,4 +73,6 @@ def summarize(trace: Trace) -> Summary:
         op_counts=operation_counts(trace),
         stability=stability(trace),
         files=files(trace),
+        readdir=readdir(trace, top=SHOWN),
+        cache=cache(trace, top=SHOWN),
     )

@@ -57,15 +57,29 @@ def listing_sentences(result: Readdir) -> list[str]:
     return lines
 
 
-def follow_up_sentence(result: Readdir) -> str:
-    """The follow-ups in one sentence."""
-    if not result.follow_ups:
-        return "No entry was asked for afterwards."
-    return (
-        f"{plural(result.follow_ups, 'follow-up', 'follow-ups')} on entries "
-        f"({units.duration(result.follow_up_s)}): {units.count(result.after_plain.calls)} after "
-        f"listings without attributes, {units.count(result.after_plus.calls)} after listings with."
+def listings_in_short(result: Readdir) -> str:
+    """Listings and follow-ups in one sentence."""
+    told = (
+        f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes (READDIRPLUS), "
+        f"{units.count(result.readdir_calls)} without: "
+        f"{plural(result.entries, 'entry', 'entries')} of "
+        f"{plural(result.directories, 'directory', 'directories')}, {units.duration(result.time_s)}"
     )
+    if not result.follow_ups:
+        return f"{told}."
+    follow_ups = plural(result.follow_ups, "follow-up", "follow-ups")
+    return f"{told}; then {follow_ups} on entries, {units.duration(result.follow_up_s)}."
+
+
+def cache_in_short(result: Cache) -> str:
+    """Revalidations in one sentence."""
+    told = (
+        f"{plural(result.revalidations, 'revalidation', 'revalidations')}, "
+        f"{units.duration(result.revalidation_s)}: {units.share(result.unchanged_share)} unchanged"
+    )
+    if not result.invalidations:
+        return f"{told}."
+    return f"{told}; somebody else's changes learnt {_times(result.invalidations)}."
 
 
 _FOLLOW_UP_COLUMNS = (
@@ -81,7 +95,7 @@ _FOLLOW_UP_COLUMNS = (
 
 def _follow_ups(result: Readdir) -> RenderableType:
     if not result.follow_ups:
-        parts = [note(follow_up_sentence(result))]
+        parts = [note("No entry was asked for afterwards.")]
     else:
         rows = [
             _follow_up_row("after plain listings", result.after_plain),

@@ -14,22 +14,31 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
+from pcapnfs.views import caching
 from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import heading as _heading
+from pcapnfs.views.parts import note as _note
+from pcapnfs.views.parts import unless_zero as _unless_zero
 from pcapnfs.views.words import plural, trust_sentences
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pcapnfs.analyses.cache import Cache
     from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.files import Distribution, Files
     from pcapnfs.analyses.operations import OperationTimes
     from pcapnfs.analyses.perfile import FileCost, PerFile, Total
+    from pcapnfs.analyses.readdir import Readdir
     from pcapnfs.analyses.stability import Stability
     from pcapnfs.analyses.trust import Trust
     from pcapnfs.summary import Summary
 
 ADDRESSES_SHOWN = 4
 """Clients or servers that are named; the rest is counted."""
+
+QUESTIONS_OF_A_MOUNT = 10
+"""Revalidations that mounting and unmounting alone may cause."""
 
 STABILITY_ROWS = (
     ("stable", "stable: on disk before the reply"),
@@ -54,6 +63,8 @@ def summary(result: Summary) -> RenderableType:
         _operations(result.operations),
         _heading("Files"),
         _files(result.files),
+        *_listings(result.readdir),
+        *_cache(result.cache),
     )
 
 
@@ -77,10 +88,6 @@ def perfile(result: PerFile) -> RenderableType:
         FittedTable(_TOTAL_COLUMNS, [_total_row(title, total) for title, total in lines]),
     ]
     return Group(*parts)
-
-
-def _heading(title: str) -> Text:
-    return Text(f"\n{title}", style="bold cyan")
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:
@@ -226,20 +233,27 @@ def _files(files: Files) -> RenderableType:
     return Group(*lines)
 
 
+def _listings(result: Readdir) -> tuple[RenderableType, ...]:
+    """Nothing where nothing was listed."""
+    if not result.readdir_calls + result.readdirplus_calls:
+        return ()
+    return (_heading("Listings"), _note(caching.listings_in_short(result)))
+
+
+def _cache(result: Cache) -> tuple[RenderableType, ...]:
+    """Nothing where hardly anybody asked, and nothing had changed."""
+    verdicts = caching.verdict_sentences(result.mounts)
+    if result.revalidations < QUESTIONS_OF_A_MOUNT and not (verdicts or result.invalidations):
+        return ()
+    lines = (caching.cache_in_short(result), *verdicts)
+    return (_heading("Cache"), *(_note(line) for line in lines))
+
+
 def _spread(title: str, spread: Distribution) -> list[str]:
     return [
         title,
         *(units.number(value) for value in (spread.mean, spread.p50, spread.p95, spread.max)),
     ]
-
-
-def _note(text: str) -> RenderableType:
-    return Padding(Text(text), (0, 0, 0, 2), expand=False)
-
-
-def _unless_zero(number: int) -> str:
-    """A count whose zeros would only be noise."""
-    return units.count(number) if number else ""
 
 
 _PERFILE_COLUMNS = (

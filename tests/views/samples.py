@@ -124,6 +124,8 @@ def summary() -> Summary:
         op_counts=(OperationCount("3", "CREATE", 1200, 1200, 3),),
         stability=stability(),
         files=Files(1000, 10, 1, 3, 2, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),
+        readdir=readdir(),
+        cache=cache(),
     )
 
 

@@ -23,6 +23,8 @@ def renderables() -> dict[str, RenderableType]:
     poor = replace(
         samples.summary(),
         trust=samples.poor_trust(),
+        readdir=replace(samples.readdir(), readdir_calls=0, readdirplus_calls=0),
+        cache=samples.poor_cache(),
         capture=replace(
             samples.capture(),
             damage=("tar-x.pcap: breaks off at byte 99",),

@@ -8,7 +8,10 @@ them.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pcapnfs.columns import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +58,19 @@ def parse(document: str) -> tuple[Table, ...]:
         )
         for table in json.loads(document)
     )
+
+
+def narrow(tables: Sequence[Table], chosen: Columns) -> Iterator[Table]:
+    """The tables with only the chosen columns, without those of which none is chosen.
+
+    Raises:
+        ValueError: A chosen table or column does not exist.
+    """
+    known = {table.name: {column.name for column in table.columns} for table in tables}
+    for name, wanted in chosen.items():
+        if strange := wanted - known.get(name, set()):
+            raise ValueError(f"the table {name} has no column {', '.join(sorted(strange))}")
+    for table in tables:
+        if kept := chosen.get(table.name):
+            columns = tuple(column for column in table.columns if column.name in kept)
+            yield replace(table, columns=columns)

@@ -9,6 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
+from pcapnfs.analyses import cache as _cache
+from pcapnfs.analyses import capture as _capture
+from pcapnfs.analyses import files as _files
+from pcapnfs.analyses import operations as _operations
+from pcapnfs.analyses import readdir as _readdir
+from pcapnfs.analyses import stability as _stability
+from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses.cache import Cache, cache
 from pcapnfs.analyses.capture import Capture, capture
 from pcapnfs.analyses.files import Files, files
@@ -27,6 +35,16 @@ from pcapnfs.analyses.trust import Trust, trust
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
+READS = columns.together(
+    _cache.READS,
+    _capture.READS,
+    _files.READS,
+    _operations.READS,
+    _readdir.READS,
+    _stability.READS,
+    _trust.READS,
+)
+"""The columns that all of these read."""
 
 SHOWN = 5
 """Directories and files that are named; the commands `readdir` and `cache` name more."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from pcapnfs import meta, schema
+from pcapnfs.columns import Columns
 from pcapnfs.errors import CaptureError, UsageError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def open(
     *,
     memory: int | None = None,
     ports: Sequence[int] = (),
+    columns: Columns | None = None,
     progress: Progress | None = None,
 ) -> Trace:
     """Decode captures into a trace.
@@ -69,6 +71,8 @@ def open(
         paths: One capture or several of the same time; `-` is standard input.
         memory: Limit for the database, in bytes; None leaves DuckDB's own, 80 % of the machine's.
         ports: Ports that carry RPC besides those that are recognised by themselves.
+        columns: The columns that will be asked for, by table, as the analyses name theirs in
+            `READS`: decoding and storing nothing else takes less time and memory. None: all.
         progress: Called after each batch with bytes consumed and bytes in all (0: unknown).
 
     Raises:
@@ -84,9 +88,13 @@ def open(
     from pcapnfs import _core
 
     tables = schema.parse(_core.schema())
+    wanted = None
+    if columns is not None:
+        tables = tuple(schema.narrow(tables, columns))
+        wanted = {table: set(names) for table, names in columns.items()}
     directory = tempfile.mkdtemp(prefix="pcapnfs-")
     try:
-        decoder = _core.Decoder(named, list(ports))
+        decoder = _core.Decoder(named, list(ports), wanted)
         connection = connect(tables, directory, in_memory=_fits_memory(named), memory=memory)
         _load(connection, decoder, progress)
         return Trace(connection, meta.parse(decoder.finish()), directory)

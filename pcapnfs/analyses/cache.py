@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from pcapnfs import columns
 from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
@@ -23,6 +24,19 @@ if TYPE_CHECKING:
     import duckdb
 
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call client server callback program version op signature call_frame call_time "
+    "reply_time srt file directory",
+    operations="call position op executed status stability file directory target_directory name "
+    "offset requested count stable_requested change_before change_after change_atomic type size "
+    "change mtime ctime before_size before_mtime before_ctime directory_mtime directory_ctime "
+    "directory_before_mtime directory_before_ctime attributes plus cookie delegation max_read "
+    "max_write",
+    files="file parent path role",
+    entries="call position file type size change mtime ctime",
+)
+"""The columns that the queries here read."""
 
 Sort = Literal["time", "revalidations", "bytes", "name"]
 """What the files are sorted by; all but the name from the largest down."""

@@ -6,11 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.units import timestamp
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="client server protocol",
+)
+"""The columns that the queries here read."""
 
 
 @dataclass(frozen=True, slots=True)

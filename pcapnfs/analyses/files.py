@@ -9,10 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="callback stability file",
+    operations="op count",
+    files="file role listed_only",
+)
+"""The columns that the queries here read."""
 
 READ_OPERATIONS = ("READ", "READ_PLUS")
 """Operations whose count is bytes of file data sent to the client."""

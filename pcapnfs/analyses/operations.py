@@ -10,11 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses import service_time
 from pcapnfs.analyses.service_time import COLUMNS, FAILED, ServiceTime, integer
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call minor protocol op signature srt transmissions rpc_status status stability",
+    operations="call op executed status",
+)
+"""The columns that the queries here read."""
 
 SIGNATURES_KEPT = 100
 """Signatures that are listed, longest time first; a hostile capture could hold one per call."""

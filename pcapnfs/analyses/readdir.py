@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from pcapnfs import columns
 from pcapnfs.analyses.change_ids import ASKS_STATE, number_mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.errors import UsageError
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
     import duckdb
 
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call client server callback program version op call_time reply_time srt reply_bytes "
+    "file directory",
+    operations="call position op file requested attributes plus entries cookie",
+    files="file server parent name path",
+    entries="call position name file",
+)
+"""The columns that the queries here read."""
 
 Sort = Literal["time", "calls", "entries", "follow-ups", "name"]
 """What the directories are sorted by; all but the name from the largest down."""

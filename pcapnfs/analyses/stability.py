@@ -9,10 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer, seconds
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="callback srt stability unlisted",
+)
+"""The columns that the queries here read."""
 
 
 @dataclass(frozen=True, slots=True)

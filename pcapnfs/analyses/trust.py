@@ -10,10 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call connection reply_frame call_time srt transmissions assumed",
+    connections="missing_bytes truncated_bytes",
+    notes="reason time connection call",
+)
+"""The columns that the queries here read."""
 
 ORPHAN_REPLY = "reply_without_call"
 """Reason of a reply whose call is not in the capture."""

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcapnfs import units
+from pcapnfs import columns, units
 from pcapnfs.cli import last, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
+    from pcapnfs.columns import Columns
     from pcapnfs.trace import Trace
 
 Captures = Annotated[
@@ -63,10 +64,19 @@ NFS_PROGRAMS = (100003, 100227)
 """RPC programs NFS and NFSACL; a capture with neither holds no NFS."""
 
 
+READS = columns.of(calls="callback program protocol", notes="reason")
+"""The columns that show whether a capture holds NFS."""
+
+
 def open_trace(
-    captures: Sequence[Path] | None, ports: Sequence[int] | None, memory: str | None
+    captures: Sequence[Path] | None,
+    ports: Sequence[int] | None,
+    memory: str | None,
+    reads: Columns | None = None,
 ) -> Trace:
     """Open the captures named, or those of the command before, and remember them.
+
+    `reads` are the columns that the command will ask for; None: any.
 
     Raises:
         CaptureError: A capture cannot be read, or there is no NFS in it.
@@ -82,8 +92,11 @@ def open_trace(
         output.tell(escape(f"using {', '.join(chosen.paths)} of the command before"))
     from pcapnfs import trace as traces
 
+    wanted = None if reads is None else columns.together(READS, reads)
     with progress() as report:
-        trace = traces.open(chosen.paths, memory=limit, ports=chosen.ports, progress=report)
+        trace = traces.open(
+            chosen.paths, memory=limit, ports=chosen.ports, columns=wanted, progress=report
+        )
     try:
         _demand_nfs(trace)
     except BaseException:

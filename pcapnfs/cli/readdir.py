@@ -26,7 +26,7 @@ def readdir(
     from pcapnfs.analyses import readdir as analysis
     from pcapnfs.views import caching, document
 
-    with options.open_trace(captures, port, memory) as trace:
+    with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.readdir(trace, top=top, sort=sort)
     if json:
         output.write([document.to_json(result)])

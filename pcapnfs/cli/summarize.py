@@ -15,7 +15,7 @@ def summarize(
     from pcapnfs import summary
     from pcapnfs.views import document, screen
 
-    with options.open_trace(captures, port, memory) as trace:
+    with options.open_trace(captures, port, memory, summary.READS) as trace:
         result = summary.summarize(trace)
     if json:
         output.write([document.to_json(result)])

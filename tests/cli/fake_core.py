@@ -42,7 +42,13 @@ class Decoder:
     interrupt = False
     seen: list[tuple[list[str], list[int]]]
 
-    def __init__(self, paths: list[str], ports: list[int] | None = None) -> None:
+    def __init__(
+        self,
+        paths: list[str],
+        ports: list[int] | None = None,
+        columns: dict[str, set[str]] | None = None,
+    ) -> None:
+        self._columns = columns
         Decoder.seen = [(paths, ports or [])]
         try:
             self._told = json.loads(Path(paths[0]).read_text(encoding="utf-8"))
@@ -57,7 +63,16 @@ class Decoder:
         for table in tables():
             self._connection.execute(table.create_statement())
         fill(self._connection, self._told["rows"])
-        return [Batch(name, self._connection.table(name)) for name in self._told["rows"]]
+        return [
+            Batch(name, self._connection.table(name).select(*self._wanted(name)))
+            for name in self._told["rows"]
+            if self._wanted(name)
+        ]
+
+    def _wanted(self, table: str) -> list[str]:
+        if self._columns is None:
+            return ["*"]
+        return sorted(f'"{column}"' for column in self._columns.get(table, ()))
 
     def next(self) -> list[Batch] | None:
         if Decoder.interrupt:

@@ -1,0 +1,73 @@
+"""Each question reads the columns that it says it reads, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import pcapnfs
+from pcapnfs import columns, summary
+from pcapnfs.analyses import cache, capture, files, operations, readdir, stability, trust
+from pcapnfs.trace import Trace
+from tests.unit.rows import ROOT
+
+SAMPLES = sorted(path for path in (ROOT / "samples").iterdir() if ".pcap" in path.name)
+
+QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
+    "cache": (cache.READS, cache.cache),
+    "capture": (capture.READS, capture.capture),
+    "files": (files.READS, files.files),
+    "operations": (
+        operations.READS,
+        lambda trace: (
+            operations.operation_times(trace),
+            operations.signature_times(trace),
+            operations.operation_counts(trace),
+        ),
+    ),
+    "readdir": (readdir.READS, readdir.readdir),
+    "stability": (stability.READS, stability.stability),
+    "summary": (summary.READS, summary.summarize),
+    "trust": (trust.READS, trust.trust),
+}
+"""Every question, with what it says it reads."""
+
+OF_AN_OUTER_QUERY = {("trust", "notes", "call")}
+"""Columns whose absence DuckDB does not refuse, because an outer query has one of that name."""
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_an_answer_needs_no_other_columns(question: str, sample: Path) -> None:
+    """With nothing but its columns decoded, the answer is the same."""
+    reads, ask = QUESTIONS[question]
+    with pcapnfs.open(sample) as whole, pcapnfs.open(sample, columns=reads) as narrow:
+        assert ask(narrow) == ask(whole)
+
+
+@pytest.mark.parametrize("question", sorted(QUESTIONS.keys() - {"summary"}))
+def test_an_answer_needs_each_of_its_columns(question: str) -> None:
+    """Without any one of its columns, the question cannot be asked."""
+    reads, ask = QUESTIONS[question]
+    sample = ROOT / "samples" / "k61-walk-v3.pcap"
+    superfluous = []
+    for table, names in reads.items():
+        for name in sorted(names):
+            rest = {**reads, table: names - {name}}
+            with pcapnfs.open(sample, columns=rest) as trace:
+                try:
+                    ask(trace)
+                except duckdb.Error:
+                    continue
+            if (question, table, name) not in OF_AN_OUTER_QUERY:
+                superfluous.append(f"{table}.{name}")
+    assert superfluous == []
+
+
+def test_a_column_that_does_not_exist_is_refused() -> None:
+    """A slip of the pen is no empty table."""
+    with pytest.raises(ValueError, match="calls has no column sort"):
+        pcapnfs.open(SAMPLES[0], columns=columns.of(calls="call sort"))

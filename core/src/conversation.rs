@@ -553,7 +553,7 @@ impl Messages {
             Some(stop) => Err(stop),
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
         };
-        let mut reply_status = None;
+        let (mut reply_status, mut refusal_stop) = (None, None);
         let results = reply.map(|reply| {
             let mut c = Cursor::of_prefix(reply.bytes, reply.length, reply.limit, Layer::Rpc);
             c.u32()?; // xid
@@ -564,7 +564,11 @@ impl Messages {
                 ReplyStatus::Accepted(AcceptStatus::SUCCESS) => {
                     unwrap_body(&mut c, &header.credential, Layer::Reply).map(Some)
                 }
-                _ => Ok(None),
+                // Refused is refused, however the reply ends: the outcome is known.
+                refused => {
+                    refusal_stop = refused.end_of_refusal(&mut c).err();
+                    Ok(None)
+                }
             }
         });
         let results = results.and_then(Result::transpose);
@@ -582,7 +586,8 @@ impl Messages {
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
         parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle));
         self.names.place(server, &walk.operations, &mut self.placed);
-        for (stop, record) in [(walk.call_stop, Some(message)), (walk.reply_stop, reply)] {
+        let reply_stop = walk.reply_stop.or(refusal_stop);
+        for (stop, record) in [(walk.call_stop, Some(message)), (reply_stop, reply)] {
             if let (Some(stop), Some(record)) = (stop, record) {
                 self.undecoded += 1;
                 self.tables.note(&stop, record.last, Some(request.connection), Some(call), Some(header.xid));
@@ -612,7 +617,7 @@ impl Messages {
             procedure_name,
             walk: &walk,
             placed: &self.placed,
-            stop: walk.call_stop.or(walk.reply_stop),
+            stop: walk.call_stop.or(reply_stop),
         });
         self.operations = emptied(walk.operations);
         let granted = |reply: &Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);

@@ -228,6 +228,16 @@ impl ReplyStatus {
             _ => Err(before.malformed()),
         }
     }
+
+    /// Reads what follows the status where there are no results: the versions that a mismatch tells,
+    /// and nothing else (RFC 5531 section 9). The cursor is where [`Self::parse`] left it.
+    pub fn end_of_refusal(self, c: &mut Cursor<'_>) -> Result<()> {
+        if let Self::Accepted(AcceptStatus::PROG_MISMATCH) | Self::RpcMismatch = self {
+            c.u32()?; // low
+            c.u32()?; // high
+        }
+        if c.remaining() == 0 { Ok(()) } else { Err(c.stop(Reason::Trailing)) }
+    }
 }
 
 /// Opens the body of a call or of a successful reply: the arguments or results inside what the
@@ -328,6 +338,24 @@ mod tests {
         assert_eq!(status(&[1, 1, 99]), Ok("AUTH_ERROR"));
         assert_eq!(status(&[0, 0, 0, 9]).unwrap_err().reason, Reason::Malformed);
         assert_eq!(status(&[2]).unwrap_err().reason, Reason::Malformed);
+    }
+
+    #[test]
+    fn a_refusal_ends_with_its_versions_or_its_status() {
+        let end = |words: &[u32]| {
+            let bytes = message(words);
+            let mut c = Cursor::new(&bytes, Layer::Rpc);
+            let status = ReplyStatus::parse(&mut c).unwrap();
+            status.end_of_refusal(&mut c).map_err(|stop| (stop.reason, stop.offset))
+        };
+        for whole in [&[0, 0, 0, 1][..], &[0, 0, 0, 2, 2, 3], &[0, 0, 0, 5], &[1, 0, 2, 2], &[1, 1, 5]] {
+            assert_eq!(end(whole), Ok(()), "{whole:?}");
+        }
+        assert_eq!(end(&[0, 0, 0, 2]), Err((Reason::Malformed, 16)), "no versions");
+        assert_eq!(end(&[0, 0, 0, 2, 2]), Err((Reason::Malformed, 20)), "one version");
+        assert_eq!(end(&[1, 0, 2]), Err((Reason::Malformed, 12)), "RPC_MISMATCH");
+        assert_eq!(end(&[0, 0, 0, 1, 0]), Err((Reason::Trailing, 16)), "PROG_UNAVAIL and a word");
+        assert_eq!(end(&[1, 1, 5, 0]), Err((Reason::Trailing, 12)), "AUTH_ERROR and a word");
     }
 
     #[test]

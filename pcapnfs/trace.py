@@ -140,6 +140,9 @@ class Trace:
         """Take over a filled database and the directory that its files are in."""
         self.meta = meta
         self._connection = connection
+        # DuckDB keeps the result of a query with parameters, and without this gives its pieces of
+        # 2,048 rows in any order, also where the query orders them.
+        connection.execute("set preserve_insertion_order = true")
         self._locked = False
         self._cleanup = weakref.finalize(self, _close, connection, directory)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,32 @@ def test_loads_batches_and_meta(capture: Path) -> None:
         assert trace.meta.files[0].path == str(capture)
         assert repr(trace) == f"<Trace of {capture}: 0 calls>"
     assert heard == [(1, 1)]
+
+
+def test_the_order_of_a_query_with_parameters_is_kept(capture: Path) -> None:
+    """More rows than DuckDB keeps in one piece, read while other threads take the processor."""
+    over = threading.Event()
+    busy = [threading.Thread(target=_spin, args=(over,)) for _ in range(2)]
+    for thread in busy:
+        thread.start()
+    try:
+        with pcapnfs.open(capture) as trace:
+            assert trace.sql("select current_setting('preserve_insertion_order')").fetchall() == [
+                (True,)
+            ]
+            query = "select a from range($rows) t(a) order by a desc"
+            for _ in range(3):
+                rows = trace.sql(query, {"rows": 100_000}).fetchall()
+                assert rows == [(number,) for number in reversed(range(100_000))]
+    finally:
+        over.set()
+        for thread in busy:
+            thread.join()
+
+
+def _spin(over: threading.Event) -> None:
+    while not over.is_set():
+        pass
 
 
 @pytest.mark.parametrize(

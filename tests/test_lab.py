@@ -8,11 +8,9 @@ reason.
 from __future__ import annotations
 
 import importlib
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +42,7 @@ from .oracles.tshark import (
     Message,
     dissect,
     require_tshark,
+    tshark_cache,
 )
 
 _CAPTURES = lab_captures()
@@ -116,11 +115,7 @@ def decoded(capture: Capture) -> list[DecodedCall]:
 
 def _dissect(capture: Capture, config: pytest.Config) -> Dissection:
     require_tshark()
-    cache = (
-        config.cache.mkdir("tshark")
-        if config.pluginmanager.hasplugin("cacheprovider")
-        else Path(tempfile.gettempdir()) / "tshark-oracle"
-    )
+    cache = tshark_cache(config)
     return dissect(capture.files, capture.ports, cache, whole_packets=capture.full)
 
 

@@ -98,7 +98,7 @@ def open_trace(
             chosen.paths, memory=limit, ports=chosen.ports, columns=wanted, progress=report
         )
     try:
-        _demand_nfs(trace)
+        demand_nfs(trace)
     except BaseException:
         trace.close()
         raise
@@ -109,8 +109,12 @@ def open_trace(
     return trace
 
 
-def _demand_nfs(trace: Trace) -> None:
-    """Refuse a capture without NFS, saying what is in it instead."""
+def demand_nfs(trace: Trace) -> None:
+    """Refuse a capture without NFS, saying what is in it instead.
+
+    Raises:
+        CaptureError: No call of NFS, nor of a callback, is in it.
+    """
     found = trace.sql(
         "select 1 from calls where callback or list_contains($programs, program) limit 1",
         {"programs": NFS_PROGRAMS},

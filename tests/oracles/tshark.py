@@ -8,6 +8,7 @@ its own, all others from tab-separated fields, which is faster.
 
 from __future__ import annotations
 
+import bz2
 import csv
 import functools
 import hashlib
@@ -144,6 +145,13 @@ def require_tshark() -> str:
     pytest.skip(message)
 
 
+def tshark_cache(config: pytest.Config) -> Path:
+    """Where results are kept: pytest's own cache, else a folder among the temporary files."""
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        return config.cache.mkdir("tshark")
+    return Path(tempfile.gettempdir()) / "tshark-oracle"
+
+
 def dissect(
     files: Sequence[Path], ports: Iterable[int], cache: Path, *, whole_packets: bool = True
 ) -> Dissection:
@@ -251,7 +259,12 @@ def _run(files: Sequence[Path], options: list[str]) -> Iterator[Message]:
 
 
 def _one_file(files: Sequence[Path], scratch: Path) -> Path:
-    """tshark reads one file: those of a rotation are put together first."""
+    """tshark reads one file, and not bzip2: a rotation is put together, bzip2 is unpacked first."""
+    if len(files) == 1 and files[0].suffix == ".bz2":
+        unpacked = scratch / files[0].stem
+        with bz2.open(files[0]) as packed, unpacked.open("wb") as stream:
+            shutil.copyfileobj(packed, stream)
+        return unpacked
     if len(files) == 1:
         return files[0]
     joined = scratch / "joined.pcap"

@@ -91,6 +91,7 @@ def docs() -> None:
     run(BIN / "python", "docs/generate.py")
     run(BIN / "python", "samples/build.py", "--readme")
     run(BIN / "python", "tests/golden/regenerate.py")
+    run(BIN / "python", "-m", "tests.oracles.survey")
 
 
 COMMANDS = {"try": try_it, "check": check, "docs": docs}

@@ -5,6 +5,7 @@ Real captures against the kernels' counters and tshark; what no capture of the l
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 from collections import Counter
@@ -32,6 +33,19 @@ _STARTTLS = rpc.Auth(rpc.AUTH_NONE, b"STARTTLS")
 
 def _named(part: str) -> list[Capture | None]:
     return [capture for capture in lab_captures() if part in capture.name] or [None]
+
+
+def _with_kerberos() -> list[Capture | None]:
+    """Captures of machines with a Kerberos key, of whatever `sec=`."""
+    kinds = (
+        "-sec-krb5",
+        "k61-locks-v42",
+        "k61-nconnect4",
+        "k61-fmt-port20049-v42",
+        "k61-restart-v42",
+    )
+    found = [item for item in lab_captures() if any(kind in item.name for kind in kinds)]
+    return [*found] or [None]
 
 
 def _id(capture: Capture | None) -> str:
@@ -96,6 +110,79 @@ def test_sealed_bodies_are_timed_and_nothing_is_made_up(capture: Capture | None)
     ).fetchall() == [(0,)]
     # Call and reply are a message each.
     assert trust(trace).undecoded_reasons["encrypted"] == 2 * sealed
+
+
+@pytest.mark.parametrize("capture", _with_kerberos(), ids=_id)
+def test_flavors_are_those_of_tshark(capture: Capture | None) -> None:
+    """Flavor, service and control procedure of every call; one connection has several."""
+    trace = _opened(capture)
+    assert capture is not None
+    rows = trace.sql("select flavor, op, transmissions from calls").fetchall()
+    found: Counter[tuple[str, str]] = Counter()
+    for flavor, op, transmissions in rows:
+        control = op if op.startswith("RPCSEC_GSS_") else "DATA"
+        found[flavor, control] += transmissions
+    assert found == _flavors(capture)
+
+
+@pytest.mark.parametrize("capture", _with_kerberos(), ids=_id)
+def test_the_mount_option_says_how_files_are_spoken_of(capture: Capture | None) -> None:
+    """By `sec=` of the mount. What makes a client's state is protected by krb5i where there is a
+    machine credential, whatever the mount says (RFC 8881 section 2.4.3, SP4_MACH_CRED).
+    """
+    trace = _opened(capture)
+    assert capture is not None
+    (option,) = {
+        match[1]
+        for client in capture.truth()["clients"].values()
+        for mount in client["mounts"]
+        for match in [re.search(r"sec=(\w+)", mount["proc_mounts"])]
+        if match
+    }
+    wanted = {"sys": "AUTH_SYS"}.get(option, f"RPCSEC_GSS/{option}")
+    data = trace.sql(
+        "select distinct flavor from calls where program = 100003 and not callback "
+        "and op in ('READ', 'WRITE', 'CREATE', 'OPEN', 'SETATTR') or undecoded = 'encrypted'"
+    ).fetchall()
+    sealed = {("RPCSEC_GSS/krb5i",)} if capture.version.startswith("4") else set()
+    assert {(wanted,)} <= set(data) <= {(wanted,)} | sealed
+    state = trace.sql(
+        "select distinct flavor from calls where op in ('EXCHANGE_ID', 'CREATE_SESSION')"
+    ).fetchall()
+    assert state == ([("RPCSEC_GSS/krb5i",)] if capture.version == "4.2" else [])
+
+
+_SERVICES = {"1": "krb5", "2": "krb5i", "3": "krb5p"}
+_CONTROL = {"1": "RPCSEC_GSS_INIT", "2": "RPCSEC_GSS_CONTINUE_INIT", "3": "RPCSEC_GSS_DESTROY"}
+_FLAVORS = {"0": "AUTH_NONE", "1": "AUTH_SYS"}
+
+
+def _flavors(capture: Capture) -> Counter[tuple[str, str]]:
+    """The same, by tshark: credential and verifier are listed in this order."""
+    require_tshark()
+    (path,) = capture.files
+    fields = ("rpc.auth.flavor", "rpc.authgss.service", "rpc.authgss.procedure")
+    arguments = [part for field in fields for part in ("-e", field)]
+    ports = [f"tcp.port=={port},rpc" for port in (2049, 20049)]
+    decode = [part for port in ports for part in ("-d", port)]
+    lines = subprocess.run(
+        ["tshark", "-r", str(path), *decode, "-Y", "rpc.msgtyp == 0", "-T", "fields", *arguments],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.splitlines()
+    found: Counter[tuple[str, str]] = Counter()
+    for line in lines:
+        flavors, services, controls = (cell.split(",") for cell in line.split("\t"))
+        # A frame with two calls lists the flavors of both: credential, verifier, credential …
+        security = iter(zip(services, controls, strict=True))
+        for flavor in flavors[::2]:
+            if flavor == "6":
+                service, control = next(security)
+                found[f"RPCSEC_GSS/{_SERVICES[service]}", _CONTROL.get(control, "DATA")] += 1
+            else:
+                found[_FLAVORS[flavor], "DATA"] += 1
+    return found
 
 
 # RPC-with-TLS ------------------------------------------------------------------------------------

@@ -103,13 +103,34 @@ def test_another_format_of_the_same_packets(plain: str, other: str) -> None:
     assert _tables(_lab(other), frames=True, times=True) == expected
 
 
-@pytest.mark.parametrize("version", ["v3", "v42"])
-def test_nanoseconds_are_the_same_frames_with_finer_times(version: str) -> None:
-    plain, nano = _lab(f"fmt-plain-{version}.pcap"), _lab(f"fmt-plain-{version}-nano.pcap")
+@pytest.mark.parametrize(
+    ("name", "finer"),
+    [
+        ("fmt-plain-v3.pcap", "fmt-plain-v3-nano.pcap"),
+        ("fmt-plain-v42.pcap", "fmt-plain-v42-nano.pcap"),
+    ],
+)
+def test_nanoseconds_are_the_same_frames_with_finer_times(name: str, finer: str) -> None:
+    plain, nano = _lab(name), _lab(finer)
     assert _tables(nano, frames=True) == _tables(plain, frames=True)
     with pcapnfs.open(nano) as trace:
         assert trace.meta.files[0].format == "pcap (ns)"
         assert trace.sql("select bool_or(call_time % 1000 <> 0) from calls").fetchall() == [(True,)]
+
+
+def test_a_file_that_breaks_off_has_the_calls_before_the_break() -> None:
+    """Calls and operations of the whole file, up to the last packet that is there."""
+    whole, cut = _lab("fmt-plain-v3.pcap"), _lab("fmt-plain-v3-cutoff.pcap")
+    query = "select * exclude (call) from calls where reply_frame <= $last order by call_frame"
+    with pcapnfs.open(cut) as trace:
+        (file,) = trace.meta.files
+        assert file.damage is not None
+        found = trace.sql(query, {"last": file.last_frame}).fetchall()
+        assert trace.sql("select count(*) from calls").fetchall() == [(len(found),)]
+    with pcapnfs.open(whole) as trace:
+        # Objects are numbered as they are met, connections likewise: in the same order.
+        assert trace.sql(query, {"last": file.last_frame}).fetchall() == found
+        assert len(found) > trace.meta.calls / 2
 
 
 # Interfaces --------------------------------------------------------------------------------------
@@ -173,12 +194,66 @@ def test_fragments_are_the_datagrams_they_make() -> None:
     assert kinds["udp"] == _packets(whole)["udp"]
 
 
+# Networks ----------------------------------------------------------------------------------------
+
+_SAME_WORK = {
+    "fmt-plain-v3.pcap": (
+        "k61-fmt-ipv6-v3.pcap",
+        "k61-fmt-port20049-v3.pcap",
+        "fmt-udp-mount-v3.pcap",
+    ),
+    "fmt-plain-v42.pcap": (
+        "k61-fmt-ipv6-v42.pcap",
+        "k61-fmt-port20049-v42.pcap",
+        "k61-fmt-vlan-v42.pcap",
+    ),
+}
+"""The same archive unpacked over another network, by other kernels."""
+
+
+@pytest.mark.parametrize(
+    ("plain", "other"), [(plain, other) for plain in _SAME_WORK for other in _SAME_WORK[plain]]
+)
+def test_the_same_work_over_another_network(plain: str, other: str) -> None:
+    """IPv6, a VLAN, another port, MOUNT over UDP: the same operations on the same paths."""
+    query = """
+        select path, op, status, "offset", count, committed, stability
+        from operations join files using (file) where role = 'file' order by all
+    """
+    with pcapnfs.open(_lab(plain)) as one, pcapnfs.open(_lab(other)) as two:
+        expected = one.sql(query).fetchall()
+        assert two.sql(query).fetchall() == expected
+    assert len(expected) >= 12 * 6  # files, and what each costs at least
+
+
+_COMPARED_ELSEWHERE = {
+    "fmt-midway-v3.pcap": "nothing else has its traffic; test_lab.py counts its whole steps",
+    "fmt-midway-v42.pcap": "likewise",
+    "k61-fmt-midway-v3.pcap": "likewise",
+}
+
+
+def test_every_format_of_the_lab_is_compared() -> None:
+    """By its name, which stands in this file."""
+    source = Path(__file__).read_text(encoding="utf-8")
+    files = [
+        path.name
+        for path in (require_corpus() / "lab").iterdir()
+        if "fmt-" in path.name and path.suffix != ".json"
+    ]
+    assert len(files) > 20
+    assert [name for name in files if f'"{name}"' not in source and name not in _ROTATION] == []
+    assert set(_COMPARED_ELSEWHERE) <= set(files)
+
+
 # Several files -----------------------------------------------------------------------------------
+
+_ROTATION = tuple(f"fmt-rotated-v3.pcap{number}" for number in range(4))
 
 
 def test_a_rotation_is_one_capture(tmp_path: Path) -> None:
     """Connections run on across the cuts, in whatever order the files are named."""
-    parts = [_lab(f"fmt-rotated-v3.pcap{number}") for number in range(4)]
+    parts = [_lab(name) for name in _ROTATION]
     whole = tmp_path / "whole.pcap"
     header = 24
     whole.write_bytes(

@@ -130,14 +130,17 @@ impl Done<'_> {
             Stability::Committed if succeeded => match facts.committed {
                 Some(StableHow::UNSTABLE) => Class::UnstableWrite,
                 Some(_) => Class::Stable,
-                None => Class::Unstable,
+                None => self.likely_class(), // the reply was cut behind its status
             },
             Stability::Opened if succeeded && facts.changed_by_open() => Class::Stable,
+            Stability::Opened if succeeded && (facts.create.is_none() || facts.attributes_set.is_none()) => {
+                self.likely_class()
+            }
             _ => Class::Unstable,
         }
     }
 
-    /// The class when the outcome is not in the capture: that of a success, as far as the call tells.
+    /// The class when what decides is not in the capture: that of a success, as far as the call tells.
     /// A server grants the level that a WRITE asked for, or a stronger one.
     fn likely_class(&self) -> Class {
         match self.operation.stability {
@@ -149,7 +152,8 @@ impl Done<'_> {
                 Some(_) => Class::Stable,
                 None => Class::Unknown,
             },
-            Stability::Opened if self.facts.create == Some(true) => Class::Unknown,
+            // Also where the call was cut before it says whether to create.
+            Stability::Opened if self.facts.create != Some(false) => Class::Unknown,
             Stability::Unstable | Stability::Opened => Class::Unstable,
         }
     }

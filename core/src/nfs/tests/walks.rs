@@ -37,6 +37,54 @@ fn a_write_of_version_2_is_stable_and_whole() {
     });
 }
 
+/// What decides lies behind the status: how far a WRITE was committed, whether an OPEN changed anything.
+#[test]
+fn a_reply_that_is_cut_behind_its_status_leaves_the_class_to_the_call() {
+    let class = |(program, version, procedure): (u32, u32, u32), call: &[u8], reply: &[u8], kept: usize| {
+        let call = Ok(Cursor::new(call, Layer::Call));
+        let cut = Cursor::of_prefix(&reply[..kept], reply.len(), Reason::Truncated, Layer::Reply);
+        Walk::of(Vec::new(), protocol(program, version).shape, procedure, call, Some(Ok(cut))).class()
+    };
+    let write =
+        |level: u32| [words(&[4]), b"file".to_vec(), words(&[0, 0, 4, level, 4]), b"data".to_vec()].concat();
+    let written = |level: u32| [words(&[0, 0, 0, 4, level]), vec![0; 8]].concat();
+    for (asked, granted, cut, whole) in [
+        (0, 0, Class::UnstableWrite, Class::UnstableWrite),
+        (0, 2, Class::UnstableWrite, Class::Stable), // more than was asked for, which is not seen
+        (2, 2, Class::Stable, Class::Stable),
+    ] {
+        let (call, reply) = (write(asked), written(granted));
+        assert_eq!(class((NFS, 3, 7), &call, &reply, 4), cut, "{asked}");
+        assert_eq!(class((NFS, 3, 7), &call, &reply, reply.len()), whole, "{asked}");
+    }
+    // OPEN of a name: seqid, access, deny, owner, NOCREATE or CREATE UNCHECKED4 without attributes.
+    let open = |create: &[u32]| {
+        let start = words(&[0, 0, 1, 18, 0, 1, 0, 0, 1, 1]);
+        [start, b"o\0\0\0".to_vec(), words(create), words(&[0, 1]), b"f\0\0\0".to_vec()].concat()
+    };
+    // Status, tag, one result: OPEN4_OK, stateid, change_info (5, then 5 or 6), rflags, no attributes, no
+    // delegation.
+    let opened = |after: u32| words(&[0, 0, 1, 18, 0, 1, 0, 0, 0, 1, 0, 5, 0, after, 0, 0, 0]);
+    let behind_status = 20;
+    for (create, after, cut, whole) in [
+        (&[0][..], 5, Class::Unstable, Class::Unstable),
+        (&[1, 0, 0, 0], 6, Class::Unknown, Class::Stable),
+        (&[1, 0, 0, 0], 5, Class::Unknown, Class::Unstable),
+    ] {
+        let (call, reply) = (open(create), opened(after));
+        assert_eq!(class((NFS, 4, 1), &call, &reply, behind_status), cut, "{create:?}");
+        assert_eq!(class((NFS, 4, 1), &call, &reply, reply.len()), whole, "{create:?}");
+    }
+    // A call that is cut before it says whether to create does not tell either.
+    let (call, reply) = (open(&[0]), opened(5));
+    let cut = Cursor::of_prefix(&call[..28], call.len(), Reason::Truncated, Layer::Call);
+    for kept in [behind_status, reply.len()] {
+        let answer = Cursor::of_prefix(&reply[..kept], reply.len(), Reason::Truncated, Layer::Reply);
+        let walk = Walk::of(Vec::new(), protocol(NFS, 4).shape, 1, Ok(cut.clone()), Some(Ok(answer)));
+        assert_eq!(walk.class(), Class::Unknown, "{kept}");
+    }
+}
+
 #[test]
 fn a_remove_of_version_2_has_a_status_and_nothing_else() {
     let call = [HANDLE.as_slice(), &words(&[1]), b"a\0\0\0"].concat();

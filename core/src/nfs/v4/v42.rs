@@ -106,7 +106,7 @@ pub fn read_plus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.eof = Some(c.bool()?);
     let limit = f.count_requested.unwrap_or(u64::MAX);
     let contents = c.count(16)?;
-    f.count = Some(0);
+    let mut count = 0_u64;
     for _ in 0..contents {
         let before = c.clone();
         let length = match c.u32()? {
@@ -122,8 +122,10 @@ pub fn read_plus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
             }
             _ => return Err(before.malformed()),
         };
-        f.count = f.count.map(|count| count.saturating_add(length).min(limit));
+        count = count.saturating_add(length).min(limit);
     }
+    // Not before the last of them: a part of the sum would look like the whole.
+    f.count = Some(count);
     Ok(())
 }
 

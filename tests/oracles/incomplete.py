@@ -38,8 +38,8 @@ INCOMPLETE = {
     "the end of the last",
     "public/nfstrace/1-packet.pcap.bz2": "the first fragment of a WRITE, and nothing else",
     "public/pcapplusplus/ip-frag.pcap": "the capture began between four calls and their replies",
-    "public/pcapplusplus/no-ip-frag-all.pcap": "as above, and a WRITE that lost a fragment was left "
-    "out when this file was made",
+    "public/pcapplusplus/no-ip-frag-all.pcap": "as above, and a WRITE that lost a fragment "
+    "was left out when this file was made",
     "public/tcpdump/nfs-cannot-pad-32-bit.pcap": "a LOOKUP whose name claims 2^32-1 bytes",
     "public/tcpdump/nfs-seg-fault-1.pcapng": "the first segment of a WRITE with a damaged handle",
     "public/tcpdump/unaligned-nfs-1.pcap": "one reply, and nothing else",

@@ -25,7 +25,7 @@ use crate::table::{Exchange, Tables};
 /// Other connections between the same two hosts on which a retransmitted call is looked for.
 const SIBLINGS_LIMIT: usize = 8;
 
-/// Ports learnt from portmappers; beyond it those that were learnt before stay.
+/// Ports learnt from portmappers; beyond it those that were learnt before stay (`ports_limit`).
 const LEARNT_LIMIT: usize = 4096;
 
 /// Memory that messages in the making may take together. Beyond it all are cut to their beginning, and
@@ -127,6 +127,11 @@ impl Conversations {
     /// Records longer than what is kept of one.
     pub(crate) fn records_cut(&self) -> u64 {
         self.messages.records_cut
+    }
+
+    /// Services of portmappers whose port was not learnt.
+    pub(crate) fn ports_overlooked(&self) -> u64 {
+        self.messages.ports_overlooked
     }
 
     /// Replies that were held for their calls and gave way to others.
@@ -419,6 +424,8 @@ struct Messages {
     undecoded: u64,
     /// Records of which only the beginning was kept.
     records_cut: u64,
+    /// Services whose port was not learnt, because so many were known.
+    ports_overlooked: u64,
 }
 
 impl Messages {
@@ -638,8 +645,11 @@ impl Messages {
     fn learn_ports(&mut self, server: ServerId, walk: &Walk<'_>) {
         for service in walk.operations.iter().flat_map(|done| &done.facts.services) {
             let known = service.port != 0 && program::find(service.program).is_some();
+            let place = (server, service.port);
             if known && self.learnt.len() < LEARNT_LIMIT {
-                self.learnt.insert((server, service.port));
+                self.learnt.insert(place);
+            } else if known && !self.learnt.contains(&place) {
+                self.ports_overlooked += 1;
             }
         }
     }

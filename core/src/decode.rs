@@ -198,6 +198,8 @@ impl Decoder {
             (Reason::PendingLimit.code(), conversations.given_up()),
             (Reason::RecordLimit.code(), conversations.records_cut()),
             ("early_limit", conversations.replies_displaced()),
+            ("ports_limit", conversations.ports_overlooked()),
+            ("rdma_limit", self.dissector.overlooked_rdma()),
             ("fragments_unfinished", self.dissector.unfinished_fragments()),
         ] {
             if count > 0 {

@@ -20,8 +20,8 @@ const DO_NOT_SET: u32 = u32::MAX;
 /// Smallest `entry`: follows, fileid, name length, cookie. Bounds what a listing can hold.
 const SMALLEST_ENTRY: usize = 16;
 
-/// Entries kept of one listing; a reply holds 8 KiB.
-const ENTRIES_LIMIT: usize = 1 << 12;
+/// Entries kept of one listing: more than a record can hold.
+const ENTRIES_LIMIT: usize = 1 << 17;
 
 /// `fhandle`, section 2.3.3.
 pub fn handle<'a>(c: &mut Cursor<'a>) -> std::result::Result<&'a [u8], DecodeError> {

@@ -150,6 +150,11 @@ impl Dissector {
         Some(Incomplete { datagram, last: part.last })
     }
 
+    /// iWARP connections that were taken for plain TCP, because so many were known.
+    pub fn overlooked_rdma(&self) -> u64 {
+        self.seen.iwarp.overlooked
+    }
+
     /// Frames held back for a datagram that is not complete: given up, or still waiting.
     pub fn unfinished_fragments(&self) -> u64 {
         self.fragments.iter().map(Fragments::unfinished).sum()

@@ -24,7 +24,7 @@ const NFS_RDMA_PORT: u16 = 20_049;
 /// The keys of the frames with which the two sides of an iWARP connection begin.
 const MPA_KEYS: [&[u8; 16]; 2] = [b"MPA ID Req Frame", b"MPA ID Rep Frame"];
 
-/// Connections remembered; iWARP connections beyond it are taken for plain TCP.
+/// Connections remembered; iWARP connections beyond it are taken for plain TCP (`rdma_limit`).
 const CONNECTIONS_LIMIT: usize = 4_096;
 
 /// Whether a datagram is an RDMA packet: InfiniBand's base transport header (volume 1, section 9.2)
@@ -42,6 +42,8 @@ pub(super) fn is_roce(datagram: &Datagram<'_>) -> bool {
 #[derive(Default)]
 pub(super) struct Iwarp {
     connections: HashSet<(SocketAddr, SocketAddr), RandomState>,
+    /// Frames that opened a connection beyond the limit.
+    pub(super) overlooked: u64,
 }
 
 impl Iwarp {
@@ -63,6 +65,8 @@ impl Iwarp {
         let opens = MPA_KEYS.iter().any(|key| segment.payload.bytes.starts_with(&key[..]));
         if opens && self.connections.len() < CONNECTIONS_LIMIT {
             self.connections.insert(ends);
+        } else if opens && !self.connections.contains(&ends) {
+            self.overlooked += 1;
         }
         self.connections.contains(&ends)
     }

@@ -6,8 +6,8 @@ use super::{Result, list, string};
 use crate::cursor::Cursor;
 use crate::nfs::facts::{Facts, Service};
 
-/// Services kept of one list; hosts register some dozens.
-const SERVICES_LIMIT: usize = 256;
+/// Services kept of one list: more than a record can hold.
+const SERVICES_LIMIT: usize = 1 << 17;
 
 /// Protocol numbers as `mapping.prot` has them, section 3.1.
 const TCP: u32 = 6;

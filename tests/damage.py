@@ -20,6 +20,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -65,7 +66,8 @@ class File:
         if data[:4] not in _LITTLE + _BIG:
             return None
         order = "<" if data[:4] in _LITTLE else ">"
-        frames, at = [], 24
+        frames: list[Frame] = []
+        at = 24
         while at < len(data):
             if at + 16 > len(data):
                 return None
@@ -243,7 +245,7 @@ def pairs(path: Path) -> list[Pair]:
     return [Pair(*row) for row in rows(path, _PAIRS)]
 
 
-def rows(path: Path, query: str) -> list[tuple[int | str | bytes | None, ...]]:
+def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
     """What a query gives over the tables of a file."""
     with duckdb.connect() as database:
         for table in json.loads(_core.schema()):
@@ -303,13 +305,14 @@ class Original:
             frames.setdefault(pair.name, set()).add((pair.call_frame, pair.reply_frame))
 
         def explained(pair: Pair) -> bool:
-            call, reply = (
-                damaged.frames[n - 1].number for n in (pair.call_frame, pair.reply_frame)
-            )
+            numbers = (pair.call_frame, pair.reply_frame)
+            call, reply = (damaged.frames[number - 1].number for number in numbers)
             if call < 0 or reply < 0:
                 return True
             known = frames.get(pair.name, set())
-            near = any(abs(c - call) <= slack and abs(r - reply) <= slack for c, r in known)
+            # Where the call's first segment was lost, a later one is the first; the lost one may
+            # have come again.
+            near = any(c - slack <= call <= r and abs(r - reply) <= slack for c, r in known)
             again = self._carries(call, pair.xid, 0) and self._carries(reply, pair.xid, 1)
             return near or (pair.name in frames and again)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import zlib
 from pathlib import Path
 
@@ -95,6 +96,31 @@ def test_neighbours_swapped(original: damage.Original, tmp_path: Path) -> None:
     outcome = damage.outcome(original, damage.swap(0.2, 1), tmp_path / "damaged.pcap", slack=1)
     assert outcome.invented == ()
     assert outcome.missed == ()
+
+
+_FRAMES = """
+SELECT client, xid, version, procedure, call_first_frame, call_frame, reply_first_frame, reply_frame
+FROM calls WHERE reply_frame IS NOT NULL ORDER BY call_frame, xid
+"""
+
+
+def _same_traffic() -> list[tuple[Path, Path]]:
+    """Captures of one run on one interface: with whole packets, and with their beginnings."""
+    root = corpus_path()
+    pairs = []
+    for truth in sorted((root / "lab").glob("*snap*.json")) if root else []:
+        for name in json.loads(truth.read_text(encoding="utf-8"))["same_traffic_also_in"]:
+            if "snap" not in name and "-server" not in name:
+                pairs.append((truth.parent / name, truth.with_suffix(".pcap")))
+    return pairs
+
+
+@pytest.mark.parametrize(("whole", "cut"), _same_traffic(), ids=lambda path: path.stem)
+def test_a_snaplen_changes_neither_calls_nor_times(whole: Path, cut: Path) -> None:
+    """Where the header was captured: in these captures, of every call."""
+    found = damage.rows(cut, _FRAMES)
+    assert len(found) > 20
+    assert found == damage.rows(whole, _FRAMES)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

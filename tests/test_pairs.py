@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ FH = bytes(range(32))
 OK = nfs3.results.access(0x1F)
 
 
-def _times(path: Path) -> list[tuple[int | str | bytes | None, ...]]:
+def _times(path: Path) -> list[tuple[Any, ...]]:
     return rows(
         path, "SELECT xid, reply_first_time - call_first_time FROM calls ORDER BY call_first_frame"
     )

@@ -4,6 +4,7 @@
     python3 dev.py try      install into .venv and summarize a bundled sample
     python3 dev.py check    format, lints, types, both test suites, generated pages
     python3 dev.py docs     write the generated pages, samples/README.md and golden files anew
+    python3 dev.py fuzz     feed mutated input to each layer of the decoder, a minute each
 
 Needs Python 3.11 or newer and cargo; everything else is installed into .venv.
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+FUZZ = ROOT / "core" / "fuzz"
 SAMPLE = "samples/k61-tar-v3.pcap"
 OLDEST_PYTHON = (3, 11)
 
@@ -77,6 +79,8 @@ def check() -> None:
     run("cargo", "fmt", "--all", "--check")
     run("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings")
     run("cargo", "test", "--workspace", "--locked")
+    run("cargo", "fmt", "--manifest-path", FUZZ / "Cargo.toml", "--check")
+    run(sys.executable, FUZZ / "fuzz.py", "--seconds", "5")
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "ruff", "check", ".")
     run(BIN / "mypy")
@@ -94,7 +98,12 @@ def docs() -> None:
     run(BIN / "python", "-m", "tests.oracles.survey")
 
 
-COMMANDS = {"try": try_it, "check": check, "docs": docs}
+def fuzz() -> None:
+    """Needs a C++ compiler beside cargo: libFuzzer is built from source."""
+    run(sys.executable, FUZZ / "fuzz.py")
+
+
+COMMANDS = {"try": try_it, "check": check, "docs": docs, "fuzz": fuzz}
 
 
 def main(words: list[str]) -> int:

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Builds the fuzz targets on stable Rust and runs them: `make fuzz`.
+
+    python3 core/fuzz/fuzz.py                      each target for a minute
+    python3 core/fuzz/fuzz.py --runs 10000000 record message
+    python3 core/fuzz/fuzz.py --seeds DIR …        more captures to cut seeds from
+
+The coverage counters that libFuzzer steers by come from LLVM passes that stable Rust has too; cargo
+fuzz (`cargo +nightly fuzz run record`) works as well. An input that makes a target fail is left in
+`artifacts/`; it becomes a test, and then a seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TARGETS = ("capture", "packet", "stream", "record", "message", "decode")
+
+COVERAGE = (
+    "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 "
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters "
+    "-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
+)
+
+LONGEST = {"capture": 65536, "decode": 65536}
+"""Bytes of an input at most; 4096 for the others."""
+
+
+def build(target_folder: Path) -> tuple[Path, Path]:
+    """Builds targets and seed cutter; gives the folder of the former and the path of the latter."""
+    triple = re.search(
+        r"^host: (\S+)$", subprocess.check_output(["rustc", "-vV"], text=True), re.MULTILINE
+    )
+    if triple is None:
+        raise SystemExit("rustc does not say what machine this is")
+    cargo = ["cargo", "build", "--release", "--locked", "--target-dir", str(target_folder)]
+    subprocess.run([*cargo, "--bin", "seeds"], cwd=HERE, check=True)
+    targets = [word for name in TARGETS for word in ("--bin", name)]
+    # --target keeps the instrumentation out of build scripts and procedural macros.
+    subprocess.run(
+        [*cargo, *targets, "--target", triple[1]],
+        cwd=HERE,
+        check=True,
+        env=dict(os.environ, RUSTFLAGS=COVERAGE),
+    )
+    return target_folder / triple[1] / "release", target_folder / "release" / "seeds"
+
+
+def run(binary: Path, seeds: Path, words: list[str]) -> tuple[int, str]:
+    """Runs one target: its exit status, and what it said last of executions and memory."""
+    name = binary.name
+    for folder in (HERE / "corpus" / name, HERE / "artifacts" / name):
+        folder.mkdir(parents=True, exist_ok=True)
+    (seeds / name).mkdir(parents=True, exist_ok=True)
+    command = [
+        str(binary),
+        str(HERE / "corpus" / name),
+        str(seeds / name),
+        f"-artifact_prefix={HERE / 'artifacts' / name}/",
+        f"-max_len={LONGEST.get(name, 4096)}",
+        "-rss_limit_mb=0",  # The target's own limit is tighter, and counts the decoder alone.
+        "-print_final_stats=1",
+        "-verbosity=0",
+        *words,
+    ]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace")
+    said = [line for line in done.stderr.splitlines() if "stat::" in line or "panicked" in line]
+    return done.returncode, "\n".join(said or done.stderr.splitlines()[-20:])
+
+
+def main() -> int:
+    """Build, cut seeds, run each target; 1 when one of them failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("targets", nargs="*", default=TARGETS, help=", ".join(TARGETS))
+    parser.add_argument("--seconds", type=int, default=60, help="for each target (60)")
+    parser.add_argument("--runs", type=int, help="executions of each target, instead of a time")
+    parser.add_argument(
+        "--seeds", type=Path, action="append", default=[HERE.parents[1] / "samples"]
+    )
+    chosen = parser.parse_args()
+    if unknown := set(chosen.targets) - set(TARGETS):
+        parser.error(f"no target {', '.join(sorted(unknown))}: there are {', '.join(TARGETS)}")
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", HERE / "target"))
+    binaries, cutter = build(folder)
+    captures = sorted(
+        path for root in chosen.seeds for path in root.rglob("*") if ".pcap" in path.name
+    )
+    seeds = folder / "seeds"
+    subprocess.run([str(cutter), str(seeds), *map(str, captures)], check=True)
+    how = [f"-runs={chosen.runs}"] if chosen.runs else [f"-max_total_time={chosen.seconds}"]
+    worst = 0
+    for name in chosen.targets:
+        status, said = run(binaries / name, seeds, how)
+        sys.stdout.write(f"{name}: {'done' if status == 0 else 'FAILED'}\n{said}\n")
+        sys.stdout.flush()
+        worst = max(worst, status)
+    return 1 if worst else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+//! Bytes → [`pcapnfs_fuzz::message`].
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| pcapnfs_fuzz::within_limits(data, pcapnfs_fuzz::message));

@@ -28,9 +28,10 @@ const SIBLINGS_LIMIT: usize = 8;
 /// Ports learnt from portmappers; beyond it those that were learnt before stay (`ports_limit`).
 const LEARNT_LIMIT: usize = 4096;
 
-/// Memory that messages in the making may take together. Beyond it all are cut to their beginning, and
+/// Memory that messages in the making may take together, with the buffers kept for the next ones.
+/// Beyond it those are given back; if that is not enough, all messages are cut to their beginning, and
 /// marked with `record_limit`.
-const BUFFERED_LIMIT: usize = 64 << 20;
+const BUFFERED_LIMIT: usize = 32 << 20;
 
 /// Longest handle of any version of NFS (RFC 7530 section 2.1, `NFS4_FHSIZE`).
 const LONGEST_HANDLE: usize = 128;
@@ -191,12 +192,17 @@ impl Conversations {
     /// Gives back memory of messages that are being put together: what is not in use, and all but the
     /// beginning of those that are.
     fn shorten_buffers(&mut self) {
-        self.buffered = 0;
-        for conversation in self.by_id.values_mut() {
-            for side in [Side::Low, Side::High] {
-                let reader = conversation.readers.of_mut(side);
-                reader.shorten();
-                self.buffered += reader.capacity();
+        for change in [RecordReader::release, RecordReader::shorten] {
+            self.buffered = 0;
+            for conversation in self.by_id.values_mut() {
+                for side in [Side::Low, Side::High] {
+                    let reader = conversation.readers.of_mut(side);
+                    change(reader);
+                    self.buffered += reader.capacity();
+                }
+            }
+            if self.buffered < BUFFERED_LIMIT / 2 {
+                return;
             }
         }
     }

@@ -16,7 +16,7 @@ use super::ip::{Carried, Piece};
 use super::{Other, Payload};
 
 /// Bytes held for incomplete datagrams, bookkeeping included.
-const BYTES_LIMIT: usize = 32 << 20;
+const BYTES_LIMIT: usize = 16 << 20;
 
 /// Incomplete datagrams held.
 const DATAGRAM_LIMIT: usize = 4096;

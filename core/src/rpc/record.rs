@@ -200,6 +200,14 @@ impl RecordReader {
         self.buffer.capacity()
     }
 
+    /// Gives back the memory that is kept for the next message, if there is none.
+    pub fn release(&mut self) {
+        if self.lent || self.length == 0 {
+            self.take_back();
+            self.buffer.shrink_to_fit();
+        }
+    }
+
     /// Keeps less of the message that is being put together, because too much memory is in use.
     pub fn shorten(&mut self) {
         if self.buffer.len() > SHORTENED {

@@ -156,7 +156,7 @@ pub const CONNECTIONS_LIMIT: usize = 1 << 14;
 
 /// Memory that all connections together may hold behind holes. Beyond it the hole that waited longest
 /// is given up (`held_limit`).
-const HELD_TOTAL_LIMIT: usize = 64 << 20;
+const HELD_TOTAL_LIMIT: usize = 32 << 20;
 
 /// A hole at the end of what was sent is believed up to this length: longer than any record.
 const TAIL_LIMIT: i64 = 1 << 21;

@@ -245,6 +245,35 @@ def test_every_operation_stands_in_operations() -> None:
     assert told == declared
 
 
+LIMIT = re.compile(r"^\s*(?:pub(?:\(\w+\))? )?const (\w*LIMIT): ", re.M)
+
+CODE_OF_LIMIT = re.compile(r'^ {12}\((?:"(\w+)"|Reason::(\w+)\.code\(\)), ', re.M)
+"""In core/src/decode.rs: what stands in limits_hit."""
+
+
+def test_every_limit_and_its_code_stand_in_robustness() -> None:
+    page = (ROOT / "docs" / "robustness.md").read_text(encoding="utf-8")
+    core = ROOT / "core" / "src"
+    limits = [
+        (str(path.relative_to(core)), limit)
+        for path in sorted(core.rglob("*.rs"))
+        if "test" not in str(path)
+        for limit in LIMIT.findall(path.read_text(encoding="utf-8"))
+        if limit != "SPARE_LIMIT"  # Buffers kept for use again: nothing is lost beyond it.
+    ]
+    assert len(limits) > 30
+    missing = [
+        (file, limit)
+        for file, limit in limits
+        if not any(f"`{file}`" in line and f"`{limit}`" in line for line in page.splitlines())
+    ]
+    assert missing == []
+    codes = CODE_OF_LIMIT.findall((core / "decode.rs").read_text(encoding="utf-8"))
+    snake = {code or re.sub(r"(?<!^)(?=[A-Z])", "_", reason).lower() for code, reason in codes}
+    assert len(snake) > 6
+    assert [code for code in sorted(snake) if f"| `{code}` |" not in page] == []
+
+
 CLASSES = {
     "Stable": "stable if it succeeded",
     "Unlisted": "stable if it succeeded, *unlisted*",

@@ -225,3 +225,26 @@ def test_a_call_answered_after_20000_others_is_remembered_like_them(tmp_path: Pa
     path = talk.capture().write(tmp_path / "lock.pcap")
     assert rows(path, "SELECT srt FROM calls WHERE xid = 1000000") == [(S,)]
     assert rows(path, "SELECT reason FROM notes") == [("duplicate_reply",)]
+
+
+@pytest.mark.parametrize("apart_ms", [1, 30, 300, 800])
+@pytest.mark.parametrize("late", ["client", "server"])
+def test_two_ports_whose_clocks_are_apart(late: str, apart_ms: int, tmp_path: Path) -> None:
+    """All that one side sent is dated later: acknowledgements and replies come before their cause."""
+    talk = Conversation(acknowledge_after_ns=10_000).open(T)
+    at_ns = T + S
+    for xid in range(200):
+        size = (xid % 7) * 2000
+        talk.call(xid, at_ns, *nfs3.write(FH, 0, bytes(size)))
+        talk.reply(xid, at_ns + MS // 2, nfs3.results.write(size))
+        at_ns += MS
+    ends = {"client": b"\x03\xff\x08\x01", "server": b"\x08\x01\x03\xff"}
+    capture = damage.delay(
+        talk.capture(), lambda _, frame: frame.data[34:38] == ends[late], apart_ms * MS
+    )
+    path = capture.write(tmp_path / "apart.pcap")
+    assert calls(path) == [(xid, True) for xid in range(200)]
+    service_time = MS // 2 + (apart_ms if late == "server" else -apart_ms) * MS
+    assert all(abs(found - service_time) < MS // 4 for _, found in _times(path))
+    assert rows(path, "SELECT missing_bytes FROM connections") == [(0,)]
+    assert rows(path, "SELECT * FROM notes") == []

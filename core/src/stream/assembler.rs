@@ -45,8 +45,8 @@ pub enum Offered<'a> {
     /// All of it was known before: a retransmission, or a packet captured twice.
     Known,
     /// The stream is not where it was taken to be: a sequence number that led it astray was wrong.
-    /// Here it goes on, after a gap of unknown length.
-    Elsewhere(Piece<'a>),
+    /// Here it goes on, after a gap of unknown length; so many bytes were passed over too soon.
+    Elsewhere(Piece<'a>, usize),
 }
 
 /// Segments held at most while waiting for a hole; beyond it the hole is given up. A window of
@@ -93,8 +93,8 @@ pub struct Assembler {
     /// Bytes before `next` that were delivered or given up, up to [`WINDOW`]: what comes again of them
     /// is known.
     run: usize,
-    /// The first byte that was passed over without any behind it, until there are.
-    skipped: Option<SeqNumber>,
+    /// The first byte that was passed over without any behind it, and how many, until there are.
+    skipped: Option<(SeqNumber, usize)>,
     /// Where the next of a row of segments before that run would start, and how many there were.
     stray: (SeqNumber, u32),
 }
@@ -127,7 +127,7 @@ impl Assembler {
         let length = usize::try_from(sequence.ahead_of(next)).unwrap_or(0);
         if length > 0 {
             self.next = Some(sequence);
-            self.skipped = Some(next);
+            self.skipped = Some((next, length));
             self.passed(length);
         }
         length
@@ -199,7 +199,8 @@ impl Assembler {
     /// A segment that ends before `next`, and starts `by` bytes before it.
     fn behind<'a>(&mut self, sequence: SeqNumber, by: usize, piece: Piece<'a>) -> Offered<'a> {
         let end = sequence.advance(piece.length);
-        if self.skipped != Some(sequence) {
+        let refuted = self.skipped.filter(|(start, _)| *start == sequence);
+        if refuted.is_none() {
             if by <= self.run {
                 return Offered::Known;
             }
@@ -212,7 +213,7 @@ impl Assembler {
         }
         self.begin(end);
         self.run = piece.length;
-        Offered::Elsewhere(piece)
+        Offered::Elsewhere(piece, refuted.map_or(0, |(_, length)| length))
     }
 
     fn hold(&mut self, sequence: SeqNumber, piece: Piece<'_>) {
@@ -241,7 +242,7 @@ mod tests {
     fn run(assembler: &mut Assembler, segments: &[(u32, Vec<u8>)], give_up: bool) -> Vec<Option<u8>> {
         let mut out = Vec::new();
         for (frame, (sequence, bytes)) in segments.iter().enumerate() {
-            if let Offered::InOrder(piece) | Offered::Elsewhere(piece) =
+            if let Offered::InOrder(piece) | Offered::Elsewhere(piece, _) =
                 assembler.offer(SeqNumber(*sequence), piece(bytes, frame as u64))
             {
                 out.extend(piece.bytes.iter().copied().map(Some));
@@ -304,7 +305,7 @@ mod tests {
         for i in 0..3 {
             assert_eq!(assembler.offer(SeqNumber(2 * i), piece(b"ab", 2)), Offered::Known);
         }
-        assert_eq!(assembler.offer(SeqNumber(6), piece(b"ab", 3)), Offered::Elsewhere(piece(b"ab", 3)));
+        assert_eq!(assembler.offer(SeqNumber(6), piece(b"ab", 3)), Offered::Elsewhere(piece(b"ab", 3), 0));
         assert_eq!(assembler.offer(SeqNumber(8), piece(b"cd", 4)), Offered::InOrder(piece(b"cd", 4)));
     }
 
@@ -313,7 +314,7 @@ mod tests {
         let mut assembler = Assembler::default();
         assembler.offer(SeqNumber(0), piece(b"ab", 1));
         assert_eq!(assembler.skip_to(SeqNumber(500)), 498);
-        assert_eq!(assembler.offer(SeqNumber(2), piece(b"cd", 2)), Offered::Elsewhere(piece(b"cd", 2)));
+        assert_eq!(assembler.offer(SeqNumber(2), piece(b"cd", 2)), Offered::Elsewhere(piece(b"cd", 2), 498));
         assert_eq!(assembler.offer(SeqNumber(4), piece(b"ef", 3)), Offered::InOrder(piece(b"ef", 3)));
         assert_eq!(assembler.skip_to(SeqNumber(500)), 494);
         assert_eq!(assembler.offer(SeqNumber(500), piece(b"gh", 4)), Offered::InOrder(piece(b"gh", 4)));

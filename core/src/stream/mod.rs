@@ -161,6 +161,10 @@ const HELD_TOTAL_LIMIT: usize = 32 << 20;
 /// A hole at the end of what was sent is believed up to this length: longer than any record.
 const TAIL_LIMIT: i64 = 1 << 21;
 
+/// After this time a hole at the end is given up, if nothing came meanwhile: longer than the clocks of
+/// two capture ports are apart as a rule, shorter than a reply is held for its call.
+const TAIL_PATIENCE_NS: i64 = 500_000_000;
+
 /// Frames between two visits to connections that wait behind a hole: their own packets may have
 /// ended, while the calls and replies behind the hole are wanted.
 const VISIT_FRAMES: u64 = 16;
@@ -184,6 +188,8 @@ struct Direction {
     /// An end of the stream beyond what was delivered, as the latest packets claim it, and the first
     /// of them.
     beyond: Option<(SeqNumber, Stamp)>,
+    /// What seemed lost at the end of the stream was not: the other side's packets come first here.
+    misled: bool,
     /// The end of the stream, once FIN told it.
     fin: Option<SeqNumber>,
 }
@@ -562,7 +568,10 @@ impl State {
         match self.directions.of_mut(side).assembler.offer(sequence, piece) {
             Offered::Known => self.connection.counts.of_mut(side).retransmitted += 1,
             Offered::Held => self.connection.counts.of_mut(side).out_of_order += 1,
-            Offered::Elsewhere(piece) => {
+            Offered::Elsewhere(piece, too_soon) => {
+                let counts = self.connection.counts.of_mut(side);
+                counts.missing_bytes = counts.missing_bytes.saturating_sub(too_soon as u64);
+                self.directions.of_mut(side).misled |= too_soon > 0;
                 sink(&self.connection, side, Event::Gap { length: ELSEWHERE, stamp: piece.stamp });
                 deliver(&mut self.connection, side, piece, sink);
             }
@@ -590,13 +599,16 @@ impl State {
             (Some((waiting_at, since)), _) => {
                 (direction.acknowledged.is_some_and(|until| until.ahead_of(waiting_at) >= 0), since)
             }
-            (None, Some((_, since))) => (true, since),
+            (None, Some((_, since))) => {
+                let since = since.max(direction.delivered);
+                return now.time_ns.saturating_sub(since.time_ns) > TAIL_PATIENCE_NS;
+            }
             (None, None) => return false,
         };
         // While bytes arrive in order, what is held lies not behind a hole but out of place.
         let since = since.max(direction.delivered);
         let waited_ns = now.time_ns.saturating_sub(since.time_ns);
-        if assembler.overfull() || (assembler.waiting().is_some() && waited_ns > PATIENCE_NS) {
+        if assembler.overfull() || waited_ns > PATIENCE_NS {
             return true;
         }
         // The capture had time enough to show it.
@@ -636,7 +648,7 @@ impl Direction {
         let end = self.fin.filter(|fin| end.ahead_of(*fin) > 0).unwrap_or(end);
         // FIN counts as a byte; where it was not seen, a single one may be that.
         let least = if self.fin.is_some() { 1 } else { 2 };
-        self.beyond = if (least..=TAIL_LIMIT).contains(&end.ahead_of(next)) {
+        self.beyond = if !self.misled && (least..=TAIL_LIMIT).contains(&end.ahead_of(next)) {
             let nearer = |(before, since): (SeqNumber, Stamp)| {
                 (if end.ahead_of(before) > 0 { before } else { end }, since)
             };

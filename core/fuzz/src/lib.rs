@@ -16,7 +16,7 @@ use pcapnfs_core::capture::{LinkType, Packet, Reader};
 use pcapnfs_core::cursor::Cursor;
 use pcapnfs_core::decode::Decoder;
 use pcapnfs_core::error::{Layer, Reason};
-use pcapnfs_core::names::Names;
+use pcapnfs_core::names::{Names, Placed};
 use pcapnfs_core::nfs::{Walk, protocol};
 use pcapnfs_core::packet::{Content, Dissector, Payload, Segment, TcpFlags};
 use pcapnfs_core::rpc::message::{Call, ReplyStatus, recognise, unwrap_body};
@@ -243,9 +243,9 @@ pub fn message(data: &[u8]) {
     let walk = Walk::of(Vec::new(), shape, header.procedure, arguments, results);
     assert!(walk.main().is_none_or(|main| main < walk.operations.len()));
     let _class = (walk.class(), walk.assumed(), walk.unlisted());
-    let (mut names, mut places, mut bindings) = (Names::default(), Vec::new(), Vec::new());
-    names.place(0, &walk.operations, &mut places, &mut bindings);
-    assert_eq!(places.len(), walk.operations.len());
+    let (mut names, mut placed) = (Names::default(), Placed::default());
+    names.place(0, &walk.operations, &mut placed);
+    assert_eq!(placed.places.len(), walk.operations.len());
 }
 
 /// A capture file → tables.

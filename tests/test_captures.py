@@ -47,7 +47,6 @@ def test_what_is_incomplete_has_its_reason(rows: list[Row]) -> None:
     assert set(INCOMPLETE) - used == set(), "reasons that belong to no capture"
 
 
-@pytest.mark.xfail(strict=True, reason="a hole is given up, and counted, before its bytes come")
 def test_what_was_lost_and_sent_again_is_not_missing() -> None:
     """Every byte that the network dropped was sent again, and all calls are decoded."""
     captures = {name: files for name, files in survey.captures().items() if "/loss-" in name}

@@ -230,7 +230,7 @@ def test_a_call_answered_after_20000_others_is_remembered_like_them(tmp_path: Pa
 @pytest.mark.parametrize("apart_ms", [1, 30, 300, 800])
 @pytest.mark.parametrize("late", ["client", "server"])
 def test_two_ports_whose_clocks_are_apart(late: str, apart_ms: int, tmp_path: Path) -> None:
-    """All that one side sent is dated later: acknowledgements and replies come before their cause."""
+    """All that one side sent is dated later: acknowledgements come before what they are for."""
     talk = Conversation(acknowledge_after_ns=10_000).open(T)
     at_ns = T + S
     for xid in range(200):

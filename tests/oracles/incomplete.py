@@ -15,8 +15,6 @@ INCOMPLETE = {
     "lab/nconnect4-*-snap256": "cut at 256 bytes; one call begins at byte 258 of its packet, one "
     "reply later than 256",
     "lab/*-snap*": "packets are cut at the snaplen; every header is there",
-    "lab/loss-*": "a fault: bytes that were sent again after a pause are there, and are counted as "
-    "missing as well (test_captures.py)",
     "lab/*fmt-midway-v3": "the capture began between a call and its reply",
     "lab/fmt-plain-v3-cutoff": "the file breaks off within a packet",
     "lab/*-sec-krb5p-*": "RPCSEC_GSS privacy: bodies of calls and replies are encrypted",

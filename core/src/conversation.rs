@@ -288,6 +288,7 @@ impl Conversations {
         for id in ids {
             self.end(id, connection(id));
         }
+        self.messages.names.settle();
         self.messages.tables.append_files(&self.messages.names, &self.messages.server_texts);
     }
 

@@ -37,25 +37,23 @@ impl Index {
         self.entries.find(place, is).map(|entry| entry.file)
     }
 
-    /// Lets `key` denote `file`, whatever it denoted before.
-    pub(super) fn insert(&mut self, key: impl Hash, file: FileId) {
+    /// Lets `key` denote `file`; gives what it denoted before.
+    pub(super) fn insert(&mut self, key: impl Hash, file: FileId) -> Option<FileId> {
         let (place, check) = self.print(&key);
         let is = |entry: &Entry| entry.place == place && entry.check == check;
-        match self.entries.find_mut(place, is) {
-            Some(entry) => entry.file = file,
-            None => {
-                self.entries.insert_unique(place, Entry { place, check, file }, |entry| entry.place);
-            }
+        if let Some(entry) = self.entries.find_mut(place, is) {
+            return Some(std::mem::replace(&mut entry.file, file));
         }
+        self.entries.insert_unique(place, Entry { place, check, file }, |entry| entry.place);
+        None
     }
 
-    /// Lets `key` denote nothing.
-    pub(super) fn remove(&mut self, key: impl Hash) {
+    /// Lets `key` denote nothing; gives what it denoted before.
+    pub(super) fn remove(&mut self, key: impl Hash) -> Option<FileId> {
         let (place, check) = self.print(&key);
         let is = |entry: &Entry| entry.place == place && entry.check == check;
-        if let Ok(entry) = self.entries.find_entry(place, is) {
-            entry.remove();
-        }
+        let entry = self.entries.find_entry(place, is).ok()?;
+        Some(entry.remove().0.file)
     }
 
     #[inline]
@@ -80,11 +78,9 @@ mod tests {
             for (file, (server, key, enters)) in steps.iter().enumerate() {
                 let key = (*server, key.as_slice());
                 if *enters {
-                    index.insert(key, file as FileId);
-                    map.insert(key, file as FileId);
+                    prop_assert_eq!(index.insert(key, file as FileId), map.insert(key, file as FileId));
                 } else {
-                    index.remove(key);
-                    map.remove(&key);
+                    prop_assert_eq!(index.remove(key), map.remove(&key));
                 }
                 for (server, key, _) in &steps {
                     let key = (*server, key.as_slice());

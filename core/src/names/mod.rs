@@ -3,7 +3,11 @@
 //! Takes each call's operations in order, follows the current and the saved handle of a compound,
 //! and says for each operation which file and which directory it is about. A name that was looked
 //! for and not found is an object too: it becomes the file when the name comes into being.
-//! At the end [`paths`] gives every object its path.
+//! At the end [`identity`] says which objects are one file, and [`paths`] gives each its path.
+
+mod history;
+
+pub mod identity;
 
 mod index;
 
@@ -21,6 +25,7 @@ use std::num::{NonZeroU8, NonZeroU32};
 use foldhash::{fast, quality};
 use hashbrown::{HashMap, HashTable};
 
+use crate::names::history::History;
 use crate::names::index::Index;
 use crate::nfs::Done;
 use crate::nfs::facts::Attributes;
@@ -96,6 +101,8 @@ pub struct File {
     pub existed: bool,
     /// It was removed, or replaced by a rename.
     pub removed: bool,
+    /// The server answered last that its handle leads nowhere.
+    pub stale: bool,
     /// Its type ([`File::file_type`]), in a byte.
     kind: Option<NonZeroU8>,
     /// What stands for the handle in [`Names::by_handle`].
@@ -118,6 +125,9 @@ struct Span {
     length: u32,
 }
 
+/// A name in a directory.
+type Title = (FileId, Box<[u8]>);
+
 /// What the capture taught about files.
 #[derive(Default)]
 pub struct Names {
@@ -136,7 +146,10 @@ pub struct Names {
     by_handle: HashTable<FileId>,
     prints: quality::RandomState,
     children: Index,
+    /// All names of the objects that had several at a time, also those taken away since.
+    links: HashMap<FileId, Vec<Title>, fast::RandomState>,
     roots: HashMap<ServerId, FileId, fast::RandomState>,
+    history: History,
     file_systems: FileSystems,
     /// Hashes of handles that will be looked for soon.
     awaited: Vec<u64>,
@@ -159,6 +172,7 @@ impl Names {
     /// Places each operation of a call in `placed`, and learns from it.
     pub fn place(&mut self, server: ServerId, operations: &[Done<'_>], placed: &mut Placed) {
         placed.clear();
+        self.history.next_call();
         walker::walk(self, server, operations, placed);
     }
 
@@ -194,7 +208,8 @@ impl Names {
     #[inline(never)]
     fn fetch_awaited(&mut self) {
         for print in &self.awaited {
-            black_box(self.find_print(*print));
+            let usage = self.find_print(*print).map(|id| self.history.usage(id));
+            black_box(usage);
         }
         self.awaited.clear();
     }
@@ -244,6 +259,7 @@ impl Names {
             addressed: false,
             existed: false,
             removed: false,
+            stale: false,
             kind: None,
             print: 0,
             fsid: None,
@@ -252,6 +268,7 @@ impl Names {
         });
         self.titles.push(None);
         self.spans.push(Span::default());
+        self.history.add();
         id
     }
 
@@ -262,6 +279,7 @@ impl Names {
         };
         let print = self.prints.hash_one((file.server, handle));
         (file.has_handle, file.print) = (true, print);
+        self.history.began(id);
         *span = Span { start: self.handles.len() as u64, length: handle.len() as u32 };
         self.handles.extend_from_slice(handle);
         let files = &self.files;
@@ -269,8 +287,39 @@ impl Names {
     }
 
     fn bind(&mut self, directory: FileId, name: &[u8], file: FileId) {
-        self.children.insert((directory, name), file);
+        if let Some(before) = self.children.insert((directory, name), file) {
+            self.history.lost_name(before);
+        }
+        if self.history.got_name(file) > 0 {
+            self.link(file, directory, name);
+        }
         self.call(file, directory, name);
+    }
+
+    /// Remembers the names of an object that has a second one.
+    fn link(&mut self, id: FileId, directory: FileId, name: &[u8]) {
+        let first = self.file(id).and_then(|file| file.parent).zip(self.name(id));
+        let first = first.map(|(directory, name)| (directory, name.into()));
+        let links = self.links.entry(id).or_default();
+        if links.is_empty() {
+            links.extend(first);
+        }
+        links.push((directory, name.into()));
+    }
+
+    /// At the end: an object that lost the name that it was shown by gets another one that it has.
+    pub fn settle(&mut self) {
+        let links = std::mem::take(&mut self.links);
+        for (id, titles) in links {
+            let shown = self.file(id).and_then(|file| file.parent).zip(self.name(id));
+            if shown.and_then(|(directory, name)| self.child(directory, name)) == Some(id) {
+                continue;
+            }
+            let left = titles.iter().find(|(directory, name)| self.child(*directory, name) == Some(id));
+            if let Some((directory, name)) = left {
+                self.call(id, *directory, name);
+            }
+        }
     }
 
     /// Says where an object is to be found.
@@ -284,7 +333,9 @@ impl Names {
     }
 
     fn unbind(&mut self, directory: FileId, name: &[u8]) {
-        self.children.remove((directory, name));
+        if let Some(before) = self.children.remove((directory, name)) {
+            self.history.lost_name(before);
+        }
     }
 
     /// A name that is not known to denote anything: an object of its own, until it gets a handle.
@@ -319,6 +370,9 @@ impl Names {
         file.size = attributes.size.or(file.size);
         if let Some(fsid) = attributes.fsid {
             file.fsid = self.file_systems.number(fsid);
+        }
+        if let Some(mtime) = attributes.mtime_ns {
+            self.history.was_modified(id, mtime);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What operations teach about files, with the operations written down by hand.
 
+use super::identity::Identities;
 use super::paths::{Paths, Role};
 use super::{Binding, File, FileId, Names, Place, Placed};
 use crate::nfs::Done;
@@ -295,6 +296,119 @@ fn directories_that_contain_each_other_have_an_end() {
 #[test]
 fn names_that_are_not_utf8_are_escaped() {
     assert_eq!(super::paths::text(b"caf\xe9 \xf0\x9f\x98\x80"), "caf\\xe9 \u{1f600}");
+}
+
+fn seen<'a>(operation: &str, handle: &'a [u8], fileid: u64, mtime: i64) -> Done<'a> {
+    let attributes = Attributes {
+        fsid: Some((9, 0)),
+        fileid: Some(fileid),
+        mtime_ns: Some(mtime),
+        ..of_type(FileType::REG)
+    };
+    let facts =
+        Facts { status: Some(OK), handle: Some(handle), attributes: Some(attributes), ..Facts::default() };
+    done(NFS3, operation, facts)
+}
+
+fn found<'a>(name: &'a [u8], handle: &'a [u8], fileid: u64, mtime: i64) -> Done<'a> {
+    let mut looked_up = seen("LOOKUP", b"root", fileid, mtime);
+    (looked_up.facts.name, looked_up.facts.new_handle) = (Some(name), Some(handle));
+    looked_up
+}
+
+/// Whether two handles lead to one file, after all that was seen.
+fn same(names: &mut Names, one: &[u8], other: &[u8]) -> bool {
+    names.settle();
+    let identities = Identities::new(names);
+    let of = |handle: &[u8]| identities.of(names.find(0, handle).unwrap());
+    of(one) == of(other)
+}
+
+#[test]
+fn handles_with_one_file_number_in_use_at_the_same_time_are_one_file() {
+    let mut names = Names::default();
+    one(&mut names, found(b"f", b"first", 11, 1));
+    one(&mut names, found(b"g", b"second", 11, 2));
+    one(&mut names, seen("GETATTR", b"first", 11, 2));
+    one(&mut names, found(b"h", b"third", 12, 2));
+    assert!(same(&mut names, b"first", b"second"));
+    assert!(!same(&mut names, b"first", b"third"));
+}
+
+#[test]
+fn a_handle_that_follows_another_without_a_change_is_the_same_file() {
+    let mut names = Names::default();
+    one(&mut names, found(b"f", b"before", 11, 1));
+    one(&mut names, found(b"f", b"after", 11, 1));
+    assert!(same(&mut names, b"before", b"after"));
+    let before = names.find(0, b"before").unwrap();
+    let identities = Identities::new(&names);
+    let after = names.find(0, b"after");
+    assert_eq!(Some(identities.of(before)), after, "the handle of use last stands for the file");
+    assert!(!identities.vanished(&names, before));
+}
+
+#[test]
+fn a_file_number_given_again_after_a_removal_is_another_file() {
+    let mut names = Names::default();
+    one(&mut names, found(b"f", b"before", 11, 1));
+    one(&mut names, by_name("REMOVE", b"root", b"f", OK));
+    one(&mut names, found(b"f", b"after", 11, 1));
+    assert!(!same(&mut names, b"before", b"after"));
+}
+
+#[test]
+fn a_file_that_another_client_put_in_the_place_is_another_file() {
+    let mut names = Names::default();
+    one(&mut names, found(b"f", b"before", 11, 1));
+    one(&mut names, found(b"f", b"after", 11, 2));
+    assert!(!same(&mut names, b"before", b"after"));
+    let before = names.find(0, b"before").unwrap();
+    assert!(Identities::new(&names).vanished(&names, before));
+}
+
+#[test]
+fn a_file_that_a_call_made_is_none_of_those_before() {
+    let mut names = Names::default();
+    one(&mut names, found(b"f", b"before", 11, 1));
+    one(&mut names, create(b"root", b"g", Some(b"made")));
+    one(&mut names, seen("GETATTR", b"made", 11, 1));
+    assert!(!same(&mut names, b"before", b"made"));
+    let identities = Identities::new(&names);
+    assert!(identities.vanished(&names, names.find(0, b"before").unwrap()), "its number is another's");
+    assert!(!identities.vanished(&names, names.find(0, b"made").unwrap()));
+}
+
+#[test]
+fn a_stale_handle_is_gone_until_it_works_again() {
+    let mut names = Names::default();
+    let file = one(&mut names, found(b"f", b"file", 11, 1)).file.unwrap();
+    let facts = Facts { status: Some(70), handle: Some(b"file"), ..Facts::default() };
+    one(&mut names, done(NFS3, "GETATTR", facts));
+    assert!(Identities::new(&names).vanished(&names, file));
+    one(&mut names, seen("GETATTR", b"file", 11, 1));
+    assert!(!Identities::new(&names).vanished(&names, file));
+}
+
+#[test]
+fn a_file_whose_shown_name_is_removed_is_shown_by_its_other_name() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/x");
+    let file = one(&mut names, create(b"root", b"first", Some(b"file"))).file;
+    let facts = Facts {
+        status: Some(OK),
+        handle: Some(b"file"),
+        other_directory: Some(b"root"),
+        name: Some(b"second"),
+        ..Facts::default()
+    };
+    one(&mut names, done(NFS3, "LINK", facts));
+    one(&mut names, by_name("REMOVE", b"root", b"first", OK));
+    names.settle();
+    assert_eq!(path(&names, file).0, "second");
+    assert!(!names.file(file.unwrap()).unwrap().removed);
+    one(&mut names, by_name("REMOVE", b"root", b"second", OK));
+    assert!(names.file(file.unwrap()).unwrap().removed);
 }
 
 #[test]

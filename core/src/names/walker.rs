@@ -11,6 +11,9 @@ use crate::nfs::types::FileType;
 /// NFS3ERR_NOENT and NFS4ERR_NOENT.
 const NOENT: u32 = 2;
 
+/// NFS3ERR_STALE and NFS4ERR_STALE: the object of the handle is gone.
+const STALE: u32 = 70;
+
 /// Places each operation of a call in `placed`, and learns from it.
 pub(super) fn walk(names: &mut Names, server: ServerId, operations: &[Done<'_>], placed: &mut Placed) {
     let mut walker = Walker { names, server, placed, position: 0, current: None, saved: None };
@@ -73,7 +76,13 @@ impl Walker<'_> {
             (Some(0), _) if done.operation.subject == Subject::Removed => {
                 Some(self.removed(directory_id, name, known))
             }
-            (Some(0), _) => Some(self.found(directory_id, name, known, handle, by_handle, facts.create_type)),
+            (Some(0), _) => {
+                let id = self.found(directory_id, name, known, handle, by_handle, facts.create_type);
+                if facts.brought_into_being() {
+                    self.names.history.was_made(id);
+                }
+                Some(id)
+            }
             (Some(NOENT), _) => Some(self.not_found(directory_id, name, known)),
             _ => Some(known.unwrap_or_else(|| self.names.placeholder(directory_id, name))),
         };
@@ -115,11 +124,13 @@ impl Walker<'_> {
 
     fn removed(&mut self, directory: FileId, name: &[u8], known: Option<FileId>) -> FileId {
         let id = known.unwrap_or_else(|| self.names.placeholder(directory, name));
+        self.unbind(directory, name);
+        // Another name may be left of a file with hard links.
+        let nameless = self.names.history.life(id).names == 0;
         self.names.update(id, |file| {
             file.existed = true;
-            file.removed = true;
+            file.removed = nameless;
         });
-        self.unbind(directory, name);
         id
     }
 
@@ -161,11 +172,12 @@ impl Walker<'_> {
         let file = known.unwrap_or_else(|| self.names.placeholder(from, name));
         if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.new_name) {
             let replaced = self.names.child(to, new_name).filter(|replaced| *replaced != file);
-            if let Some(replaced) = replaced {
-                self.names.update(replaced, |replaced| replaced.removed = replaced.existed);
-            }
             self.unbind(from, name);
             self.bind(to, new_name, file);
+            if let Some(replaced) = replaced {
+                let nameless = self.names.history.life(replaced).names == 0;
+                self.names.update(replaced, |replaced| replaced.removed = replaced.existed && nameless);
+            }
             self.names.update(file, |file| file.existed = true);
         }
         Place { file: Some(file), directory, target_directory }
@@ -250,7 +262,17 @@ impl Walker<'_> {
 
     fn learn(&mut self, facts: &Facts<'_>, place: Place) {
         let succeeded = facts.status == Some(0);
+        if facts.status == Some(STALE)
+            && place.target_directory.is_none()
+            && let Some(id) = place.directory.or(place.file)
+        {
+            self.names.history.went_stale(id);
+            self.names.update(id, |file| file.stale = true);
+        }
         if let Some(id) = place.file {
+            if succeeded {
+                self.used(id);
+            }
             self.names.update(id, |file| {
                 file.addressed = true;
                 if succeeded {
@@ -326,11 +348,21 @@ impl Walker<'_> {
         // An entry before this one may have brought the same handle.
         let by_handle = by_handle.or_else(|| self.names.find(self.server, handle));
         let id = self.found(directory, entry.name, known, Some(handle), by_handle, None);
+        self.used(id);
         self.names.update(id, |file| file.fileid = entry.fileid.or(file.fileid));
         if let Some(attributes) = &entry.attributes {
             self.names.observe(id, attributes);
         }
         Some(id)
+    }
+
+    /// A call on an object succeeded, or a listing named it.
+    fn used(&mut self, id: FileId) {
+        self.names.history.was_used(id);
+        if self.names.file(id).is_some_and(|file| file.stale) {
+            self.names.history.came_back(id);
+            self.names.update(id, |file| file.stale = false);
+        }
     }
 
     fn bind(&mut self, directory: FileId, name: &[u8], file: FileId) {

@@ -108,6 +108,24 @@ impl Facts<'_> {
         self.create == Some(true) && self.change.is_some_and(|change| change.before != change.after)
     }
 
+    /// Whether the operation made the object that it names, as far as that can be told.
+    ///
+    /// An UNCHECKED CREATE of NFSv3 may find the object; the directory's times then stay.
+    pub fn brought_into_being(&self) -> bool {
+        const UNCHECKED: u32 = 0;
+        if self.status != Some(0) || self.create != Some(true) {
+            return false;
+        }
+        if self.share_access.is_some() {
+            return self.created_by_open();
+        }
+        self.create_mode != Some(UNCHECKED)
+            || self
+                .directory_before
+                .zip(self.directory_attributes.as_ref())
+                .is_some_and(|(before, after)| after.mtime_ns.is_some_and(|mtime| mtime != before.mtime_ns))
+    }
+
     /// Whether an OPEN changed the file system: it created the file, or set attributes (truncated it).
     pub fn changed_by_open(&self) -> bool {
         self.created_by_open() || (self.create == Some(true) && self.attributes_set == Some(true))

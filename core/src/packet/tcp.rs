@@ -78,4 +78,22 @@ impl<'a> Segment<'a> {
             payload,
         })
     }
+
+    /// The maximum segment size that a SYN announces (RFC 9293 section 3.7.1), without the options
+    /// that each segment carries.
+    pub fn maximum_segment_size(&self) -> Option<u16> {
+        const END: u8 = 0;
+        const NO_OPERATION: u8 = 1;
+        const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+        let mut rest = self.options;
+        loop {
+            match *rest {
+                [NO_OPERATION, ref more @ ..] => rest = more,
+                [MAXIMUM_SEGMENT_SIZE, 4, high, low, ..] => return Some(u16::from_be_bytes([high, low])),
+                [END, ..] => return None,
+                [_, length, ..] if length >= 2 => rest = rest.get(usize::from(length)..)?,
+                _ => return None,
+            }
+        }
+    }
 }

@@ -287,3 +287,20 @@ fn codes_and_meanings_are_distinct() {
         assert!(Other::ALL[..index].iter().all(|before| before.code() != other.code()));
     }
 }
+
+#[test]
+fn a_syn_tells_the_largest_segment_among_other_options() {
+    let told = |options: &[u8]| {
+        let frame = ethernet(0x0800, &ipv4(6, 1, 0x4000, &tcp(options, &DATA)));
+        match Dissector::new().dissect(&packet(LinkType::ETHERNET, &frame)) {
+            Content::Segment(segment) => segment.maximum_segment_size(),
+            _ => panic!("no segment"),
+        }
+    };
+    assert_eq!(told(&[2, 4, 5, 180]), Some(1460));
+    assert_eq!(told(&[1, 1, 4, 2, 2, 4, 35, 60]), Some(9020));
+    assert_eq!(told(&[3, 3, 7, 0]), None);
+    assert_eq!(told(&[1, 0, 2, 4, 5, 180, 0, 0]), None, "nothing counts after the end of the list");
+    assert_eq!(told(&[8, 0, 2, 4, 5, 180, 0, 0]), None, "a length that leads nowhere");
+    assert_eq!(told(&[1, 2, 4, 5]), None, "cut off");
+}

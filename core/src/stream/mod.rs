@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use crate::packet::{Datagram, Segment, TcpFlags};
+use crate::packet::{Datagram, Segment};
 use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
 use crate::stream::seq::SeqNumber;
 
@@ -131,6 +131,8 @@ pub struct Connection {
     pub syn_ack: Option<i64>,
     /// When the handshake was completed.
     pub established: Option<i64>,
+    /// The smaller of the maximum segment sizes that the sides announced.
+    pub segment_size: Option<u16>,
     /// What each side was seen to do.
     pub counts: Sides<SideCounts>,
 }
@@ -428,6 +430,7 @@ impl Connections {
             syn: None,
             syn_ack: None,
             established: None,
+            segment_size: None,
             counts: Sides::default(),
         };
         self.states.insert(id, State::new(connection));
@@ -496,7 +499,7 @@ impl State {
         if self.ignored {
             return;
         }
-        self.handshake(side, segment.flags, stamp);
+        self.handshake(side, segment, stamp);
         let mut sequence = SeqNumber(segment.sequence);
         if segment.flags.syn() {
             sequence = sequence.advance(1);
@@ -537,8 +540,14 @@ impl State {
         }
     }
 
-    fn handshake(&mut self, side: Side, flags: TcpFlags, stamp: Stamp) {
+    fn handshake(&mut self, side: Side, segment: &Segment<'_>, stamp: Stamp) {
         let connection = &mut self.connection;
+        let flags = segment.flags;
+        if flags.syn()
+            && let Some(size) = segment.maximum_segment_size()
+        {
+            connection.segment_size = Some(connection.segment_size.map_or(size, |other| other.min(size)));
+        }
         match (flags.syn(), flags.ack()) {
             (true, false) if connection.syn_ack.is_none() => {
                 connection.syn = Some((side, stamp.time_ns));

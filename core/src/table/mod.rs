@@ -14,6 +14,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use crate::error::DecodeError;
+use crate::names::identity::Identities;
 use crate::names::paths::{Paths, text};
 use crate::names::{FileId, Names, Place, Placed};
 use crate::nfs::facts::{Attributes, Entry, Facts, Service};
@@ -209,6 +210,7 @@ impl Tables {
             handshake: connection.established.is_some(),
             syn_rtt: between(syn, connection.syn_ack).filter(|_| opener_is_client),
             ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
+            segment_size: connection.segment_size.map(u32::from),
             client_segments: up.segments,
             server_segments: down.segments,
             client_bytes: up.bytes,
@@ -226,6 +228,7 @@ impl Tables {
 
     /// Writes all objects with their paths.
     pub fn append_files(&mut self, names: &Names, servers: &[String]) {
+        let identities = Identities::new(names);
         let mut paths = Paths::new(names);
         for (id, file) in names.files().iter().enumerate() {
             let location = paths.locate(id as u32);
@@ -233,6 +236,7 @@ impl Tables {
             let fsid = names.fsid(file);
             self.files.append(&FileRow {
                 file: id as u32,
+                identity: identities.of(id as u32),
                 server: Wording::Text(servers.get(file.server as usize).map_or("", String::as_str)),
                 handle: names.handle(id as u32),
                 r#type: file.file_type().and_then(FileType::name),
@@ -246,7 +250,7 @@ impl Tables {
                 export: location.export.as_deref(),
                 role: location.role.name(),
                 listed_only: !file.addressed,
-                removed: file.removed,
+                removed: file.removed || identities.vanished(names, id as u32),
                 ..FileRow::default()
             });
         }

@@ -336,6 +336,7 @@ table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: th
 #[rustfmt::skip]
 table! { FILES FileRow FilesBatch "files" "An object that the capture names by handle, or a name that was looked for and not found."
         file             U32  false ""      "Number of the object in this trace."
+        identity         U32  false ""      "The object that stands for this file: that of another row where one file has several handles, else its own. Analyses group by it."
         server           Word false ""      "Address of the server."
         handle           Bytes true ""      "File handle; NULL for a name that never had one."
         r#type           Name true  ""      "REG, DIR, LNK …; NULL when no attributes were seen."
@@ -349,7 +350,7 @@ table! { FILES FileRow FilesBatch "files" "An object that the capture names by h
         export           Text true  ""      "The export, or mounted directory, that path is below."
         role             Name false ""      "file, directory, other, unknown, absent (a name that was not found), pseudo (above an export)."
         listed_only      Bool false ""      "Known from listings alone: no call addressed it by handle or name."
-        removed          Bool false ""      "It was removed or replaced during the capture."
+        removed          Bool false ""      "It was removed or replaced during the capture, or the server called its handle stale at last."
 }
 
 #[rustfmt::skip]
@@ -390,6 +391,7 @@ table! { CONNECTIONS ConnectionRow ConnectionsBatch "connections" "A TCP connect
         handshake        Bool false ""      "The TCP handshake is in the capture."
         syn_rtt          I64  true  "ns"    "From SYN to SYN+ACK."
         ack_rtt          I64  true  "ns"    "From SYN+ACK to the ACK that completes the handshake."
+        segment_size     U32  true  "bytes" "The smaller of the maximum segment sizes that the handshake announced: the MTU less 40 (IPv4) or 60 (IPv6)."
         client_segments  U64  false ""      "Segments or datagrams with data from the client."
         server_segments  U64  false ""      "Segments or datagrams with data from the server."
         client_bytes     U64  false "bytes" "Payload bytes from the client, without retransmissions."

@@ -1,0 +1,156 @@
+//! Objects → files: which handles lead to the same file.
+//!
+//! Takes all objects at the end of a decode; gives for each the object that stands for its file.
+//! A server may give one file several handles: to several exports, to each name (an export that
+//! checks subtrees), to another version of the protocol, after a restart. What tells is the file
+//! number within its file system (RFC 1813 section 2.5, RFC 8881 section 5.8.1.10); but a number is
+//! given to another file once its own is removed, which another client may have done unseen. So two
+//! objects are joined when both were of use at the same time, or when the later one begins with the
+//! modification time that the earlier one ended with; never when the capture shows the end of the
+//! earlier before the later, or the later being made.
+
+use crate::names::history::{Life, Stamp, Tick, Use};
+use crate::names::{File, FileId, Names};
+use crate::nfs::types::FileType;
+
+/// For each object the one that stands for its file: itself, where it has no other handle.
+pub struct Identities {
+    of: Vec<FileId>,
+    /// Its file number was given to another file.
+    ended: Vec<bool>,
+}
+
+/// What one file is known by: server, file system, file number.
+type Key = (u32, (u64, u64), u64);
+
+impl Identities {
+    /// Joins the objects of a decode.
+    pub fn new(names: &Names) -> Self {
+        let files = names.files();
+        let mut identities =
+            Self { of: (0..files.len() as FileId).collect(), ended: vec![false; files.len()] };
+        let mut known: Vec<(Key, Tick, FileId)> =
+            (0..).zip(files).filter_map(|(id, file)| known_by(names, id, file)).collect();
+        known.sort_unstable();
+        for objects in known.chunk_by(|one, other| one.0 == other.0).filter(|objects| objects.len() > 1) {
+            identities.join(names, objects);
+        }
+        identities
+    }
+
+    /// The object that stands for the file of `id`.
+    pub fn of(&self, id: FileId) -> FileId {
+        self.of.get(id as usize).copied().unwrap_or(id)
+    }
+
+    /// Whether an object is no longer there, though no call removed it: its handle is stale, its name
+    /// came to denote nothing or another object, or its file number another file. One that lives on
+    /// under another handle is there.
+    pub fn vanished(&self, names: &Names, id: FileId) -> bool {
+        let life = names.history.life(id);
+        let Some(file) = names.file(id) else { return false };
+        let replaced = self.of(id) == id && file.existed && life.gone != 0;
+        file.stale || replaced || self.ended.get(id as usize).copied().unwrap_or_default()
+    }
+
+    fn join(&mut self, names: &Names, objects: &[(Key, Tick, FileId)]) {
+        let mut groups: Vec<Group> = Vec::new();
+        for &(_, _, id) in objects {
+            let Some(object) = Object::of(names, id) else { continue };
+            match groups.last_mut().filter(|group| group.takes(&object)) {
+                Some(group) => group.add(&object),
+                None => groups.push(Group::of(&object)),
+            }
+        }
+        for (at, group) in groups.iter().enumerate() {
+            let best = group.members.iter().max_by_key(|id| standing(names, **id));
+            for id in &group.members {
+                if let (Some(identity), Some(best)) = (self.of.get_mut(*id as usize), best) {
+                    *identity = *best;
+                }
+                if let Some(ended) = self.ended.get_mut(*id as usize) {
+                    *ended = at + 1 < groups.len();
+                }
+            }
+        }
+    }
+}
+
+fn known_by(names: &Names, id: FileId, file: &File) -> Option<(Key, Tick, FileId)> {
+    let key = (file.server, names.fsid(file)?, file.fileid?);
+    file.has_handle.then(|| (key, names.history.life(id).since, id))
+}
+
+/// The object of use last stands for a file: its path and its size are the latest.
+fn standing(names: &Names, id: FileId) -> (bool, bool, Tick, FileId) {
+    let addressed = names.file(id).is_some_and(|file| file.addressed);
+    (addressed, names.history.life(id).gone == 0, names.history.usage(id).until, FileId::MAX - id)
+}
+
+struct Object {
+    id: FileId,
+    file_type: Option<FileType>,
+    is_root: bool,
+    life: Life,
+    usage: Use,
+}
+
+impl Object {
+    fn of(names: &Names, id: FileId) -> Option<Self> {
+        Some(Self {
+            id,
+            file_type: names.file(id)?.file_type(),
+            is_root: names.mounted_as(id).is_some(),
+            life: names.history.life(id),
+            usage: names.history.usage(id),
+        })
+    }
+}
+
+/// One file, while its handles are gathered in the order in which they turned up.
+struct Group {
+    members: Vec<FileId>,
+    file_type: Option<FileType>,
+    /// Modification time when last seen; 0: never.
+    modified: Stamp,
+    /// It is where a mount begins.
+    is_root: bool,
+    /// When one of its handles was last of use.
+    until: Tick,
+    /// When the last of its handles ended; 0: one did not.
+    gone: Tick,
+}
+
+impl Group {
+    fn of(object: &Object) -> Self {
+        Self {
+            members: vec![object.id],
+            file_type: object.file_type,
+            modified: object.usage.modified,
+            is_root: object.is_root,
+            until: object.usage.until,
+            gone: object.life.gone,
+        }
+    }
+
+    /// Whether a handle that turned up later leads to this file.
+    fn takes(&self, object: &Object) -> bool {
+        let Object { life, usage, .. } = object;
+        let types = self.file_type.zip(object.file_type);
+        let both_in_use = usage.until != 0 && self.until > life.since;
+        let ended = self.gone != 0 && self.gone < life.since;
+        let unchanged = self.modified != 0 && self.modified == life.first_modified;
+        let both_roots = self.is_root && object.is_root;
+        types.is_none_or(|(one, other)| one == other)
+            && (both_in_use || (!ended && !life.born && (unchanged || both_roots)))
+    }
+
+    fn add(&mut self, object: &Object) {
+        self.members.push(object.id);
+        self.file_type = self.file_type.or(object.file_type);
+        self.modified = if object.usage.modified == 0 { self.modified } else { object.usage.modified };
+        self.is_root |= object.is_root;
+        self.until = self.until.max(object.usage.until);
+        self.gone = if self.gone == 0 || object.life.gone == 0 { 0 } else { self.gone.max(object.life.gone) };
+    }
+}

@@ -80,13 +80,21 @@ def json_keys() -> str:
 def documents() -> dict[str, type]:
     """The results that commands write as JSON."""
     from pcapnfs.analyses.cache import Cache
+    from pcapnfs.analyses.patterns import Patterns
     from pcapnfs.analyses.perfile import PerFile
+    from pcapnfs.analyses.pergroup import PerGroup
     from pcapnfs.analyses.readdir import Readdir
+    from pcapnfs.analyses.sequence import Sequence
+    from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.summary import Summary
 
     return {
         "pcapnfs summarize --json": Summary,
         "pcapnfs perfile --json": PerFile,
+        "pcapnfs perfile --by … --json": PerGroup,
+        "pcapnfs patterns --json": Patterns,
+        "pcapnfs sequence --json": Sequence,
+        "pcapnfs sizes --json": Sizes,
         "pcapnfs readdir --json": Readdir,
         "pcapnfs cache --json": Cache,
     }

@@ -1,7 +1,8 @@
 """Explains from a packet capture why an NFS mount is slow.
 
-`open` decodes captures into a `Trace`; `summarize`, `perfile`, `readdir` and `cache` answer the
-first questions; `Trace.sql` takes all others. Heavy libraries are imported when a name is first
+`open` decodes captures into a `Trace`; `summarize` answers the first questions, `patterns`,
+`sequence`, `perfile`, `pergroup` and `sizes` those about files, `readdir` and `cache` those about
+listings and caches; `Trace.sql` takes all others. Heavy libraries are imported when a name is first
 used.
 """
 
@@ -14,8 +15,12 @@ from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.cache import cache
+    from pcapnfs.analyses.patterns import patterns
     from pcapnfs.analyses.perfile import perfile
+    from pcapnfs.analyses.pergroup import pergroup
     from pcapnfs.analyses.readdir import readdir
+    from pcapnfs.analyses.sequence import sequence
+    from pcapnfs.analyses.sizes import sizes
     from pcapnfs.summary import Summary, summarize
     from pcapnfs.trace import Trace, open
 
@@ -30,8 +35,12 @@ __all__ = [
     "__version__",
     "cache",
     "open",
+    "patterns",
     "perfile",
+    "pergroup",
     "readdir",
+    "sequence",
+    "sizes",
     "summarize",
 ]
 
@@ -40,8 +49,12 @@ _HOMES = {
     "Trace": "pcapnfs.trace",
     "cache": "pcapnfs.analyses.cache",
     "open": "pcapnfs.trace",
+    "patterns": "pcapnfs.analyses.patterns",
     "perfile": "pcapnfs.analyses.perfile",
+    "pergroup": "pcapnfs.analyses.pergroup",
     "readdir": "pcapnfs.analyses.readdir",
+    "sequence": "pcapnfs.analyses.sequence",
+    "sizes": "pcapnfs.analyses.sizes",
     "summarize": "pcapnfs.summary",
 }
 

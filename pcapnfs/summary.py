@@ -28,7 +28,9 @@ from pcapnfs.analyses.operations import (
     operation_times,
     signature_times,
 )
+from pcapnfs.analyses.patterns import Patterns, patterns
 from pcapnfs.analyses.readdir import Readdir, readdir
+from pcapnfs.analyses.sizes import Sizes, sizes
 from pcapnfs.analyses.stability import Stability, stability
 from pcapnfs.analyses.trust import Trust, trust
 
@@ -49,6 +51,9 @@ READS = columns.together(
 SHOWN = 5
 """Directories and files that are named; the commands `readdir` and `cache` name more."""
 
+PATTERNS = 10
+"""Classes of files in the summary; `patterns` gives them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -68,6 +73,10 @@ class Summary:
     """Calls split by what they ask of the server's storage."""
     files: Files
     """How many files, and what one of them costs in calls."""
+    patterns: Patterns
+    """Files folded into classes by their calls, longest time first; the first ten."""
+    sizes: Sizes
+    """How large the files are."""
     readdir: Readdir
     """How directories were listed, and what followed; the five that cost most."""
     cache: Cache
@@ -91,6 +100,8 @@ def summarize(trace: Trace) -> Summary:
         op_counts=operation_counts(trace),
         stability=stability(trace),
         files=files(trace),
+        patterns=patterns(trace, top=PATTERNS),
+        sizes=sizes(trace),
         readdir=readdir(trace, top=SHOWN),
         cache=cache(trace, top=SHOWN),
     )

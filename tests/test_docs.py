@@ -357,12 +357,20 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             operation(2, "GETATTR", file=1),
             *(operation(number, "READDIR", file=number, cookie=0) for number in (3, 4, 5)),
         ],
-        files=[file(1, "new"), *(file(number, "d", "directory") for number in (3, 4, 5))],
+        files=[
+            file(1, "new", size=1000),
+            *(file(number, "d", "directory") for number in (3, 4, 5)),
+        ],
+        names=[{"call": 1, "directory": 3, "name": "new", "file": 1}],
         notes=[{"reason": "truncated", "layer": "call"}],
     ) as trace:
         results = {
             "pcapnfs summarize --json": document(pcapnfs.summarize(trace)),
             "pcapnfs perfile --json": document(pcapnfs.perfile(trace)),
+            "pcapnfs perfile --by … --json": document(pcapnfs.pergroup(trace, "client")),
+            "pcapnfs patterns --json": document(pcapnfs.patterns(trace)),
+            "pcapnfs sequence --json": document(pcapnfs.sequence(trace, file="new")),
+            "pcapnfs sizes --json": document(pcapnfs.sizes(trace)),
             "pcapnfs readdir --json": document(pcapnfs.readdir(trace)),
             "pcapnfs cache --json": document(pcapnfs.cache(trace)),
         }

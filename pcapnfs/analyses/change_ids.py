@@ -76,12 +76,12 @@ _MOUNTS = """
 # What is unknown (the reply was cut before it told) may have modified the object, too.
 _MODIFYING = "('stable', 'unstable_write', 'unknown')"
 
-_ASKS_CHANGE = "substr(operations.attributes, 8, 1) >= '8'"
+ASKS_CHANGE = "substr(operations.attributes, 8, 1) >= '8'"
 """SQL: an NFSv4 bitmap holds the change attribute, bit 3 of its first word, whose eighth digit has
 bits 0 to 3."""
 
 ASKS_STATE = f"""
-    ({_ASKS_CHANGE} or substr(operations.attributes, 12, 1) not in ('', '0', '4', '8', 'c'))
+    ({ASKS_CHANGE} or substr(operations.attributes, 12, 1) not in ('', '0', '4', '8', 'c'))
 """
 """SQL: it holds the change attribute, time_metadata or time_modify (bits 20 and 21 of the second
 word): a GETATTR without them (access control lists, statfs) revalidates nothing. Under a delegation
@@ -122,7 +122,7 @@ _LEARNED = f"""
     _change_id("null", "before_ctime", "before_mtime", _size("operations", "before_size"))
 } as before,
                stability in {_MODIFYING} as modified,
-               case when op in ('VERIFY', 'NVERIFY') and {_ASKS_CHANGE} then 'verify'
+               case when op in ('VERIFY', 'NVERIFY') and {ASKS_CHANGE} then 'verify'
                     when op = 'GETATTR' and purpose in ('GETATTR', 'OPEN')
                          and operations.file = about
                          and (of_version < 4 or {ASKS_STATE}) then lower(purpose) end as question,

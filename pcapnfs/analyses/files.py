@@ -1,7 +1,8 @@
 """How many files the capture is about, and what one of them costs in calls.
 
 A file counts when at least one call addressed it by handle or name; entries that were only listed
-do not. A call by name belongs to the child; callbacks belong to no file here.
+do not. A call by name belongs to the child; callbacks belong to no file here. A file with several
+handles is one.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
 
 if TYPE_CHECKING:
@@ -77,18 +79,19 @@ def files(trace: Trace) -> Files:
                count(*) filter (role in ('other', 'unknown') and not listed_only),
                count(*) filter (listed_only),
                count(*) filter (role = 'absent' and not listed_only)
-        from files
+        from files where file = identity
         """
     ).fetchall()[0]
     spread = trace.sql(
-        """
-        with owned as (
+        f"""
+        with {OWNED}, {OBJECTS},
+        costs as (
             select file, count(*) as calls, count(*) filter (stability = 'stable') as stable
-            from calls where not callback and file is not null group by file
+            from owned where file is not null group by file
         ),
         regular as (
             select coalesce(calls, 0) as calls, coalesce(stable, 0) as stable
-            from files left join owned using (file) where role = 'file' and not listed_only
+            from objects left join costs using (file) where role = 'file' and not listed_only
         )
         select avg(calls), quantile_cont(calls, 0.5), quantile_cont(calls, 0.95), max(calls),
                avg(stable), quantile_cont(stable, 0.5), quantile_cont(stable, 0.95), max(stable)

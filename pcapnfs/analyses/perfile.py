@@ -2,34 +2,53 @@
 
 A call belongs to the file of its main operation, an operation by name to the child; the parent's
 `directory_calls` count it a second time, apart, so that totals over `calls` hold every call once.
-Callbacks are left out.
+A file with several handles is one file. Callbacks are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
-from pcapnfs.analyses.service_time import FAILED, integer, seconds
-from pcapnfs.errors import UsageError
+from pcapnfs.analyses.costs import (
+    DATA,
+    PLACED,
+    REVALIDATED,
+    SUMS,
+    Selection,
+    Sort,
+    Total,
+    totals,
+)
+from pcapnfs.analyses.owners import OBJECTS, OWNED
+from pcapnfs.analyses.service_time import integer, seconds
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-Sort = Literal["time", "calls", "stable", "bytes", "name"]
-"""What the files are sorted by; all but the name from the largest down."""
-
-LEFT_OUT_ROLES = ("pseudo", "absent")
-"""Directories above an export, and names that were looked for and not found."""
+FILES_AT_A_TIME = 10_000
+"""Files fetched from the database together."""
 
 _ORDER: Mapping[Sort, str] = {
-    "time": "time desc, calls desc, path, file",
-    "calls": "calls desc, time desc, path, file",
-    "stable": "stable_calls desc, time desc, path, file",
-    "bytes": "bytes_read + bytes_written desc, time desc, path, file",
-    "name": "path, file",
+    "time": "time desc, calls desc",
+    "calls": "calls desc, time desc",
+    "stable": "stable_calls desc, time desc",
+    "stable-time": "stable_time desc, time desc",
+    "unstable-time": "time - stable_time desc, time desc",
+    "bytes": "bytes_read + bytes_written desc, time desc",
+    "read": "bytes_read desc, time desc",
+    "written": "bytes_written desc, time desc",
+    "size": "size desc nulls last, time desc",
+    "errors": "errors desc, time desc",
+    "revalidations": "revalidations desc, time desc",
+    "resent": "retransmitted desc, time desc",
+    "parent": "directory_calls desc, time desc",
+    "first": "first_time nulls last",
+    "last": "last_time desc nulls last",
+    "lifetime": "last_time - first_time desc nulls last, time desc",
+    "name": "path",
+    "type": "role, time desc",
 }
 
 
@@ -46,7 +65,8 @@ class FileCost:
     server: str
     """Address of the server."""
     handle: str | None
-    """File handle in hexadecimal; None for a name that never had one."""
+    """File handle in hexadecimal, the one of use last if there are several; None for a name that
+    never had one."""
     fileid: int | None
     """File number in its file system; None when no attributes were seen."""
     role: str
@@ -77,6 +97,8 @@ class FileCost:
     """File data written, bytes."""
     errors: int
     """Calls that were refused or answered with a status other than OK."""
+    revalidations: int
+    """Questions whether it has changed, as `cache` counts them (docs/definitions.md)."""
     retransmitted: int
     """Calls that were sent more than once; counted once in `calls`, timed from the first
     transmission."""
@@ -95,40 +117,35 @@ class FileCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
-    """A group of calls."""
-
-    files: int
-    """Files in the group; those without a call of their own are in `listed` alone."""
-    calls: int
-    """Calls."""
-    stable_calls: int
-    """Those of them that were stable."""
-    time_s: float
-    """Sum of their service times, seconds."""
-
-
-@dataclass(frozen=True, slots=True)
 class PerFile:
     """The files, and totals in which every call of a client is counted once."""
 
     files: tuple[FileCost, ...]
     """The files shown, in the order asked for."""
     sort: str
-    """What they are sorted by: `time`, `calls`, `stable`, `bytes` or `name`."""
+    """What they are sorted by."""
     shown: Total
     """The files shown."""
     listed: Total
     """All files, also those beyond the first `top`."""
+    not_matched: Total
+    """Files that the pattern asked for leaves out."""
     left_out: Total
     """Names not found and directories above an export, unless they were asked for."""
     without_file: Total
     """Calls that are about no file (NULL, EXCHANGE_ID …), or whose file is not known."""
     total: Total
-    """All calls of clients: listed, left_out and without_file together."""
+    """All calls of clients: listed, not_matched, left_out and without_file together."""
 
 
-def perfile(trace: Trace, *, top: int = 20, sort: Sort = "time", show_all: bool = False) -> PerFile:
+def perfile(
+    trace: Trace,
+    *,
+    top: int = 20,
+    sort: Sort = "time",
+    show_all: bool = False,
+    match: str | None = None,
+) -> PerFile:
     """Add up what each file cost.
 
     Args:
@@ -136,181 +153,124 @@ def perfile(trace: Trace, *, top: int = 20, sort: Sort = "time", show_all: bool 
         top: Files to give; 0 for all.
         sort: What to sort by.
         show_all: Also names that were not found and directories above an export.
+        match: A pattern for names (`*.o`), or with a slash for paths (`src/*`); None for all.
 
     Raises:
         UsageError: `sort` is unknown, or `top` is negative.
     """
-    if sort not in get_args(Sort):
-        raise UsageError(f"files can be sorted by {', '.join(get_args(Sort))}, not by {sort!r}")
-    if top < 0:
-        raise UsageError("the number of files cannot be negative; 0 shows all")
-    roles_left_out = () if show_all else LEFT_OUT_ROLES
-    start = trace.meta.start_ns
-    rows = trace.sql(
-        f"""
-        {_LISTED},
-        kinds as (
-            select file, list(op order by n desc, op) as ops, list(n order by n desc, op) as times
-            from (select file, op, count(*) as n from calls where not callback group by file, op)
-            group by file
-        ),
-        work as (
-            select directory as file, count(distinct call) as directory_calls
-            from (
-                select call, directory from calls where not callback
-                union all
-                select call, target_directory
-                from operations join calls using (call) where not callback
-            )
-            group by directory
-        ),
-        data as (
-            select file, sum("count") filter (op in $reads) as bytes_read,
-                   sum("count") filter (op in $writes) as bytes_written
-            from operations group by file
-        )
-        select listed.file, path, export, server, lower(hex(handle)), fileid, role, type, size,
-               removed, calls, ops, times, stable_calls, coalesce(directory_calls, 0),
-               time, stable_time, time - stable_time,
-               coalesce(bytes_read, 0) as bytes_read, coalesce(bytes_written, 0) as bytes_written,
-               errors, retransmitted, first_frame, last_frame,
-               first_time - $start, last_time - $start, last_time - first_time
-        from listed left join kinds using (file) left join work using (file)
-             left join data using (file)
-        order by {_ORDER[sort]}
-        limit {top if top else "all"}
-        """,
-        {
-            "left_out": roles_left_out,
-            "reads": READ_OPERATIONS,
-            "writes": WRITE_OPERATIONS,
-            "start": start,
-        },
-    ).fetchall()
-    files = tuple(_file_cost(row) for row in rows)
-    totals = _totals(trace, roles_left_out)
-    return PerFile(
-        files=files,
-        sort=sort,
-        shown=Total(
-            files=len(files),
-            calls=sum(file.calls for file in files),
-            stable_calls=sum(file.stable_calls for file in files),
-            time_s=sum(file.time_s for file in files),
-        ),
-        **totals,
+    selection = Selection(top, sort, show_all, match)
+    files = tuple(file_costs(trace, selection))
+    return PerFile(files=files, sort=sort, shown=sum_up(files), **totals(trace, selection))
+
+
+def sum_up(files: tuple[FileCost, ...]) -> Total:
+    """What these files cost together."""
+    return Total(
+        files=len(files),
+        calls=sum(file.calls for file in files),
+        stable_calls=sum(file.stable_calls for file in files),
+        time_s=sum(file.time_s for file in files),
     )
 
 
-_LISTED = f"""
-    with owned as (
-        select file, count(*) as calls,
-               count(*) filter (stability = 'stable') as stable_calls,
-               coalesce(sum(srt), 0) as time,
-               coalesce(sum(srt) filter (stability = 'stable'), 0) as stable_time,
-               count(*) filter ({FAILED}) as errors,
-               count(*) filter (transmissions > 1) as retransmitted,
-               min(call_first_frame) as first_frame,
-               max(coalesce(reply_frame, call_frame)) as last_frame,
-               min(call_first_time) as first_time,
-               max(coalesce(reply_time, call_time)) as last_time
-        from calls where not callback and file is not null group by file
-    ),
-    listed as (
-        select files.*, coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
+def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
+    """What each file cost, one after the other: any number of them, in little memory."""
+    ops = _operations(trace)
+    numbers = ", ".join(f"count(*) filter (op = $op{place})" for place in range(len(ops)))
+    cursor = trace.cursor()
+    cursor.execute(
+        f"""
+        with {OWNED}, {OBJECTS}, {PLACED}, {DATA}, {REVALIDATED},
+        costs as (
+            select file, {SUMS}, [{numbers}] as times
+            from owned where file is not null group by file
+        ),
+        bytes as (
+            select file, sum(read) as bytes_read, sum(written) as bytes_written
+            from data group by file
+        ),
+        questions as (select file, count(*) as revalidations from revalidated group by file),
+        named as (
+            select call, directory from owned where directory is not null
+            union
+            select call, target_directory from operations where target_directory is not null
+        ),
+        parents as (
+            select identity as file, count(*) as directory_calls
+            from named join files on files.file = named.directory group by identity
+        )
+        select file, path, export, server, lower(hex(handle)), fileid, role, type, size, removed,
+               coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
+               coalesce(directory_calls, 0) as directory_calls,
                coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,
-               coalesce(errors, 0) as errors, coalesce(retransmitted, 0) as retransmitted,
-               first_frame, last_frame, first_time, last_time
-        from files left join owned using (file)
-        where not listed_only and not list_contains($left_out, role)
-    )
-"""
-"""The files that calls addressed, with what a group-by over their calls gives."""
-
-
-def _totals(trace: Trace, roles_left_out: tuple[str, ...]) -> dict[str, Total]:
-    """Each call of a client under exactly one of listed, left_out and without_file."""
-    rows = trace.sql(
-        f"""
-        {_LISTED},
-        placed as (
-            select case when calls.file is null then 'without_file'
-                        when listed.file is null then 'left_out' else 'listed' end as place,
-                   calls.file, calls.stability, calls.srt
-            from calls left join listed using (file) where not calls.callback
-        )
-        select place, count(distinct file), count(*), count(*) filter (stability = 'stable'),
-               sum(srt)
-        from placed group by place
+               coalesce(bytes_read, 0) as bytes_read, coalesce(bytes_written, 0) as bytes_written,
+               coalesce(errors, 0) as errors, coalesce(revalidations, 0) as revalidations,
+               coalesce(retransmitted, 0) as retransmitted,
+               first_frame, last_frame, first_time - $start, last_time - $start,
+               last_time - first_time, times
+        from placed left join costs using (file) left join bytes using (file)
+             left join questions using (file) left join parents using (file)
+        where place = 'listed'
+        order by {_ORDER[selection.sort]}, path, file
+        limit {selection.top or "all"}
         """,
-        {"left_out": roles_left_out},
-    ).fetchall()
-    found = {
-        place: Total(integer(files), integer(calls), integer(stable), seconds(time) or 0.0)
-        for place, files, calls, stable, time in rows
-    }
-    ((files_listed,),) = trace.sql(
-        f"{_LISTED} select count(*) from listed", {"left_out": roles_left_out}
-    ).fetchall()
-    nothing = Total(0, 0, 0, 0.0)
-    listed = replace(found.get("listed", nothing), files=files_listed)
-    left_out = found.get("left_out", nothing)
-    without_file = found.get("without_file", nothing)
-    parts = (listed, left_out, without_file)
-    return {
-        "listed": listed,
-        "left_out": left_out,
-        "without_file": without_file,
-        "total": Total(
-            files=sum(part.files for part in parts),
-            calls=sum(part.calls for part in parts),
-            stable_calls=sum(part.stable_calls for part in parts),
-            time_s=sum(part.time_s for part in parts),
-        ),
-    }
+        selection.data_parameters()
+        | {"start": trace.meta.start_ns}
+        | {f"op{place}": op for place, op in enumerate(ops)},
+    )
+    while rows := cursor.fetchmany(FILES_AT_A_TIME):
+        for row in rows:
+            yield _file_cost(row, ops)
 
 
-def _file_cost(row: tuple[Any, ...]) -> FileCost:
-    """Read a row of the query in `perfile`, column by column."""
+def _operations(trace: Trace) -> tuple[str, ...]:
+    """What calls on files were about.
+
+    Each becomes a column, since rows of numbers can be spilled to disk and lists cannot.
+    """
+    rows = trace.sql(
+        "select distinct op from calls where not callback and file is not null order by op"
+    ).fetchall()
+    return tuple(str(row[0]) for row in rows)
+
+
+def _file_cost(row: tuple[Any, ...], ops: tuple[str, ...]) -> FileCost:
+    """Read a row of the query in `file_costs`, column by column."""
     (
         file, path, export, server, handle, fileid, role, type_, size, removed,
-        calls, ops, times, stable_calls, directory_calls, time, stable_time, unstable_time,
-        bytes_read, bytes_written, errors, retransmitted,
-        first_frame, last_frame, first, last, lifetime,
+        calls, stable_calls, directory_calls, time, stable_time,
+        bytes_read, bytes_written, errors, revalidations, retransmitted,
+        first_frame, last_frame, first, last, lifetime, times,
     ) = row  # fmt: skip
+    pairs = zip(ops, times, strict=True) if times else ()
+    kinds = [(op, count) for op, count in pairs if count]
+    kinds.sort(key=lambda kind: -kind[1])
     return FileCost(
-        file=integer(file),
-        path=str(path),
-        export=_text(export),
-        server=str(server),
-        handle=_text(handle),
-        fileid=_whole(fileid),
-        role=str(role),
-        type=_text(type_),
-        size_bytes=_whole(size),
-        removed=bool(removed),
-        calls=integer(calls),
-        ops=dict(zip(ops or (), times or (), strict=True)),
-        stable_calls=integer(stable_calls),
-        directory_calls=integer(directory_calls),
+        file=file,
+        path=path,
+        export=export,
+        server=server,
+        handle=handle,
+        fileid=fileid,
+        role=role,
+        type=type_,
+        size_bytes=size,
+        removed=removed,
+        calls=calls,
+        ops=dict(kinds),
+        stable_calls=stable_calls,
+        directory_calls=directory_calls,
         time_s=seconds(time) or 0.0,
         stable_s=seconds(stable_time) or 0.0,
-        unstable_s=seconds(unstable_time) or 0.0,
+        unstable_s=seconds(time - stable_time) or 0.0,
         bytes_read=integer(bytes_read),
         bytes_written=integer(bytes_written),
-        errors=integer(errors),
-        retransmitted=integer(retransmitted),
-        first_frame=_whole(first_frame),
-        last_frame=_whole(last_frame),
+        errors=errors,
+        revalidations=revalidations,
+        retransmitted=retransmitted,
+        first_frame=first_frame,
+        last_frame=last_frame,
         first_s=seconds(first),
         last_s=seconds(last),
         lifetime_s=seconds(lifetime),
     )
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _whole(value: object) -> int | None:
-    return None if value is None else integer(value)

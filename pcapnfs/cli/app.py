@@ -13,7 +13,17 @@ from typing import Annotated
 import typer
 
 from pcapnfs import __version__
-from pcapnfs.cli import cache, output, perfile, readdir, sql, summarize
+from pcapnfs.cli import (
+    cache,
+    output,
+    patterns,
+    perfile,
+    readdir,
+    sequence,
+    sizes,
+    sql,
+    summarize,
+)
 from pcapnfs.errors import PcapnfsError
 from pcapnfs.text import escape
 
@@ -29,7 +39,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("summarize")(summarize.summarize)
+app.command("patterns")(patterns.patterns)
+app.command("sequence")(sequence.sequence)
 app.command("perfile")(perfile.perfile)
+app.command("sizes")(sizes.sizes)
 app.command("readdir")(readdir.readdir)
 app.command("cache")(cache.cache)
 app.command("sql")(sql.sql)

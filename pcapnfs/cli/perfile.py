@@ -1,23 +1,64 @@
-"""`pcapnfs perfile`: what each file cost."""
+"""`pcapnfs perfile`: what each file cost, or each group of files."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from pcapnfs.cli import options, output
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.costs import Selection
+    from pcapnfs.analyses.perfile import FileCost
+    from pcapnfs.analyses.pergroup import PerGroup
+    from pcapnfs.trace import Trace
 
 
 def perfile(
     captures: options.CapturesOrLast = None,
     top: Annotated[
-        int, typer.Option("--top", min=0, metavar="N", help="Files to show; 0 shows all.")
+        int, typer.Option("--top", min=0, metavar="N", help="Files or groups to show; 0: all.")
     ] = 20,
     sort: Annotated[
-        Literal["time", "calls", "stable", "bytes", "name"],
+        Literal[
+            "time",
+            "calls",
+            "stable",
+            "stable-time",
+            "unstable-time",
+            "bytes",
+            "read",
+            "written",
+            "size",
+            "errors",
+            "revalidations",
+            "resent",
+            "parent",
+            "first",
+            "last",
+            "lifetime",
+            "name",
+            "type",
+        ],
         typer.Option("--sort", help="What comes first."),
     ] = "time",
+    by: Annotated[
+        Literal["directory", "client", "uid", "extension"] | None,
+        typer.Option("--by", help="Add up groups of files instead.", show_default=False),
+    ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            "--match",
+            metavar="GLOB",
+            help="Only files of this pattern, as in *.o or src/*.",
+            show_default=False,
+        ),
+    ] = None,
     show_all: Annotated[
         bool,
         typer.Option(
@@ -25,16 +66,76 @@ def perfile(
         ),
     ] = False,
     json: options.Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV, columns as in JSON.")] = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
     """Say what each file cost: calls, time, bytes, errors."""
+    from pcapnfs.analyses import costs, pergroup
     from pcapnfs.analyses import perfile as analysis
-    from pcapnfs.views import document, screen
+    from pcapnfs.views import perfile as view
 
+    if json and csv:
+        raise UsageError("either --json or --csv, not both")
+    if by is not None and sort != "time":
+        raise UsageError("groups are sorted by time; --sort is for files")
+    selection = costs.Selection(top, sort, show_all, match)
     with options.open_trace(captures, port, memory) as trace:
-        result = analysis.perfile(trace, top=top, sort=sort, show_all=show_all)
-    if json:
+        if by is not None:
+            grouped = pergroup.pergroup(trace, by, top=top, show_all=show_all, match=match)
+            if json or csv:
+                _write_groups(grouped, csv=csv)
+            else:
+                output.screen(view.groups(grouped))
+        elif json or csv:
+            _write_files(trace, selection, csv=csv)
+        else:
+            result = analysis.perfile(trace, top=top, sort=sort, show_all=show_all, match=match)
+            output.screen(view.files(result))
+
+
+def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:
+    """Write the files while the database gives them: there may be a million."""
+    from pcapnfs.analyses import costs as sums
+    from pcapnfs.analyses import perfile as analysis
+    from pcapnfs.views import document, table
+
+    costs = analysis.file_costs(trace, selection)
+    if csv:
+        columns = [field.name for field in fields(analysis.FileCost)]
+        rows = ([getattr(cost, column) for column in columns] for cost in costs)
+        output.write(table.csv_pieces(columns, rows))
+        return
+    shown = _Shown()
+    rest = {"sort": selection.sort, "shown": shown, **sums.totals(trace, selection)}
+    output.write(document.pieces("files", shown.count(costs), rest))
+
+
+def _write_groups(result: PerGroup, *, csv: bool) -> None:
+    from pcapnfs.analyses.pergroup import GroupCost
+    from pcapnfs.views import document, table
+
+    if not csv:
         output.write([document.to_json(result)])
-    else:
-        output.screen(screen.perfile(result))
+        return
+    columns = [field.name for field in fields(GroupCost)]
+    rows = ([getattr(group, column) for column in columns] for group in result.groups)
+    output.write(table.csv_pieces(columns, rows))
+
+
+@dataclass
+class _Shown:
+    """Adds up what passes: `Total`, field by field."""
+
+    files: int = 0
+    calls: int = 0
+    stable_calls: int = 0
+    time_s: float = 0.0
+
+    def count(self, costs: Iterator[FileCost]) -> Iterator[FileCost]:
+        for cost in costs:
+            self.files += 1
+            self.calls += cost.calls
+            self.stable_calls += cost.stable_calls
+            self.time_s += cost.time_s
+            yield cost

@@ -2,7 +2,8 @@
 
 Takes columns and cells of finished text; gives a Rich renderable. A column without any content is
 left out. When columns that may shrink are as narrow as they may be, others go by priority; paths
-are shortened in their middle, where they differ least.
+are shortened in their middle, where they differ least. What a row has to say beyond its numbers
+stands below it, wrapped between words.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len, set_cell_size
+from rich.padding import Padding
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 GAP = 2
 """Blanks between columns."""
+
+BELOW = 4
+"""Blanks before a line that stands below a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +46,18 @@ class FittedTable:
     """Columns and rows of text, laid out when the width is known."""
 
     def __init__(
-        self, columns: Sequence[Column], rows: Sequence[Sequence[str]], *, indent: int = 0
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Sequence[str]],
+        *,
+        indent: int = 0,
+        below: Sequence[Sequence[Text]] = (),
     ) -> None:
-        """Keep the cells; each row has one for each column."""
+        """Keep the cells; each row has one for each column, and may have lines below it."""
         self._columns = columns
         self._rows = rows
         self._indent = indent
+        self._below = below
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield a line for the heading and one for each row."""
@@ -62,8 +73,10 @@ class FittedTable:
         }
         kept = _fit(self._columns, widths, options.max_width - self._indent)
         yield self._line(titles, kept, "bold")
-        for row in self._rows:
+        for place, row in enumerate(self._rows):
             yield self._line(row, kept, "")
+            for text in self._below[place] if self._below else ():
+                yield Padding(text, (0, 0, 0, self._indent + BELOW), expand=False)
 
     def _line(self, cells: Sequence[str], kept: dict[int, int], style: str) -> Text:
         parts = []

@@ -8,7 +8,7 @@ character.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 
@@ -36,3 +36,19 @@ def to_json(result: object) -> str:
         ValueError: A number is not finite: an analysis forgot to say None.
     """
     return json.dumps(document(result), indent=2, allow_nan=False) + "\n"
+
+
+def pieces(key: str, items: Iterable[object], rest: Mapping[str, object]) -> Iterator[str]:
+    """An object of a long list and what follows it, piece by piece: an item a line.
+
+    `rest` is read after the last item, so that it may hold what was counted on the way.
+
+    Raises:
+        ValueError: A number is not finite.
+    """
+    separator = f'{{\n  "{key}": ['
+    for item in items:
+        yield f"{separator}\n    {json.dumps(document(item), allow_nan=False)}"
+        separator = ","
+    yield (separator if separator != "," else "") + "\n  ],\n"
+    yield json.dumps(document(rest), indent=2, allow_nan=False)[2:] + "\n"

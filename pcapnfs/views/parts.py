@@ -5,15 +5,27 @@ Takes finished text; gives Rich renderables.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
+from pcapnfs.views.columns import Column, FittedTable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from pcapnfs.analyses.costs import Total
+
+_TOTAL_COLUMNS = (
+    Column("", align="left"),
+    Column("files"),
+    Column("calls"),
+    Column("stable"),
+    Column("time"),
+)
 
 
 def heading(title: str) -> Text:
@@ -29,3 +41,25 @@ def note(text: str, *, indent: int = 2, style: str = "") -> RenderableType:
 def unless_zero(number: int) -> str:
     """A count whose zeros would only be noise."""
     return units.count(number) if number else ""
+
+
+def frames(first: int | None, last: int | None) -> str:
+    """A span of frames; a single one stands alone."""
+    if first is None or last is None:
+        return units.UNKNOWN
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def totals(lines: Iterable[tuple[str, Total]]) -> RenderableType:
+    """What groups of calls add up to, a line each."""
+    rows = [
+        [
+            title,
+            units.count(total.files),
+            units.count(total.calls),
+            units.count(total.stable_calls),
+            units.duration(total.time_s),
+        ]
+        for title, total in lines
+    ]
+    return FittedTable(_TOTAL_COLUMNS, rows)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views import caching
+from pcapnfs.views import caching, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.files import Distribution, Files
     from pcapnfs.analyses.operations import OperationTimes
-    from pcapnfs.analyses.perfile import FileCost, PerFile, Total
+    from pcapnfs.analyses.patterns import Patterns
     from pcapnfs.analyses.readdir import Readdir
+    from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.analyses.stability import Stability
     from pcapnfs.analyses.trust import Trust
     from pcapnfs.summary import Summary
@@ -62,32 +63,11 @@ def summary(result: Summary) -> RenderableType:
         _heading("Operations"),
         _operations(result.operations),
         _heading("Files"),
-        _files(result.files),
+        _files(result.files, result.sizes),
+        *_patterns(result.patterns),
         *_listings(result.readdir),
         *_cache(result.cache),
     )
-
-
-def perfile(result: PerFile) -> RenderableType:
-    """The screen of `perfile`."""
-    parts: list[RenderableType] = [
-        FittedTable(_PERFILE_COLUMNS, [_file_row(file) for file in result.files])
-    ]
-    lines = []
-    if result.shown.files < result.listed.files:
-        lines.append(("shown", result.shown))
-    lines.append(("all files", result.listed))
-    if result.left_out.calls:
-        lines.append(("not found, or above an export (--all shows them)", result.left_out))
-    if result.without_file.calls:
-        lines.append(("calls on no file", result.without_file))
-    if len(lines) > 1:
-        lines.append(("total", result.total))
-    parts += [
-        Text(""),
-        FittedTable(_TOTAL_COLUMNS, [_total_row(title, total) for title, total in lines]),
-    ]
-    return Group(*parts)
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:
@@ -202,7 +182,11 @@ def _operations(operations: tuple[OperationTimes, ...]) -> RenderableType:
     return FittedTable(_OPERATION_COLUMNS, rows, indent=2)
 
 
-def _files(files: Files) -> RenderableType:
+def _patterns(found: Patterns) -> list[RenderableType]:
+    return [_heading("Call patterns"), patterns.block(found)] if found.classes else []
+
+
+def _files(files: Files, found: Sizes) -> RenderableType:
     facts = [
         f"{plural(files.regular, 'regular file', 'regular files')}, "
         f"{plural(files.directories, 'directory', 'directories')}"
@@ -230,6 +214,8 @@ def _files(files: Files) -> RenderableType:
     lines.append(
         _note(f"{units.size(files.bytes_read)} read, {units.size(files.bytes_written)} written.")
     )
+    if sentence := sizes.line(found):
+        lines.append(_note(sentence))
     return Group(*lines)
 
 
@@ -253,62 +239,4 @@ def _spread(title: str, spread: Distribution) -> list[str]:
     return [
         title,
         *(units.number(value) for value in (spread.mean, spread.p50, spread.p95, spread.max)),
-    ]
-
-
-_PERFILE_COLUMNS = (
-    Column("file", align="left", least=36),
-    Column("calls"),
-    Column("stable"),
-    Column("time"),
-    Column("stable time", 4),
-    Column("as parent", 3),
-    Column("read", 1),
-    Column("written", 1),
-    Column("size", 5),
-    Column("errors", 2),
-    Column("resent", 6),
-    Column("frames", 3),
-    Column("lifetime", 7),
-    Column("operations", 8, align="left", least=24, cut="end"),
-)
-
-_TOTAL_COLUMNS = (
-    Column("", align="left"),
-    Column("files"),
-    Column("calls"),
-    Column("stable"),
-    Column("time"),
-)
-
-
-def _file_row(file: FileCost) -> list[str]:
-    frames = units.UNKNOWN
-    if file.first_frame is not None and file.last_frame is not None:
-        frames = f"{file.first_frame}-{file.last_frame}"
-    return [
-        escape(file.path) + (" (removed)" if file.removed else ""),
-        units.count(file.calls),
-        _unless_zero(file.stable_calls),
-        units.duration(file.time_s),
-        units.duration(file.stable_s),
-        _unless_zero(file.directory_calls),
-        units.size(file.bytes_read) if file.bytes_read else "",
-        units.size(file.bytes_written) if file.bytes_written else "",
-        units.size(file.size_bytes),
-        _unless_zero(file.errors),
-        _unless_zero(file.retransmitted),
-        frames,
-        units.duration(file.lifetime_s),
-        " ".join(f"{escape(op)} {number}" for op, number in file.ops.items()),
-    ]
-
-
-def _total_row(title: str, total: Total) -> list[str]:
-    return [
-        title,
-        units.count(total.files),
-        units.count(total.calls),
-        units.count(total.stable_calls),
-        units.duration(total.time_s),
     ]

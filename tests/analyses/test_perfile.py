@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 
+from pcapnfs.analyses.cache import cache
+from pcapnfs.analyses.costs import Sort
 from pcapnfs.analyses.perfile import perfile
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
-from tests.unit.rows import call, file, operation, trace_of
+from tests.unit.rows import Row, call, file, operation, trace_of
 
 
 @pytest.fixture
@@ -104,7 +107,7 @@ def test_an_object_without_calls_of_its_own_has_no_times(trace: Trace) -> None:
 
 def test_refuses_an_unknown_order_and_a_negative_number(trace: Trace) -> None:
     with pytest.raises(UsageError, match="sorted by time, calls"):
-        perfile(trace, sort="size")  # type: ignore[arg-type]
+        perfile(trace, sort="colour")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="negative"):
         perfile(trace, top=-1)
 
@@ -113,3 +116,69 @@ def test_an_empty_trace_gives_empty_totals() -> None:
     with trace_of() as empty:
         result = perfile(empty)
     assert (result.files, result.total.calls, result.total.time_s) == ((), 0, 0.0)
+
+
+def test_a_file_with_two_handles_is_one_row() -> None:
+    with trace_of(
+        files=[file(1, "old", identity=2), file(2, "new", size=5)],
+        calls=[call(1, "READ", 1, file=1), call(2, "READ", 2, file=2)],
+        operations=[operation(1, "READ", file=1, count=10), operation(2, "READ", file=2, count=1)],
+    ) as trace:
+        result = perfile(trace)
+    (row,) = result.files
+    assert (row.path, row.calls, row.bytes_read, row.handle) == ("new", 2, 11, "02")
+    assert row.time_s == pytest.approx(0.003)
+    assert result.listed.files == 1
+
+
+def test_revalidations_are_explicit_questions() -> None:
+    """As `cache` counts them: an OPEN of a file that the client did not know asks nothing."""
+
+    def asks(
+        number: int, op: str, file: int = 1, mask: str = "00000018:00300000", **more: object
+    ) -> Row:
+        return operation(number, op, file=file, attributes=mask, position=1, **more)
+
+    def compound(number: int, op: str, file: int = 1, **more: object) -> Row:
+        return call(number, op, 1, file=file, protocol="4.1", version=4, minor=1, **more)
+
+    with trace_of(
+        files=[file(1, "a"), file(2, ".", "directory"), file(3, "b")],
+        calls=[
+            compound(1, "OPEN"),
+            compound(2, "OPEN"),
+            compound(3, "WRITE"),
+            compound(4, "GETATTR", 2),
+            compound(5, "GETATTR", client="10.0.0.3"),
+            compound(6, "LOOKUP"),
+            call(7, "GETATTR", 1, file=3),
+            call(8, "GETATTR", None, file=3),
+        ],
+        operations=[
+            asks(1, "GETATTR", change=1),
+            asks(2, "GETATTR", change=1),
+            asks(3, "GETATTR", change=2),
+            asks(4, "GETATTR", 2, mask="00000000:00000000:00010000"),
+            asks(5, "GETATTR", change=2),
+            asks(6, "NVERIFY", status=10009),
+            operation(7, "GETATTR", file=3, ctime=1),
+            operation(8, "GETATTR", file=3, executed=False, status=None),
+        ],
+    ) as trace:
+        found = {row.path: row.revalidations for row in perfile(trace, sort="name").files}
+        assert cache(trace).revalidations == sum(found.values())
+    # Of a: the second OPEN, the other client's GETATTR, and NVERIFY.
+    assert found == {".": 0, "a": 3, "b": 1}
+
+
+def test_a_pattern_leaves_files_out_and_says_so(trace: Trace) -> None:
+    result = perfile(trace, match="d/*")
+    assert [row.path for row in result.files] == ["d/a"]
+    assert (result.listed.files, result.not_matched.calls) == (1, 1)
+    assert result.total.calls == 8
+    assert [row.path for row in perfile(trace, match="e").files] == ["e"]
+
+
+def test_every_order_gives_every_file(trace: Trace) -> None:
+    for sort in get_args(Sort):
+        assert {row.path for row in perfile(trace, sort=sort).files} == {"d/a", "d", "e"}

@@ -9,7 +9,7 @@ import pytest
 
 import pcapnfs
 from tests.cli import fake_core
-from tests.unit.rows import call, operation
+from tests.unit.rows import call, file, operation
 
 
 @pytest.fixture(autouse=True)
@@ -40,14 +40,8 @@ def capture(core: type[fake_core.Decoder], tmp_path: Path) -> Path:
             call(3, "NULL", 1),
         ],
         files=[
-            {"file": 1, "server": "10.0.0.1", "path": "new", "role": "file", "type": "REG"},
-            {
-                "file": 2,
-                "server": "10.0.0.1",
-                "path": "old\u001b[2J",
-                "role": "file",
-                "type": "REG",
-            },
+            file(1, "new", handle=None),
+            file(2, "old\u001b[2J", handle=None),
         ],
         operations=[operation(1, "CREATE", file=1), operation(2, "GETATTR", file=2)],
     )

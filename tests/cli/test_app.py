@@ -52,6 +52,51 @@ def test_perfile_uses_the_capture_of_the_command_before_and_says_so(
     assert fake_core.Decoder.seen == [([str(capture)], [20490])]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["patterns"],
+        ["sizes"],
+        ["sequence", "--file", "new"],
+        ["sequence", "--name", "*"],
+        ["perfile", "--by", "directory"],
+        ["perfile", "--match", "n*"],
+    ],
+)
+def test_commands_on_files_show_screens_and_write_json(
+    arguments: list[str], capture: Path, capsys: Printed
+) -> None:
+    assert run([*arguments, str(capture)]) == 0
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out
+    assert shown.err == ""
+    assert run([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_sequence_prints_a_display_filter(capture: Path, capsys: Printed) -> None:
+    assert run(["sequence", str(capture), "--file", "new", "--wireshark"]) == 0
+    assert capsys.readouterr().out == "frame.number in {1..2}\n"
+    assert run(["sequence", "--file", "gone"]) == 2
+    assert "no file 'gone' in the capture" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "client"]])
+def test_perfile_writes_csv_with_the_keys_of_json(
+    by: list[str], capture: Path, capsys: Printed
+) -> None:
+    assert run(["perfile", str(capture), *by, "--json", "--top", "0"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert run(["perfile", *by, "--csv", "--top", "0"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    listed = told["groups" if by else "files"]
+    assert [list(row) for row in rows] == [list(row) for row in listed]
+    assert [int(row["calls"]) for row in rows] == [row["calls"] for row in listed]
+    assert told["listed"]["calls"] == sum(row["calls"] for row in listed)
+    if not by:
+        assert told["shown"] == told["listed"]
+
+
 def test_perfile_shows_a_screen_without_anything_hostile(capture: Path, capsys: Printed) -> None:
     assert run(["perfile", str(capture)]) == 0
     told = capsys.readouterr().out
@@ -150,7 +195,10 @@ def test_a_capture_without_nfs_exits_with_1_and_says_what_is_in_it(
     [
         (["summarize"], "Missing argument"),
         (["summarize", "--wrong", "c"], "No such option"),
-        (["perfile", "--sort", "size", "c"], "size"),
+        (["perfile", "--sort", "colour", "c"], "colour"),
+        (["perfile", "--by", "client", "--sort", "calls", "c"], "groups are sorted by time"),
+        (["perfile", "--json", "--csv", "c"], "either --json or --csv"),
+        (["sequence", "--file", "a", "--json", "--wireshark", "c"], "either --json or --wireshark"),
         (["perfile", "--top", "-1", "c"], "--top"),
         (["summarize", "--port", "70000", "c"], "--port"),
         (["summarize", "--memory", "lots", "c"], "is no size"),

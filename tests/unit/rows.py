@@ -108,6 +108,7 @@ def file(number: int, path: str, role: str = "file", **columns: object) -> Row:
     kinds = {"file": "REG", "directory": "DIR"}
     return {
         "file": number,
+        "identity": number,
         "server": "10.0.0.1",
         "handle": bytes([number]),
         "type": kinds.get(role),

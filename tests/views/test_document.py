@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from pcapnfs.views.document import document, to_json
+from pcapnfs.views.document import document, pieces, to_json
 from tests.views import samples
 
 PROMISED = {
@@ -53,3 +54,21 @@ def test_is_ascii_without_control_characters() -> None:
     assert text.isascii()
     assert "\x1b" not in text
     assert json.loads(text) == {samples.HOSTILE: samples.HOSTILE}
+
+
+def test_a_long_list_is_written_piece_by_piece() -> None:
+    counted = {"shown": 0}
+
+    def items() -> Iterator[object]:
+        for number in (1, 2):
+            counted["shown"] += 1
+            yield {"n": number}
+
+    text = "".join(pieces("list", items(), {"counted": counted, "name": "\x1b"}))
+    assert json.loads(text) == {
+        "list": [{"n": 1}, {"n": 2}],
+        "counted": {"shown": 2},
+        "name": "\x1b",
+    }
+    assert "\x1b" not in text
+    assert json.loads("".join(pieces("list", [], {"a": None}))) == {"list": [], "a": None}

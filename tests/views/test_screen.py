@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from pcapnfs.views import screen
+from pcapnfs.views import patterns, perfile, screen, sequence, sizes
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
@@ -35,12 +35,16 @@ def renderables() -> dict[str, RenderableType]:
     return {
         "summary": screen.summary(samples.summary()),
         "summary-poor": screen.summary(poor),
-        "perfile": screen.perfile(samples.perfile()),
+        "perfile": perfile.files(samples.perfile()),
+        "pergroup": perfile.groups(samples.pergroup()),
+        "patterns": patterns.screen(samples.patterns()),
+        "sequence": sequence.screen(samples.sequence()),
+        "sizes": sizes.screen(samples.sizes()),
     }
 
 
 @pytest.mark.parametrize("width", [80, 140])
-@pytest.mark.parametrize("name", ["summary", "summary-poor", "perfile"])
+@pytest.mark.parametrize("name", list(renderables()))
 def test_a_screen_looks_as_approved(name: str, width: int) -> None:
     text = samples.render(renderables()[name], width)
     approved = SCREENS / f"{name}-{width}.txt"
@@ -88,7 +92,14 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
         ),
     )
     file = replace(samples.file_cost(hostile), ops={hostile: 1})
-    for renderable in (screen.summary(result), screen.perfile(samples.perfile(file))):
+    hidden = samples.sequence(hostile, hostile)
+    for renderable in (
+        screen.summary(result),
+        perfile.files(samples.perfile(file)),
+        perfile.groups(samples.pergroup(hostile)),
+        patterns.screen(samples.patterns(samples.pattern_class(hostile, hostile))),
+        sequence.screen(hidden),
+    ):
         text = samples.render(renderable, 300)
         assert "\x1b" not in text
         assert "\u202e" not in text

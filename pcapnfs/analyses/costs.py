@@ -1,0 +1,185 @@
+"""What calls on files add up to: the SQL and the totals that `perfile` and `pergroup` share.
+
+Takes a `Selection` of files. Every call of a client is in exactly one place: on a listed file, on
+one that the pattern leaves out, on a name not found or a directory above an export, or on no file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.owners import OBJECTS, OWNED
+from pcapnfs.analyses.service_time import FAILED, integer, seconds
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+Sort = Literal[
+    "time", "calls", "stable", "stable-time", "unstable-time", "bytes", "read", "written", "size",
+    "errors", "revalidations", "resent", "parent", "first", "last", "lifetime", "name", "type",
+]  # fmt: skip
+"""What the files are sorted by; first, name and type from the smallest up, the others from the
+largest down."""
+
+LEFT_OUT_ROLES = ("pseudo", "absent")
+"""Directories above an export, and names that were looked for and not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A group of calls."""
+
+    files: int
+    """Files in the group; those without a call of their own are in `listed` alone."""
+    calls: int
+    """Calls."""
+    stable_calls: int
+    """Those of them that were stable."""
+    time_s: float
+    """Sum of their service times, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files, in what order."""
+
+    top: int = 20
+    """Files, or groups; 0 for all."""
+    sort: Sort = "time"
+    """What the files are sorted by."""
+    show_all: bool = False
+    """Also names that were not found and directories above an export."""
+    match: str | None = None
+    """A pattern for names, or with a slash for paths; None for all files."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be done."""
+        if self.sort not in get_args(Sort):
+            raise UsageError(
+                f"files can be sorted by {', '.join(get_args(Sort))}, not by {self.sort!r}"
+            )
+        if self.top < 0:
+            raise UsageError("the number of files cannot be negative; 0 shows all")
+
+    def parameters(self) -> dict[str, object]:
+        """What `PLACED` asks for."""
+        return {
+            "left_out": () if self.show_all else LEFT_OUT_ROLES,
+            "pattern": self.match,
+        }
+
+    def data_parameters(self) -> dict[str, object]:
+        """What `PLACED` and `DATA` ask for."""
+        return self.parameters() | {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS}
+
+
+PLACED = """
+    placed as (
+        select *, case when list_contains($left_out, role) then 'left_out'
+                       when $pattern is null then 'listed'
+                       when (case when contains($pattern, '/') then path
+                                  else parse_filename(path, false, 'forward_slash') end)
+                            glob $pattern then 'listed'
+                       else 'not_matched' end as place
+        from objects where not listed_only
+    )
+"""
+"""The files that calls addressed, and where their costs go."""
+
+SUMS = f"""
+    count(*) as calls, count(*) filter (stability = 'stable') as stable_calls,
+    coalesce(sum(srt), 0) as time,
+    coalesce(sum(srt) filter (stability = 'stable'), 0) as stable_time,
+    count(*) filter ({FAILED}) as errors, count(*) filter (transmissions > 1) as retransmitted,
+    min(call_first_frame) as first_frame, max(coalesce(reply_frame, call_frame)) as last_frame,
+    min(call_first_time) as first_time, max(coalesce(reply_time, call_time)) as last_time
+"""
+"""What a group-by over calls gives."""
+
+DATA = """
+    data as (
+        select call, identity as file,
+               case when list_contains($reads, op) then "count" end as read,
+               case when list_contains($writes, op) then "count" end as written
+        from operations join files using (file)
+        where "count" is not null and (list_contains($reads, op) or list_contains($writes, op))
+    )
+"""
+"""File data that operations moved."""
+
+REVALIDATED = f"""
+    asked as (
+        select operations.call, files.identity as file, owned.client, owned.server,
+               owned.reply_time, owned.version, owned.op as purpose, operations.op
+        from operations join files using (file)
+             join owned on owned.call = operations.call
+        where operations.executed and reply_time is not null
+          and case when operations.op in ('VERIFY', 'NVERIFY') then {ASKS_CHANGE}
+                   when operations.op = 'GETATTR' and owned.op in ('GETATTR', 'OPEN')
+                   then owned.file = files.identity and (owned.version < 4 or {ASKS_STATE})
+                   else false end
+    ),
+    opened as (select * from asked where op = 'GETATTR' and purpose = 'OPEN'),
+    acquainted as (
+        select client, server, file, min(reply_time) as since
+        from (
+            select owned.client, owned.server, files.identity as file, owned.reply_time
+            from operations join files using (file) join owned on owned.call = operations.call
+            where operations.change is not null
+            union all
+            select owned.client, owned.server, files.identity, owned.reply_time
+            from entries join files using (file) join owned on owned.call = entries.call
+            where entries.change is not null
+        )
+        semi join opened using (file)
+        group by client, server, file
+    ),
+    revalidated as (
+        select call, file from asked where op <> 'GETATTR' or purpose = 'GETATTR'
+        union all
+        select call, file from opened join acquainted using (client, server, file)
+        where since < reply_time
+    )
+"""
+"""Questions whether a file has changed, by the definition of `cache` (change_ids.py).
+
+A call whose purpose is GETATTR, VERIFY or NVERIFY on the change attribute, and the GETATTR that
+goes with an OPEN when the client knew the file.
+"""
+
+
+def totals(trace: Trace, selection: Selection) -> dict[str, Total]:
+    """Each call of a client under exactly one of the totals; and all of them together."""
+    rows = trace.sql(
+        f"""
+        with {OWNED}, {OBJECTS}, {PLACED},
+        costs as (
+            select file, count(*) as calls, count(*) filter (stability = 'stable') as stable_calls,
+                   sum(srt) as time
+            from owned group by file
+        )
+        select coalesce(place, 'without_file'),
+               count(placed.file) filter (place = 'listed' or calls > 0), sum(calls),
+               sum(stable_calls), sum(time)
+        from placed full join costs using (file) group by 1
+        """,
+        selection.parameters(),
+    ).fetchall()
+    found = {
+        place: Total(integer(files), integer(calls), integer(stable), seconds(time) or 0.0)
+        for place, files, calls, stable, time in rows
+    }
+    places = ("listed", "not_matched", "left_out", "without_file")
+    parts = {place: found.get(place, Total(0, 0, 0, 0.0)) for place in places}
+    return parts | {
+        "total": Total(
+            files=sum(part.files for part in parts.values()),
+            calls=sum(part.calls for part in parts.values()),
+            stable_calls=sum(part.stable_calls for part in parts.values()),
+            time_s=sum(part.time_s for part in parts.values()),
+        )
+    }

@@ -1,0 +1,376 @@
+"""What happened to a file, call by call, in order of time.
+
+Each step has its frames, the gap to the one before, its service time, whether it was stable, how
+it ended, and all its operations. Calls by name (LOOKUP, CREATE, REMOVE …) are steps of the file
+that they name; callbacks are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Numbers
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pcapnfs.analyses import lookup
+from pcapnfs.analyses.owners import OWNED
+from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.steps import STEPS
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a call."""
+
+    op: str
+    """Name in the RFC."""
+    executed: bool
+    """The reply holds a result of it."""
+    status: str | None
+    """The RFC's name of its status; None when it was not executed or not captured."""
+    stability: str
+    """`stable`, `unstable`, `unstable_write`, `read`, `state` or `unknown`."""
+    name: str | None
+    """The name that it gives, as CREATE, LOOKUP, RENAME (the old one) do; None for others."""
+    new_name: str | None
+    """RENAME: the new name; None for others."""
+    offset_bytes: int | None
+    """Where in the file, bytes; None for operations without a place."""
+    requested_bytes: int | None
+    """Bytes asked for; None for operations without a length."""
+    done_bytes: int | None
+    """Bytes read or written, as the reply says; None for others, and without reply."""
+    requested_level: str | None
+    """WRITE: `UNSTABLE`, `DATA_SYNC` or `FILE_SYNC` as asked for; None for others."""
+    committed_level: str | None
+    """WRITE, COPY: the level granted; None for others, and without reply."""
+    set_size_bytes: int | None
+    """The size that SETATTR, CREATE or OPEN set; None when none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call."""
+
+    call: int
+    """Its number in the table calls."""
+    step: str
+    """Procedure or main operation with its marks, as in patterns: `WRITE[FILE_SYNC]`, `LOOKUP!`."""
+    version: str
+    """`3`, `4.0`, `4.1`, `4.2`, `nfsacl3` …"""
+    call_first_frame: int
+    """Frame with the call's first byte."""
+    call_frame: int
+    """Frame that completes the call."""
+    reply_first_frame: int | None
+    """Frame with the reply's first byte; None without reply."""
+    reply_frame: int | None
+    """Frame that completes the reply; None without reply."""
+    start_s: float
+    """When the call was complete, seconds since the capture's start."""
+    gap_s: float | None
+    """From the latest reply to an earlier call on this file to the first frame of this one,
+    seconds: the client, or calls on other files. Negative when this call was sent before that
+    reply; None for the first step."""
+    srt_s: float | None
+    """Service time, seconds; None without reply."""
+    stability: str
+    """`stable`, `unstable`, `unstable_write`, `read`, `state` or `unknown`."""
+    status: str | None
+    """Why it failed: the RFC's name of the status, or RPC's refusal; None when it did not, or has
+    no reply."""
+    client: str
+    """Address of the client."""
+    uid: int | None
+    """AUTH_SYS user who asked; None under another flavor."""
+    transmissions: int
+    """How often it was sent."""
+    operations: tuple[Operation, ...]
+    """All operations in order: one, or those of a compound."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownName:
+    """A name that the file had."""
+
+    path: str
+    """Path of the directory as known at the end, and the name."""
+    from_frame: int
+    """Frame of the reply that taught it."""
+    from_s: float
+    """Its time, seconds since the capture's start."""
+    until_frame: int | None
+    """Frame of the reply by which it was taken away; None when it was not."""
+    until_s: float | None
+    """Its time, likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSequence:
+    """A file and its steps."""
+
+    file: int
+    """Its number in the table files."""
+    path: str
+    """Path, as in the table files; not escaped."""
+    export: str | None
+    """The export that the path is below; None when it is not known."""
+    server: str
+    """Address of the server."""
+    handles: tuple[str, ...]
+    """Its file handles in hexadecimal; none for a name that never had one."""
+    fileid: int | None
+    """File number in its file system; None when no attributes were seen."""
+    role: str
+    """`file`, `directory`, `other`, `unknown`, `absent` or `pseudo`."""
+    size_bytes: int | None
+    """Size when last seen, bytes; None when it never was."""
+    removed: bool
+    """It was removed or replaced during the capture."""
+    names: tuple[KnownName, ...]
+    """The names it had, in order of time: more than one after a rename or with hard links."""
+    calls: int
+    """Its calls, also those not among the steps."""
+    stable_calls: int
+    """Those of them that were stable."""
+    time_s: float
+    """Sum of their service times, seconds."""
+    stable_s: float
+    """The stable calls' part of it, seconds."""
+    lifetime_s: float | None
+    """From the first call's first frame to the last reply, seconds; None without calls."""
+    steps: tuple[Step, ...]
+    """Its first calls, up to the number asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """The files asked for."""
+
+    matches: int
+    """Files that were meant."""
+    others: tuple[str, ...]
+    """Paths of the first of those that are not in `files`."""
+    files: tuple[FileSequence, ...]
+    """The first of them, in order of their first call."""
+
+
+OTHERS_NAMED = 10
+"""Paths that are told of files that matched and are not shown."""
+
+
+def sequence(
+    trace: Trace,
+    *,
+    file: str | None = None,
+    name: str | None = None,
+    top: int = 3,
+    calls: int = 100,
+) -> Sequence:
+    """Give the calls of one file, or of several, in order of time.
+
+    Args:
+        trace: The trace.
+        file: A path, the end of one, or a handle.
+        name: A pattern for names, or with a slash for paths.
+        top: Files to give; 0 for all.
+        calls: Calls of each file to give; 0 for all.
+
+    Raises:
+        UsageError: Not exactly one of `file` and `name` is given, none is found, or a number is
+            negative.
+    """
+    if (file is None) == (name is None):
+        raise UsageError("say which file: --file with a path or handle, or --name with a pattern")
+    if top < 0 or calls < 0:
+        raise UsageError("a number of files or calls cannot be negative; 0 shows all")
+    found = lookup.named(trace, file) if file is not None else lookup.matching(trace, name or "")
+    chosen = found[:top] if top else found
+    return Sequence(
+        matches=len(found),
+        others=_paths(trace, found[len(chosen) :][:OTHERS_NAMED]),
+        files=tuple(_file(trace, each, calls) for each in chosen),
+    )
+
+
+def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
+    rows = trace.sql(
+        "select path from files where list_contains($files, file) "
+        "order by list_position($files, file)",
+        {"files": list(files)},
+    ).fetchall()
+    return tuple(str(row[0]) for row in rows)
+
+
+def _file(trace: Trace, file: int, limit: int) -> FileSequence:
+    (row,) = trace.sql(
+        f"""
+        with {OWNED}
+        select path, export, server, fileid, role, size, removed,
+               (select list(lower(hex(handle)) order by file) from files
+                where identity = $file and handle is not null),
+               sums.*
+        from files, (
+            select count(*), count(*) filter (stability = 'stable'), sum(srt),
+                   sum(srt) filter (stability = 'stable'),
+                   max(coalesce(reply_time, call_time)) - min(call_first_time)
+            from owned where file = $file
+        ) as sums
+        where file = $file
+        """,
+        {"file": file},
+    ).fetchall()
+    path, export, server, fileid, role, size, removed, handles = row[:8]
+    calls, stable, time, stable_time, lifetime = row[8:]
+    return FileSequence(
+        file=file,
+        path=str(path),
+        export=_text(export),
+        server=str(server),
+        handles=tuple(handles or ()),
+        fileid=_whole(fileid),
+        role=str(role),
+        size_bytes=_whole(size),
+        removed=bool(removed),
+        names=_names(trace, file),
+        calls=integer(calls),
+        stable_calls=integer(stable),
+        time_s=seconds(time) or 0.0,
+        stable_s=seconds(stable_time) or 0.0,
+        lifetime_s=seconds(lifetime),
+        steps=_steps(trace, file, limit),
+    )
+
+
+def _steps(trace: Trace, file: int, limit: int) -> tuple[Step, ...]:
+    rows = trace.sql(
+        f"""
+        with {OWNED}, {STEPS}
+        select call, step, protocol, call_first_frame, call_frame, reply_first_frame, reply_frame,
+               call_time - $start,
+               call_first_time - max(coalesce(reply_time, call_time)) over (
+                   order by call_time, call rows between unbounded preceding and 1 preceding),
+               srt, stability,
+               case when coalesce(rpc_status, 'SUCCESS') <> 'SUCCESS' then rpc_status
+                    when coalesce(status, 0) <> 0 then coalesce(status_name, status::varchar) end,
+               client, uid, transmissions
+        from steps where file = $file
+        order by call_time, call limit {limit if limit else "all"}
+        """,
+        {"file": file, "start": trace.meta.start_ns},
+    ).fetchall()
+    operations = _operations(trace, [integer(row[0]) for row in rows])
+    return tuple(_step(row, operations.get(integer(row[0]), ())) for row in rows)
+
+
+def _step(row: tuple[Any, ...], operations: tuple[Operation, ...]) -> Step:
+    (
+        call, step, protocol, call_first, call_frame, reply_first, reply_frame,
+        start, gap, srt, stability, status, client, uid, transmissions,
+    ) = row  # fmt: skip
+    return Step(
+        call=integer(call),
+        step=str(step),
+        version=str(protocol),
+        call_first_frame=integer(call_first),
+        call_frame=integer(call_frame),
+        reply_first_frame=_whole(reply_first),
+        reply_frame=_whole(reply_frame),
+        start_s=seconds(start) or 0.0,
+        gap_s=seconds(gap),
+        srt_s=seconds(srt),
+        stability=str(stability),
+        status=_text(status),
+        client=str(client),
+        uid=_whole(uid),
+        transmissions=integer(transmissions),
+        operations=operations,
+    )
+
+
+def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ...]]:
+    rows = trace.sql(
+        """
+        select call, op, executed, status_name, stability, name, new_name, "offset", requested,
+               "count", stable_requested, committed, set_size
+        from operations semi join (select unnest($calls) as call) using (call)
+        order by call, position
+        """,
+        {"calls": calls},
+    ).fetchall()
+    found: dict[int, list[Operation]] = {}
+    for call, op, executed, status, stability, name, new_name, *data in rows:
+        offset, requested, done, requested_level, committed_level, set_size = data
+        found.setdefault(integer(call), []).append(
+            Operation(
+                op=str(op),
+                executed=bool(executed),
+                status=_text(status),
+                stability=str(stability),
+                name=_text(name),
+                new_name=_text(new_name),
+                offset_bytes=_whole(offset),
+                requested_bytes=_whole(requested),
+                done_bytes=_whole(done),
+                requested_level=_text(requested_level),
+                committed_level=_text(committed_level),
+                set_size_bytes=_whole(set_size),
+            )
+        )
+    return {call: tuple(operations) for call, operations in found.items()}
+
+
+def _names(trace: Trace, file: int) -> tuple[KnownName, ...]:
+    """Each name from the reply that taught it to the one by which it denotes something else."""
+    rows = trace.sql(
+        """
+        with bound as (select * from names where file in (
+            select file from files where identity = $file
+        )),
+        events as (
+            select names.call, names.position, directory, name, identity,
+                   coalesce(reply_frame, call_frame) as frame,
+                   coalesce(reply_time, call_time) - $start as time
+            from names semi join bound using (directory, name)
+                 join calls using (call) left join files on files.file = names.file
+        ),
+        changes as (
+            select *, lag(identity) over its_name as before from events
+            window its_name as (partition by directory, name order by call, position)
+            qualify identity is distinct from before
+        ),
+        spans as (
+            select *, lead(frame) over its_name as until_frame, lead(time) over its_name as until
+            from changes
+            window its_name as (partition by directory, name order by call, position)
+        )
+        select case when parents.path = '.' then spans.name
+                    else rtrim(parents.path, '/') || '/' || spans.name end,
+               frame, time, until_frame, until
+        from spans join files as parents on parents.file = directory
+        where spans.identity = $file
+        order by call, spans.position
+        """,
+        {"file": file, "start": trace.meta.start_ns},
+    ).fetchall()
+    return tuple(
+        KnownName(
+            path=str(path),
+            from_frame=integer(frame),
+            from_s=seconds(time) or 0.0,
+            until_frame=_whole(until_frame),
+            until_s=seconds(until),
+        )
+        for path, frame, time, until_frame, until in rows
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _whole(value: object) -> int | None:
+    return None if value is None else integer(value)

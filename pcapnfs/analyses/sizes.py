@@ -1,0 +1,223 @@
+"""How large the files are, held against what one packet or one call carries.
+
+Bins double from an eighth of one frame's payload on: at an MTU of 1500, up to 184, 368, 736, 1472,
+2944 … bytes. The MTU is that of the handshakes; the read and write size in use are those of the
+calls where a file took more than the largest of them, in whole KiB as rsize and wsize are, else
+what the server offers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.owners import OBJECTS
+from pcapnfs.analyses.service_time import integer, number
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+USUAL_MTU = 1500
+"""Of Ethernet, where no handshake tells."""
+
+JUMBO_MTU = 9000
+"""Of Ethernet with jumbo frames."""
+
+HEADERS = 28
+"""Of IPv4 and UDP: an MTU of 1500 leaves the 1472 bytes that people know from ping."""
+
+KIBIBYTE = 1024
+"""Clients round rsize and wsize to it; an application's own small writes seldom are."""
+
+BINS_BELOW_A_FRAME = 3
+"""Doublings from the first bin to one frame's payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBin:
+    """Files of a range of sizes."""
+
+    up_to_bytes: int
+    """The largest size of the bin, bytes; the smallest is one more than the bin's before, or 0."""
+    files: int
+    """Files in it."""
+    share: float
+    """Their share of all files of known size, 0 to 1."""
+    share_up_to: float
+    """The share of the files in this bin and all before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How many files fit a certain amount."""
+
+    limit_bytes: int | None
+    """The amount, bytes; None when the capture does not tell it."""
+    source: str
+    """Where it is from: `handshake`, `assumed`, `calls`, `server` or `unknown`."""
+    files: int | None
+    """Files that are not larger; None when the amount is not known."""
+    share: float | None
+    """Their share of all files of known size, 0 to 1; None when there is none, or the amount is not
+    known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The sizes of the regular files, as last seen."""
+
+    files: int
+    """Regular files of known size."""
+    unknown: int
+    """Regular files whose size the capture does not tell; in none of the other numbers."""
+    empty: int
+    """Files of 0 bytes; they are in the first bin."""
+    total_bytes: int
+    """All sizes together, bytes."""
+    mean_bytes: float | None
+    """Arithmetic mean; None without files."""
+    p50_bytes: float | None
+    """Median, exact and interpolated; None without files."""
+    p95_bytes: float | None
+    """95th percentile, exact and interpolated; None without files."""
+    max_bytes: int | None
+    """Largest; None without files."""
+    mtu_bytes: int
+    """The MTU that the frame's payload follows from, bytes."""
+    bins: tuple[SizeBin, ...]
+    """From the first bin to that of the largest file, also the empty ones between."""
+    frame: Fit
+    """What one frame carries."""
+    jumbo_frame: Fit
+    """What one jumbo frame carries."""
+    read: Fit
+    """What one READ brings (rsize)."""
+    write: Fit
+    """What one WRITE takes (wsize)."""
+
+
+def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
+    """Spread the regular files over bins of sizes.
+
+    Args:
+        trace: The trace.
+        listed_too: Also files known from listings alone, which no call addressed.
+    """
+    mtu, mtu_source = _mtu(trace)
+    payload = mtu - HEADERS
+    rsize, rsize_source = _transfer_size(trace, READ_OPERATIONS, "max_read")
+    wsize, wsize_source = _transfer_size(trace, WRITE_OPERATIONS, "max_write")
+    population = f"""
+        with {OBJECTS},
+        regular as (
+            select size from objects where role = 'file' and ($listed_too or not listed_only)
+        )
+    """
+    (row,) = trace.sql(
+        f"""
+        {population}
+        select count(size), count(*) - count(size), count(*) filter (size = 0), sum(size),
+               avg(size), quantile_cont(size, 0.5), quantile_cont(size, 0.95), max(size),
+               count(*) filter (size <= $frame), count(*) filter (size <= $jumbo),
+               count(*) filter (size <= $rsize), count(*) filter (size <= $wsize)
+        from regular
+        """,
+        {
+            "listed_too": listed_too,
+            "frame": payload,
+            "jumbo": JUMBO_MTU - HEADERS,
+            "rsize": rsize,
+            "wsize": wsize,
+        },
+    ).fetchall()
+    files, unknown, empty, total, mean, p50, p95, largest = row[:8]
+    count = integer(files)
+    return Sizes(
+        files=count,
+        unknown=integer(unknown),
+        empty=integer(empty),
+        total_bytes=integer(total),
+        mean_bytes=None if mean is None else float(mean),
+        p50_bytes=None if p50 is None else float(p50),
+        p95_bytes=None if p95 is None else float(p95),
+        max_bytes=None if largest is None else integer(largest),
+        mtu_bytes=mtu,
+        bins=_bins(trace, population, payload, count, listed_too=listed_too),
+        frame=_fit(payload, mtu_source, row[8], count),
+        jumbo_frame=_fit(JUMBO_MTU - HEADERS, "assumed", row[9], count),
+        read=_fit(rsize, rsize_source, row[10], count),
+        write=_fit(wsize, wsize_source, row[11], count),
+    )
+
+
+def _bins(
+    trace: Trace, population: str, payload: int, files: int, *, listed_too: bool
+) -> tuple[SizeBin, ...]:
+    rows = trace.sql(
+        f"""
+        {population}
+        select case when size * {1 << BINS_BELOW_A_FRAME} <= $payload then 0
+                    else ceil(log2(size::double * {1 << BINS_BELOW_A_FRAME} / $payload))::int end,
+               count(*)
+        from regular where size is not null group by 1
+        """,
+        {"listed_too": listed_too, "payload": payload},
+    ).fetchall()
+    counts = {integer(place): integer(count) for place, count in rows}
+    bins: list[SizeBin] = []
+    so_far = 0
+    for place in range(max(counts, default=-1) + 1):
+        so_far += counts.get(place, 0)
+        bins.append(
+            SizeBin(
+                up_to_bytes=(payload << place) >> BINS_BELOW_A_FRAME,
+                files=counts.get(place, 0),
+                share=counts.get(place, 0) / files,
+                share_up_to=so_far / files,
+            )
+        )
+    return tuple(bins)
+
+
+def _mtu(trace: Trace) -> tuple[int, str]:
+    """The MTU of most connections that tell: the segment size with the headers of IP and TCP."""
+    rows = trace.sql(
+        """
+        select segment_size + case when contains(client, ':') then 60 else 40 end as mtu
+        from connections where segment_size > 0
+        group by mtu order by count(*) desc, mtu limit 1
+        """
+    ).fetchall()
+    mtu = integer(rows[0][0]) if rows else 0
+    return (mtu, "handshake") if mtu > 2 * HEADERS else (USUAL_MTU, "assumed")
+
+
+def _transfer_size(trace: Trace, ops: tuple[str, ...], offered: str) -> tuple[int | None, str]:
+    """What one call carries: the largest one, if it was a limit; else what the server offers."""
+    (row,) = trace.sql(
+        f"""
+        with calls_of_data as (
+            select file, max(requested) as largest, max("offset" + requested) as reach
+            from operations
+            where list_contains($ops, op) and requested is not null and "offset" is not null
+            group by file
+        )
+        select max(largest), max(reach), (select max({offered}) from operations)
+        from calls_of_data
+        """,
+        {"ops": ops},
+    ).fetchall()
+    largest, reach, server = row
+    if largest and number(reach) > number(largest) and number(largest) % KIBIBYTE == 0:
+        return integer(largest), "calls"
+    if server is not None:
+        return integer(server), "server"
+    return None, "unknown"
+
+
+def _fit(limit: int | None, source: str, files: object, all_files: int) -> Fit:
+    if limit is None:
+        return Fit(None, "unknown", None, None)
+    count = integer(files)
+    return Fit(limit, source, count, count / all_files if all_files else None)

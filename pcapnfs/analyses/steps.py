@@ -1,0 +1,31 @@
+"""One call of a file as one word: what was done, and how it ended.
+
+Takes the table calls as `owned` (owners.py) and the table operations; gives the same rows with the
+column `step`: the procedure or main operation, with
+
+- `(create)` for an NFSv4 OPEN that asks for the file to be made, `(plus)` for an NFSv4 READDIR that
+  asks for what a stat needs,
+- the level that the server granted a WRITE or COPY: `WRITE[FILE_SYNC]`, `WRITE[UNSTABLE]`,
+- `!` when it failed, `?` when it has no reply.
+"""
+
+from __future__ import annotations
+
+from pcapnfs.analyses.service_time import FAILED
+
+STEPS = f"""
+    levels as (
+        select call, min(committed) as level from operations
+        where committed is not null group by call
+    ),
+    steps as (
+        select owned.*, level,
+               op || case when op = 'OPEN' and contains(signature, 'OPEN(create)') then '(create)'
+                          when op = 'READDIR' and contains(signature, '(plus)') then '(plus)'
+                          else '' end
+                  || coalesce('[' || level || ']', '')
+                  || case when reply_time is null then '?' when {FAILED} then '!' else '' end
+                  as step
+        from owned left join levels using (call)
+    )
+"""

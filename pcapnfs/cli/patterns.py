@@ -1,0 +1,31 @@
+"""`pcapnfs patterns`: files folded into classes by what was done to them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+
+
+def patterns(
+    captures: options.CapturesOrLast = None,
+    top: Annotated[
+        int, typer.Option("--top", min=0, metavar="N", help="Patterns to show; 0 shows all.")
+    ] = 10,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Fold the files into classes by what was done to them, call after call."""
+    from pcapnfs.analyses import patterns as analysis
+    from pcapnfs.views import document
+    from pcapnfs.views import patterns as view
+
+    with options.open_trace(captures, port, memory) as trace:
+        result = analysis.patterns(trace, top=top)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result))

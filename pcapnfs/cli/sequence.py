@@ -1,0 +1,61 @@
+"""`pcapnfs sequence`: the calls of one file in order of time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+from pcapnfs.errors import UsageError
+
+
+def sequence(
+    captures: options.CapturesOrLast = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file",
+            metavar="PATH|HANDLE",
+            help="A path, the end of one, or a file handle.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="GLOB",
+            help="Files of this pattern instead, as in *.c or src/*.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", min=0, metavar="N", help="Files to show; 0 shows all.")
+    ] = 3,
+    calls: Annotated[
+        int, typer.Option("--calls", min=0, metavar="N", help="Calls of each; 0 shows all.")
+    ] = 100,
+    wireshark: Annotated[
+        bool,
+        typer.Option("--wireshark", help="Print the display filter for these frames instead."),
+    ] = False,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Show what happened to a file, call by call: frames, gaps, times, operations."""
+    from pcapnfs.analyses import sequence as analysis
+    from pcapnfs.views import document
+    from pcapnfs.views import sequence as view
+
+    if json and wireshark:
+        raise UsageError("either --json or --wireshark, not both")
+    with options.open_trace(captures, port, memory) as trace:
+        result = analysis.sequence(trace, file=file, name=name, top=top, calls=calls)
+    if json:
+        output.write([document.to_json(result)])
+    elif wireshark:
+        output.write([view.display_filter(result) + "\n"])
+    else:
+        output.screen(view.screen(result))

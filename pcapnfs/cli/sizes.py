@@ -1,0 +1,31 @@
+"""`pcapnfs sizes`: how large the files are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+
+
+def sizes(
+    captures: options.CapturesOrLast = None,
+    listed_too: Annotated[
+        bool, typer.Option("--listed", help="Also files that were only listed.")
+    ] = False,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Show how large the files are, and how many fit one frame, one READ, one WRITE."""
+    from pcapnfs.analyses import sizes as analysis
+    from pcapnfs.views import document
+    from pcapnfs.views import sizes as view
+
+    with options.open_trace(captures, port, memory) as trace:
+        result = analysis.sizes(trace, listed_too=listed_too)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result))

@@ -1,0 +1,150 @@
+"""The screens of `perfile`: files, or groups of them, and totals that hold every call once.
+
+Takes a `PerFile` or `PerGroup`; gives renderables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import frames, totals, unless_zero
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.costs import Total
+    from pcapnfs.analyses.perfile import FileCost, PerFile
+    from pcapnfs.analyses.pergroup import GroupCost, PerGroup
+
+_FILE_COLUMNS = (
+    Column("file", align="left", least=36),
+    Column("calls"),
+    Column("stable"),
+    Column("time"),
+    Column("stable time", 4),
+    Column("as parent", 3),
+    Column("read", 1),
+    Column("written", 1),
+    Column("size", 5),
+    Column("errors", 2),
+    Column("revalidated", 9),
+    Column("resent", 6),
+    Column("frames", 3),
+    Column("lifetime", 7),
+    Column("operations", 8, align="left", least=24, cut="end"),
+)
+
+_GROUP_COLUMNS = (
+    Column("", align="left", least=30),
+    Column("files"),
+    Column("calls"),
+    Column("stable"),
+    Column("time"),
+    Column("stable time", 4),
+    Column("read", 1),
+    Column("written", 1),
+    Column("errors", 2),
+    Column("revalidated", 3),
+    Column("resent", 6),
+    Column("frames", 5),
+)
+
+_NO_GROUP = {
+    "extension": "(no extension)",
+    "uid": "(no user)",
+}
+"""What the group is called that has no name."""
+
+_GROUPS = {
+    "directory": ("directory", "directories"),
+    "client": ("client", "clients"),
+    "uid": ("user", "users"),
+    "extension": ("extension", "extensions"),
+}
+
+
+def files(result: PerFile) -> RenderableType:
+    """A row for each file."""
+    rows = [_file_row(file) for file in result.files]
+    more = result.shown.files < result.listed.files
+    return Group(
+        FittedTable(_FILE_COLUMNS, rows),
+        Text(""),
+        _totals(result, [("shown", result.shown)] if more else []),
+    )
+
+
+def groups(result: PerGroup) -> RenderableType:
+    """A row for each group."""
+    title = _GROUPS[result.by][0]
+    columns = (Column(title, align="left", least=30), *_GROUP_COLUMNS[1:])
+    parts: list[RenderableType] = [
+        FittedTable(columns, [_group_row(result.by, group) for group in result.groups])
+    ]
+    hidden = result.group_count - len(result.groups)
+    if hidden:
+        parts.append(Text(f"{plural(hidden, *_more(result.by))} (--top 0 shows all)", style="dim"))
+    return Group(*parts, Text(""), _totals(result, []))
+
+
+def _more(by: str) -> tuple[str, str]:
+    one, many = _GROUPS[by]
+    return f"more {one}", f"more {many}"
+
+
+def _totals(result: PerFile | PerGroup, shown: list[tuple[str, Total]]) -> RenderableType:
+    matched = result.not_matched.files > 0 or result.not_matched.calls > 0
+    lines = [*shown, ("files that match" if matched else "all files", result.listed)]
+    if matched:
+        lines.append(("files that do not match", result.not_matched))
+    if result.left_out.calls:
+        lines.append(("not found, or above an export (--all shows them)", result.left_out))
+    if result.without_file.calls:
+        lines.append(("calls on no file", result.without_file))
+    if len(lines) > 1:
+        lines.append(("total", result.total))
+    return totals(lines)
+
+
+def _file_row(file: FileCost) -> list[str]:
+    return [
+        escape(file.path) + (" (removed)" if file.removed else ""),
+        units.count(file.calls),
+        unless_zero(file.stable_calls),
+        units.duration(file.time_s),
+        units.duration(file.stable_s),
+        unless_zero(file.directory_calls),
+        units.size(file.bytes_read) if file.bytes_read else "",
+        units.size(file.bytes_written) if file.bytes_written else "",
+        units.size(file.size_bytes),
+        unless_zero(file.errors),
+        unless_zero(file.revalidations),
+        unless_zero(file.retransmitted),
+        frames(file.first_frame, file.last_frame),
+        units.duration(file.lifetime_s),
+        " ".join(f"{escape(op)} {number}" for op, number in file.ops.items()),
+    ]
+
+
+def _group_row(by: str, group: GroupCost) -> list[str]:
+    return [
+        _NO_GROUP[by] if group.group is None else escape(group.group),
+        units.count(group.files),
+        units.count(group.calls),
+        unless_zero(group.stable_calls),
+        units.duration(group.time_s),
+        units.duration(group.stable_s),
+        units.size(group.bytes_read) if group.bytes_read else "",
+        units.size(group.bytes_written) if group.bytes_written else "",
+        unless_zero(group.errors),
+        unless_zero(group.revalidations),
+        unless_zero(group.retransmitted),
+        frames(group.first_frame, group.last_frame),
+    ]

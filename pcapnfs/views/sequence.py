@@ -1,0 +1,223 @@
+"""The screen of `sequence`: a file's calls as a time line, each with a bar of its service time.
+
+Takes a `Sequence`; gives renderables. A full bar is a stable call, a light one any other; the
+longest call of the file fills the column.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units, wireshark
+from pcapnfs.errors import UsageError
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import frames
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequence, Step
+
+BAR_CELLS = 12
+"""Width of the longest bar."""
+
+STABLE_CELL, OTHER_CELL = "█", "░"
+"""What bars are made of."""
+
+NAMES_SHOWN = 8
+"""Names of a file that are told; the rest is counted."""
+
+_COLUMNS = (
+    Column("frames", align="left"),
+    Column("at", 3),
+    Column("gap"),
+    Column("time"),
+    Column("", 1, align="left"),
+    Column("call", align="left"),
+    Column("offset", 5),
+    Column("length", 2),
+    Column("asked for", 4, align="left"),
+    Column("status", 1, align="left"),
+    Column("sent", 6),
+    Column("client", 7, align="left"),
+    Column("uid", 8),
+    Column("name", 9, align="left", least=12),
+)
+
+
+def screen(result: Sequence) -> RenderableType:
+    """The files, one below the other."""
+    parts: list[RenderableType] = []
+    for place, file in enumerate(result.files):
+        if place:
+            parts.append(Text(""))
+        parts += _file(file)
+    if result.matches > len(result.files):
+        rest = result.matches - len(result.files)
+        named = ", ".join(escape(path) for path in result.others)
+        more = " …" if rest > len(result.others) else ""
+        parts.append(
+            Text(
+                f"\n{plural(rest, 'more file', 'more files')} of "
+                f"{units.count(result.matches)} (--top 0 shows all): {named}{more}",
+                style="dim",
+            )
+        )
+    return Group(*parts)
+
+
+def _file(file: FileSequence) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        Text(escape(file.path), style="bold", overflow="fold"),
+        Text(_facts(file)),
+    ]
+    if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
+        parts += [Text(_name(name), overflow="fold") for name in file.names[:NAMES_SHOWN]]
+        if len(file.names) > NAMES_SHOWN:
+            parts.append(Text(f"and {len(file.names) - NAMES_SHOWN} more names"))
+    if not file.steps:
+        parts.append(Text("No call is about it; it was only listed, or named in other calls."))
+        return parts
+    askers = {(step.client, step.uid) for step in file.steps}
+    longest = max((step.srt_s or 0.0 for step in file.steps), default=0.0)
+    rows = [_row(step, longest, several=len(askers) > 1) for step in file.steps]
+    below = [_compound(step) for step in file.steps]
+    parts.append(FittedTable(_COLUMNS, rows, below=below))
+    if file.calls > len(file.steps):
+        parts.append(
+            Text(
+                f"{units.count(file.calls - len(file.steps))} more calls (--calls 0 shows all)",
+                style="dim",
+            )
+        )
+    return parts
+
+
+def _facts(file: FileSequence) -> str:
+    facts = [plural(file.calls, "call", "calls")]
+    if file.stable_calls:
+        facts.append(f"{units.count(file.stable_calls)} stable (█)")
+    facts.append(f"{units.duration(file.time_s)} of service in {units.duration(file.lifetime_s)}")
+    if file.size_bytes is not None:
+        facts.append(units.size(file.size_bytes))
+    if file.removed:
+        facts.append("removed")
+    if file.fileid is not None:
+        facts.append(f"fileid {file.fileid}")
+    if len(file.handles) > 1:
+        facts.append(f"{len(file.handles)} handles")
+    who = sorted({step.client for step in file.steps})
+    users = sorted({step.uid for step in file.steps if step.uid is not None})
+    if len(who) == 1:
+        facts.append(f"by {escape(who[0])}")
+    if len(users) == 1:
+        facts.append(f"uid {users[0]}")
+    return ", ".join(facts)
+
+
+def _name(name: KnownName) -> str:
+    text = f"  named {escape(name.path)} from frame {name.from_frame}"
+    text += f" ({units.duration(name.from_s)})"
+    if name.until_frame is not None:
+        text += f" to {name.until_frame} ({units.duration(name.until_s)})"
+    return text
+
+
+def _row(step: Step, longest: float, *, several: bool) -> list[str]:
+    first = step.call_first_frame
+    last = step.reply_frame if step.reply_frame is not None else step.call_frame
+    data = _main(step)
+    length = asked = ""
+    offset = name = ""
+    if data is not None:
+        offset = "" if data.offset_bytes is None else units.count(data.offset_bytes)
+        length = _length(data)
+        if data.requested_level not in (None, data.committed_level):
+            asked = escape(str(data.requested_level))
+        name = escape(data.name or "")
+        if data.new_name is not None:
+            name += f" → {escape(data.new_name)}"
+    return [
+        frames(first, last),
+        units.duration(step.start_s),
+        "" if step.gap_s is None else units.duration(step.gap_s),
+        "no reply" if step.srt_s is None else units.duration(step.srt_s),
+        bar(step.srt_s or 0.0, longest, stable=step.stability == "stable"),
+        escape(step.step),
+        offset,
+        length,
+        asked,
+        escape(step.status or ""),
+        f"{step.transmissions}×" if step.transmissions > 1 else "",
+        escape(step.client) if several else "",
+        str(step.uid) if several and step.uid is not None else "",
+        name,
+    ]
+
+
+def bar(value: float, longest: float, *, stable: bool) -> str:
+    """As many cells as the value is of the longest; at least one for anything above zero."""
+    if value <= 0 or longest <= 0:
+        return ""
+    cells = max(1, round(value / longest * BAR_CELLS))
+    return (STABLE_CELL if stable else OTHER_CELL) * cells
+
+
+def _main(step: Step) -> Operation | None:
+    """The operation that the step is named after."""
+    op = step.step.split("(")[0].split("[")[0].rstrip("!?")
+    return next((each for each in step.operations if each.op == op), None)
+
+
+def _length(data: Operation) -> str:
+    if data.set_size_bytes is not None:
+        return f"to {units.size(data.set_size_bytes)}"
+    if data.done_bytes is not None and data.requested_bytes not in (None, data.done_bytes):
+        return f"{units.size(data.done_bytes)} of {units.size(data.requested_bytes)}"
+    length = data.done_bytes if data.done_bytes is not None else data.requested_bytes
+    return "" if length is None else units.size(length)
+
+
+def _compound(step: Step) -> list[Text]:
+    """The operations of a compound, each as it ended; nothing for a call of one operation."""
+    if len(step.operations) < 2:
+        return []
+    return [Text(" ".join(_operation(each) for each in step.operations), style="dim")]
+
+
+def _operation(each: Operation) -> str:
+    text = escape(each.op)
+    if each.name is not None:
+        text += f"({escape(each.name)})"
+    if not each.executed:
+        return f"[{text}]"
+    failed = each.status is not None and not each.status.endswith("_OK")
+    return f"{text}!" if failed else text
+
+
+def display_filter(result: Sequence) -> str:
+    """Wireshark's filter for the first and last frames of the calls and replies shown.
+
+    Raises:
+        UsageError: No call is shown.
+    """
+    numbers = {
+        frame
+        for file in result.files
+        for step in file.steps
+        for frame in (
+            step.call_first_frame,
+            step.call_frame,
+            step.reply_first_frame,
+            step.reply_frame,
+        )
+        if frame is not None
+    }
+    if not numbers:
+        raise UsageError("there is no call to filter for: the file was only listed")
+    return wireshark.frames(numbers)

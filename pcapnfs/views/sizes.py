@@ -1,0 +1,128 @@
+"""The screen of `sizes`: a histogram, and its line in `summarize`.
+
+Takes a `Sizes`; gives renderables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.sizes import Fit, Sizes
+
+BAR_CELLS = 30
+"""Width of the longest bar."""
+
+WHOLE_BYTES = 100_000
+"""Sizes below this are written in bytes: 1472 says more than 1.44 KiB."""
+
+_COLUMNS = (
+    Column("up to", 0),
+    Column("files"),
+    Column("of files"),
+    Column("up to here", 2),
+    Column("", 1, align="left"),
+)
+
+_FITS = (
+    ("frame", "one frame"),
+    ("jumbo_frame", "one jumbo frame"),
+    ("read", "one READ (rsize)"),
+    ("write", "one WRITE (wsize)"),
+)
+
+_SOURCES = {
+    "handshake": "",
+    "assumed": "",
+    "calls": "as the calls show",
+    "server": "the server's limit",
+    "unknown": "",
+}
+
+
+def screen(result: Sizes) -> RenderableType:
+    """Histogram, what fits, and the spread."""
+    parts: list[RenderableType] = []
+    if result.files:
+        most = max(each.files for each in result.bins)
+        rows = [
+            [
+                amount(each.up_to_bytes),
+                units.count(each.files) if each.files else "",
+                units.share(each.share) if each.files else "",
+                units.share(each.share_up_to),
+                _bar(each.files, most),
+            ]
+            for each in result.bins
+        ]
+        parts += [FittedTable(_COLUMNS, rows), Text("")]
+        fits = [
+            [title, amount(fit.limit_bytes), units.share(fit.share), _note(name, fit, result)]
+            for name, title in _FITS
+            for fit in (getattr(result, name),)
+            if fit.limit_bytes is not None
+        ]
+        columns = (
+            Column("fit into", align="left"),
+            Column(""),
+            Column("of files"),
+            Column("", 1, align="left", least=10, cut="end"),
+        )
+        parts += [FittedTable(columns, fits), Text("")]
+    parts.append(Text(_spread(result)))
+    return Group(*parts)
+
+
+def line(result: Sizes) -> str:
+    """The sizes in a sentence; nothing without files of known size."""
+    if not result.files:
+        return ""
+    fits = [f"{units.share(result.frame.share)} fit one frame ({amount(result.frame.limit_bytes)})"]
+    if result.write.limit_bytes is not None:
+        share, limit = units.share(result.write.share), amount(result.write.limit_bytes)
+        fits.append(f"{share} one WRITE ({limit})")
+    return (
+        f"Sizes: median {amount(result.p50_bytes)}, largest {amount(result.max_bytes)}; "
+        f"{', '.join(fits)}."
+    )
+
+
+def amount(count_bytes: float | None) -> str:
+    """Bytes as they are while they are few, else in powers of 1024."""
+    if count_bytes is None or count_bytes >= WHOLE_BYTES or count_bytes != int(count_bytes):
+        return units.size(count_bytes)
+    return f"{units.count(int(count_bytes))} B"
+
+
+def _spread(result: Sizes) -> str:
+    facts = [plural(result.files, "regular file of known size", "regular files of known size")]
+    if result.files:
+        facts.append(
+            f"median {amount(result.p50_bytes)}, mean {amount(result.mean_bytes)}, "
+            f"largest {amount(result.max_bytes)}, together {units.size(result.total_bytes)}"
+        )
+    if result.empty:
+        facts.append(f"{units.count(result.empty)} empty")
+    if result.unknown:
+        facts.append(f"{units.count(result.unknown)} more of unknown size")
+    return "; ".join(facts) + "."
+
+
+def _note(name: str, fit: Fit, result: Sizes) -> str:
+    if name == "frame":
+        told = "as the handshake says" if fit.source == "handshake" else "assumed"
+        return f"MTU {result.mtu_bytes}, {told}"
+    return "MTU 9000" if name == "jumbo_frame" else _SOURCES[fit.source]
+
+
+def _bar(files: int, most: int) -> str:
+    return "█" * max(1, round(files / most * BAR_CELLS)) if files else ""

@@ -1,0 +1,174 @@
+"""Which file is meant, and its calls in order of time."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from pcapnfs.analyses import lookup
+from pcapnfs.analyses.sequence import sequence
+from pcapnfs.errors import UsageError
+from pcapnfs.trace import Trace
+from tests.unit.rows import call, file, operation, trace_of
+
+HANDLE = bytes(range(1, 21))
+
+
+@pytest.fixture
+def trace() -> Iterator[Trace]:
+    with trace_of(
+        files=[
+            file(1, ".", "directory", export="/srv"),
+            file(2, "src/main.c", handle=HANDLE, fileid=7, size=100, export="/srv"),
+            file(3, "src/main.h", handle=b"\x01\x02other handle", identity=2, export="/srv"),
+            file(4, "src", "directory", export="/srv"),
+            file(5, "src/main.o", "absent", handle=None, export="/srv"),
+            file(6, "doc/main.c", export="/srv"),
+            file(7, "doc", "directory", export="/srv"),
+            file(8, "only\\listed", listed_only=True),
+        ],
+        calls=[
+            call(1, "LOOKUP", 1, file=2, directory=4, status=2, status_name="NFS3ERR_NOENT"),
+            call(2, "CREATE", 5, file=2, directory=4, stability="stable", uid=1000),
+            call(3, "WRITE", 15, file=3, stability="stable", transmissions=2),
+            call(4, "WRITE", None, file=2, client="10.0.0.3"),
+            call(5, "RENAME", 2, file=2, directory=4, stability="stable"),
+            call(6, "GETATTR", 1, file=6),
+            call(7, "CB_RECALL", 1, file=2, callback=True),
+        ],
+        operations=[
+            operation(2, "CREATE", file=2, name="new.c", directory=4),
+            operation(
+                3,
+                "WRITE",
+                file=3,
+                offset=4096,
+                requested=200,
+                count=100,
+                stable_requested="UNSTABLE",
+                committed="FILE_SYNC",
+            ),
+            operation(4, "PUTFH", file=2, position=0),
+            operation(4, "WRITE", file=2, executed=False, status=None, position=1),
+            operation(5, "RENAME", file=2, name="new.c", new_name="main.c"),
+        ],
+        names=[
+            {"call": 2, "directory": 4, "name": "new.c", "file": 2},
+            {"call": 5, "directory": 4, "name": "new.c", "file": None},
+            {"call": 5, "directory": 4, "name": "main.c", "file": 2},
+        ],
+    ) as opened:
+        yield opened
+
+
+def test_the_calls_of_all_handles_are_in_order_with_gaps(trace: Trace) -> None:
+    result = sequence(trace, file="src/main.c")
+    assert (result.matches, result.others) == (1, ())
+    (found,) = result.files
+    assert [step.step for step in found.steps] == [
+        "LOOKUP!",
+        "CREATE",
+        "WRITE[FILE_SYNC]",
+        "WRITE?",
+        "RENAME",
+    ]
+    assert [step.gap_s for step in found.steps] == [
+        None,
+        pytest.approx(0.009),
+        pytest.approx(0.005),
+        pytest.approx(-0.005),
+        pytest.approx(0.005),
+    ]
+    assert [step.srt_s for step in found.steps] == [0.001, 0.005, 0.015, None, 0.002]
+    assert (found.calls, found.stable_calls) == (5, 3)
+    assert (found.time_s, found.stable_s) == pytest.approx((0.023, 0.022))
+    assert found.lifetime_s == pytest.approx(0.042)
+    assert len(found.handles) == 2
+    lookup_failed, created, written, unanswered, _ = found.steps
+    assert (lookup_failed.status, created.status) == ("NFS3ERR_NOENT", None)
+    assert (created.uid, created.start_s, created.reply_frame) == (1000, 0.02, 4)
+    assert (written.transmissions, unanswered.client) == (2, "10.0.0.3")
+    assert (unanswered.reply_frame, unanswered.reply_first_frame) == (None, None)
+
+
+def test_operations_of_a_call_say_what_was_asked_and_done(trace: Trace) -> None:
+    _, created, written, unanswered, renamed = sequence(trace, file="src/main.c").files[0].steps
+    (create,) = created.operations
+    (write,) = written.operations
+    assert create.name == "new.c"
+    assert (write.offset_bytes, write.requested_bytes, write.done_bytes) == (4096, 200, 100)
+    assert (write.requested_level, write.committed_level) == ("UNSTABLE", "FILE_SYNC")
+    assert [(each.op, each.executed) for each in unanswered.operations] == [
+        ("PUTFH", True),
+        ("WRITE", False),
+    ]
+    assert renamed.operations[0].new_name == "main.c"
+
+
+def test_names_are_told_with_their_time(trace: Trace) -> None:
+    first, second = sequence(trace, file="src/main.c").files[0].names
+    assert (first.path, first.from_frame, first.until_frame) == ("src/new.c", 4, 10)
+    assert (first.from_s, first.until_s) == pytest.approx((0.025, 0.052))
+    assert (second.path, second.from_frame, second.until_frame) == ("src/main.c", 10, None)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "src/main.c",
+        "/src/main.c",
+        "./src/main.c",
+        "/srv/src/main.c",
+        "src/new.c",
+        "main.h",
+        HANDLE.hex(),
+        "0x" + HANDLE.hex().upper(),
+        HANDLE.hex()[:8],
+        f"0x{zlib.crc32(HANDLE):08x}",
+        f"[0x{zlib.crc32(HANDLE):08x}]",
+    ],
+)
+def test_a_file_is_found_by_path_end_former_name_or_handle(trace: Trace, wanted: str) -> None:
+    assert lookup.named(trace, wanted) == (2,)
+
+
+def test_an_end_that_several_paths_have_gives_them_in_order_of_time(trace: Trace) -> None:
+    result = sequence(trace, file="main.c", top=1)
+    assert result.matches == 2
+    assert [each.path for each in result.files] == ["src/main.c"]
+    assert result.others == ("doc/main.c",)
+
+
+def test_patterns_match_names_or_with_a_slash_paths(trace: Trace) -> None:
+    assert lookup.matching(trace, "*.c") == (2, 6)
+    assert lookup.matching(trace, "main.[ch]") == (2, 6)
+    assert lookup.matching(trace, "doc/*") == (6,)
+    assert lookup.matching(trace, "*.o") == (5,)
+    assert lookup.matching(trace, "only*") == (8,)
+
+
+def test_an_unknown_file_is_answered_with_the_nearest(trace: Trace) -> None:
+    with pytest.raises(UsageError, match=r"no file 'src/mian\.c' in the capture; the nearest: src"):
+        sequence(trace, file="src/mian.c")
+    with pytest.raises(UsageError, match="nor any like it"):
+        sequence(trace, file="§")
+    with pytest.raises(UsageError, match="no file is named like"):
+        sequence(trace, name="*.zip")
+
+
+def test_exactly_one_way_to_say_which_and_no_negative_numbers(trace: Trace) -> None:
+    with pytest.raises(UsageError, match="say which file"):
+        sequence(trace)
+    with pytest.raises(UsageError, match="say which file"):
+        sequence(trace, file="a", name="b")
+    with pytest.raises(UsageError, match="negative"):
+        sequence(trace, file="src/main.c", calls=-1)
+
+
+def test_only_the_first_calls_are_given_and_all_are_counted(trace: Trace) -> None:
+    (found,) = sequence(trace, file="src/main.c", calls=2).files
+    assert (len(found.steps), found.calls) == (2, 5)
+    (listed,) = sequence(trace, name="only*").files
+    assert (listed.steps, listed.calls, listed.lifetime_s) == ((), 0, None)

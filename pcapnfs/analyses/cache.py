@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="call client server callback program version op signature call_frame call_time "
-    "reply_time srt file directory",
+    "reply_time file directory",
     operations="call position op executed status stability file directory target_directory name "
     "offset requested count stable_requested change_before change_after change_atomic type size "
     "change mtime ctime before_size before_mtime before_ctime directory_mtime directory_ctime "
@@ -287,7 +287,8 @@ _BY_FILE = f"""
                count(*) filter ({_ASKED} and finding = 'other') as changed_by_other,
                count(*) filter ({_ASKED} and finding is null) as unknown,
                count(*) filter (finding = 'other') as invalidations,
-               coalesce(sum(srt) filter (alone and question in ('getattr', 'verify')), 0) as time
+               coalesce(sum(reply_time - call_time)
+                            filter (alone and question in ('getattr', 'verify')), 0) as time
         from learned
         where question is not null or finding = 'other'
         group by mount, file

@@ -46,7 +46,7 @@ def change_ids(trace: Trace) -> Iterator[duckdb.DuckDBPyConnection]:
     - `modified`: the operation itself modified the object. `meddled`: so did one of this client
       since it last knew the change-ID.
     - `known_time`: when it last learnt it; NULL when it never had. Times are the capture's.
-    - `alone`: the call did nothing but ask, so that its service time is the question's.
+    - `alone`: the call did nothing but ask, so that the time to its reply is the question's.
     """
     cursor = trace.cursor()
     try:
@@ -106,8 +106,9 @@ def _size(table: str, column: str) -> str:
 _LEARNED = f"""
     create temp table learned as
     with answered as (
-        select call, mount, version as of_version, call_time, reply_time, srt, op as purpose,
-               file as about, signature
+        select call, mount, version as of_version, call_time, reply_time, op as purpose,
+               file as about,
+               version < 4 or signature not like '%GETATTR%GETATTR%' as single
         from calls join mounts using (client, server)
         where not callback and reply_time is not null and list_contains($programs, program)
     ),
@@ -127,13 +128,13 @@ _LEARNED = f"""
                          and operations.file = about
                          and (of_version < 4 or {ASKS_STATE}) then lower(purpose) end as question,
                case when op in ('VERIFY', 'NVERIFY') then status in ($same, $not_same)
-                    when of_version = 4 then signature not like '%GETATTR%GETATTR%'
-                    else true end as alone,
+                    else single end as alone,
                case when op in ('VERIFY', 'NVERIFY') and status in (0, $same, $not_same)
-                    then (op = 'VERIFY') = (status = 0) end as verified,
-               srt
+                    then (op = 'VERIFY') = (status = 0) end as verified
         from operations join answered using (call)
         where executed and operations.file is not null
+              and (operations.change is not null or operations.ctime is not null
+                   or stability <> 'unstable' or op in ('GETATTR', 'VERIFY', 'NVERIFY'))
         union all by name
         select directory as file, call, position, mount, call_time, reply_time,
                case when name is not null or of_version < 4 then
@@ -163,36 +164,43 @@ _LEARNED = f"""
                false as modified
         from entries join answered using (call) where entries.file is not null
     ),
-    placed as (
-        select *, row_number() over around as place,
-               -- Replies may come in another order than the server worked in.
-               coalesce(lag(case when modified then reply_time end ignore nulls) over around
-                            > call_time, false)
-               or coalesce(lead(case when modified then call_time end ignore nulls) over around
-                               < reply_time, false) as overlapped
-        from told where change_id is not null or modified or question is not null
-        window around as (partition by mount, file order by reply_time, call, position)
-    ),
     compared as (
         select *,
-               lag(case when modified then place end ignore nulls) over earlier as modified_place,
-               lag(case when change_id is not null then struct_pack(
-                       change_id := change_id, place := place, at := reply_time,
-                       overlapped := overlapped) end ignore nulls) over earlier as known
-        from placed
-        window earlier as (partition by mount, file order by place)
+               lag(case when change_id is not null then change_id end ignore nulls) over around
+                   as known,
+               lag(case when change_id is not null then reply_time end ignore nulls) over around
+                   as known_time,
+               lag(case when change_id is not null then call_time end ignore nulls) over around
+                   as known_call_time,
+               lag(case when change_id is not null then modified end ignore nulls) over around
+                   as known_modified,
+               lag(case when modified then reply_time end ignore nulls) over around
+                   as modified_before,
+               lag(case when modified then reply_time end, 2 ignore nulls) over around
+                   as modified_earlier,
+               lead(case when modified then call_time end ignore nulls) over around
+                   as modified_after
+        from told where change_id is not null or modified or question is not null
+        window around as (partition by mount, file order by reply_time, call, position)
     )
-    select mount, file, call, call_time, reply_time, srt, question, modified, alone,
-           known.at as known_time, coalesce(modified_place > known.place, false) as meddled,
+    select mount, file, call, call_time, reply_time, question, modified, alone, known_time,
+           coalesce(modified_before > known_time, false) as meddled,
            case when verified then 'unchanged'
                 when not verified then
-                    case when modified_place > known.place then 'self' else 'other' end
+                    case when modified_before > known_time then 'self' else 'other' end
                 when change_id is null then null
                 when known is null then 'first'
-                when change_id = known.change_id then 'unchanged'
-                when modified_place > known.place or overlapped or known.overlapped then 'self'
-                when modified and coalesce(before = known.change_id, true) then 'self'
+                when change_id = known then 'unchanged'
+                when modified_before > known_time then 'self'
+                -- Replies may come in another order than the server worked in: what was under way
+                -- around this one, or around the one before, may explain the difference.
+                when modified_before > call_time or modified_after < reply_time then 'self'
+                when case when known_modified then modified_earlier else modified_before end
+                         > known_call_time
+                     or case when modified then call_time else modified_after end < known_time
+                    then 'self'
+                when modified and coalesce(before = known, true) then 'self'
                 else 'other' end as finding
     from compared
 """
-"""Two passes: what was under way around a reply must be known before replies can be compared."""
+"""One pass over what each client was told of each object, in the order of the replies."""

@@ -69,7 +69,7 @@ class Evidence:
     """The youngest knowledge among them, seconds; None without any."""
     unasked_longest_s: float | None
     """The oldest knowledge of a directory with which it opened, examined or changed a child without
-    asking, seconds; None when it never did."""
+    asking, seconds; None when it never did, or never asked for one known for 3 to 29.5 s."""
     listings_plain: int
     """Directories whose first listing did not ask for attributes."""
     listings_plus: int
@@ -234,28 +234,37 @@ _MOVES = f"""
 """
 
 _VISITS = f"""
-    with stream as (
+    with stream as materialized (
         select mount, file, call_time, call_frame, op = 'LOOKUP' as looked_up,
                asked and age < {TOGETHER_S} as young,
                coalesce(call_time - lag(call_time) over (
-                   partition by mount, file order by call_time) < {_TOGETHER}, false) as same
+                   partition by mount, file order by call_time, call_frame) < {_TOGETHER}, false)
+                   as same
         from steps where role = 'file'
     ),
+    counted as (
+        select mount, count(*) filter (not same) as visits,
+               count(*) filter (looked_up) - count(distinct file) filter (looked_up)
+                   as lookups_again
+        from stream group by mount
+    ),
     numbered as (
-        select *, sum((not same)::integer) over (
+        select mount, file, call_frame, young, sum((not same)::integer) over (
                    partition by mount, file order by call_time, call_frame) as visit
-        from stream
+        from stream semi join (select distinct mount, file from stream where young)
+             using (mount, file)
     ),
     visited as (
-        select mount, file, min(call_frame) filter (young) as frame,
-               count(*) filter (young) as young, count(*) filter (looked_up) as lookups
+        select mount, min(call_frame) filter (young) as frame, count(*) filter (young) as young
         from numbered group by mount, file, visit
+    ),
+    asked as (
+        select mount, count(*) filter (young >= 1) as visits_asked,
+               count(*) filter (young >= 2) as visits_asked_twice,
+               arg_min(frame, frame, {EXAMPLES}) filter (young >= 2) as visits_frames
+        from visited group by mount
     )
-    select mount, count(*) as visits, count(*) filter (young >= 1) as visits_asked,
-           count(*) filter (young >= 2) as visits_asked_twice,
-           sum(lookups) - count(distinct file) filter (lookups > 0) as lookups_again,
-           arg_min(frame, frame, {EXAMPLES}) filter (young >= 2) as visits_frames
-    from visited group by mount
+    from counted left join asked using (mount)
 """
 
 # READs, WRITEs and the like belong to a file that is open; a LOOKUP needs no knowledge of the
@@ -264,39 +273,39 @@ _TOUCHES = (
     "('ACCESS', 'OPEN', 'CREATE', 'MKDIR', 'SYMLINK', 'MKNOD', 'REMOVE', 'RMDIR', 'RENAME', 'LINK')"
 )
 
+_PAUSED = f"asked and role = 'directory' and age between {PAUSE_S} and {DIRECTORY_DEFAULT_S}"
+
 _PAUSES = f"""
     with told as (
-        select mount, file as directory, call, reply_time as moment, null::bigint as call_time,
-               null::bigint as known_time, true as told, modified, false as asked,
+        select mount, file as directory, reply_time as moment, call, null::ubigint as call_frame,
+               null as age, true as told, true as by_reply, modified, false as asked,
                false as touched, false as examined
         from learned join files using (file) where role = 'directory'
         union all
         -- NFSv4 listings bring no attributes of the directory, but change its access time.
-        select mount, file, call, call_time, null, null, true, true, false, false, false
+        select mount, file, call_time, call, null, null, true, false, true, false, false, false
         from steps where op = 'READDIR' and version = 4
         union all
-        select mount, file, call, call_time, call_time, known_time, false, false, true, false, false
-        from learned join files using (file)
-        where role = 'directory' and question = 'getattr' and finding = 'unchanged' and not meddled
+        select mount, file, call_time, call, call_frame, age, false, false, false, true, false,
+               false
+        from steps where asked and role = 'directory'
         union all
-        select mount, directory, call, call_time, call_time, null, false, false, false,
+        select mount, directory, call_time, call, call_frame, null, false, false, false, false,
                op in {_TOUCHES}, op in {_TOUCHES} or op = 'GETATTR'
         from steps where directory is not null
     ),
     ordered as (
-        select *, lag(case when told and call_time is null then moment end ignore nulls)
-                   over earlier as told_at,
+        select *, lag(case when by_reply then moment end ignore nulls) over earlier as told_at,
                lag(case when told then modified end ignore nulls) over earlier as unsure,
                lead(case when touched then moment end ignore nulls) over earlier as touched_at,
                lead(case when asked then moment end ignore nulls) over earlier as asked_at
-        from told
+        from told where mount in (select mount from steps where {_PAUSED})
         window earlier as (partition by mount, directory order by moment, told desc, call)
     ),
     aged as (
-        select *, {age_s("call_time - known_time")} as age,
-               {age_s("call_time - told_at")} as unasked,
-               asked and touched_at - moment < {_TOGETHER} and {age_s("call_time - known_time")}
-                   between {PAUSE_S} and {DIRECTORY_DEFAULT_S} as paused
+        select *, {age_s("moment - told_at")} as unasked,
+               asked and touched_at - moment < {_TOGETHER}
+               and age between {PAUSE_S} and {DIRECTORY_DEFAULT_S} as paused
         from ordered
     )
     select mount, count(*) filter (paused) as pauses_asked,
@@ -305,8 +314,9 @@ _PAUSES = f"""
            min(age) filter (paused) as pause_shortest,
            arg_min(call_frame, moment, {EXAMPLES}) filter (paused) as pauses_frames,
            max(unasked) filter (examined) as unasked_longest
-    from (select * exclude (call_time) from aged) join calls using (call) group by mount
+    from aged group by mount
 """
+"""Only where there was a pause at all: elsewhere nothing could follow from it."""
 
 _LISTINGS = f"""
     with listings as (

@@ -99,7 +99,8 @@ class Mount:
     before it opened or changed a child, seconds; None: it never did."""
     unasked_longest_s: float | None
     """The oldest knowledge of a directory with which it opened, examined or changed a child without
-    asking, seconds: its timeout was longer than that; None: it never did."""
+    asking, seconds: its timeout was longer than that; None: it never did, or never asked for one
+    known for 3 to 29.5 s."""
 
 
 def mounts(cursor: duckdb.DuckDBPyConnection) -> tuple[Mount, ...]:

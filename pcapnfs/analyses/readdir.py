@@ -231,14 +231,19 @@ _FOLLOWED = f"""
         select mount, listed.directory, name, reply_time, plus
         from entries join listed using (call, position) where reply_time is not null
     ),
-    asked as (
+    about as (
         select mount, coalesce(calls.directory, parent) as directory, name, op, call, call_time,
-               reply_time, srt
+               reply_time, srt, version = 4 and op = 'GETATTR' as unsure
         from calls join mounts using (client, server) join files using (file)
         where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
               and reply_time is not null
-              and (version < 4 or op <> 'GETATTR' or call in (
-                  select call from operations where op = 'GETATTR' and {ASKS_STATE}))
+              and coalesce(calls.directory, parent) in (select directory from listed)
+    ),
+    asked as (
+        from about where not unsure
+        union all
+        from about where unsure and call in (
+            select call from operations where op = 'GETATTR' and {ASKS_STATE})
     )
     select asked.mount, asked.directory, asked.op, asked.call_time, asked.reply_time, srt, plus
     from asked asof join told

@@ -133,6 +133,20 @@ def _changed_behind_its_back(capture: Capture) -> bool:
     return any(str(step.get("who", "")).startswith("server") for step in capture.truth()["steps"])
 
 
+@pytest.mark.parametrize(
+    "capture",
+    _parameters(
+        [capture for capture in _LAB if capture not in _READABLE and capture.version == "3"]
+    ),
+)
+def test_questions_whose_objects_are_hidden_are_counted_apart(capture: Capture, say: Say) -> None:
+    """Cut handles, or krb5p, which leaves the procedure number in clear."""
+    said = say("cache")
+    assert said["revalidations"] == 0
+    of_mounting = said["without_file"] - _counted(capture).get("GETATTR", 0)
+    assert 0 <= of_mounting <= 4
+
+
 # A file read again -------------------------------------------------------------------------------
 
 

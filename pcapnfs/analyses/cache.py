@@ -135,6 +135,9 @@ class Cache:
     """Answers that were new because somebody else changed the object: its cache is void."""
     unknown: int
     """Answers without a change-ID: an error (STALE …), cut or encrypted."""
+    without_file: int
+    """GETATTRs whose object is not known, because handles were cut or encrypted; in none of the
+    numbers above."""
     objects: int
     """Pairs of a client and an object that it asked about."""
     revalidation_s: float
@@ -192,6 +195,10 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
             "select count(*) from operations "
             "where not change_atomic and executed and change_before <> change_after"
         ).fetchall()
+        ((without_file,),) = cursor.execute(
+            "select count(*) from calls where op = 'GETATTR' and file is null "
+            "and not callback and reply_time is not null"
+        ).fetchall()
         return Cache(
             revalidations=integer(revalidations),
             by_getattr=integer(by_getattr),
@@ -203,6 +210,7 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
             changed_by_self=integer(own),
             changed_by_other=integer(other),
             unknown=integer(unknown),
+            without_file=integer(without_file),
             objects=integer(objects),
             revalidation_s=seconds(time) or 0.0,
             invalidations=integer(invalidations),

@@ -59,7 +59,7 @@ def change_ids(trace: Trace) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def number_mounts(cursor: duckdb.DuckDBPyConnection) -> None:
     """Fill the table `mounts`: a number is a narrower key than two addresses."""
-    cursor.execute(_MOUNTS)
+    cursor.execute(_MOUNTS, {"programs": NFS_PROGRAMS})
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -70,7 +70,10 @@ def age_s(column: str = "call_time - known_time") -> str:
 _MOUNTS = """
     create temp table mounts as
     select row_number() over (order by client, server)::uinteger as mount, client, server
-    from (select distinct client, server from calls where not callback)
+    from (
+        select distinct client, server from calls
+        where not callback and list_contains($programs, program)
+    )
 """
 
 # What is unknown (the reply was cut before it told) may have modified the object, too.

@@ -30,6 +30,13 @@ def readdir(result: Readdir) -> RenderableType:
     if not result.readdir_calls + result.readdirplus_calls:
         return Text("No directory was listed.")
     parts: list[RenderableType] = [Text(line) for line in listing_sentences(result)]
+    if not result.directories:
+        parts.append(
+            Text(
+                "Which directories is not known: handles were cut at the snaplen or are encrypted."
+            )
+        )
+        return Group(*parts)
     parts += [heading("Follow-ups"), _follow_ups(result)]
     parts += [heading("Directories"), _directories(result)]
     if len(result.shown) < result.directories:
@@ -198,8 +205,14 @@ def cache(result: Cache) -> RenderableType:
 
 def revalidation_sentences(result: Cache) -> list[str]:
     """What was asked and found, most important first."""
+    without_file = []
+    if result.without_file:
+        without_file.append(
+            f"{plural(result.without_file, 'GETATTR', 'GETATTRs')} of unknown objects: handles "
+            "were cut at the snaplen or are encrypted."
+        )
     if not result.revalidations:
-        return ["No client asked for what it might have known."]
+        return without_file or ["No client asked for what it might have known."]
     lines = [
         f"{plural(result.revalidations, 'revalidation', 'revalidations')} of "
         f"{plural(result.objects, 'object', 'objects')}, {units.duration(result.revalidation_s)}: "
@@ -219,7 +232,7 @@ def revalidation_sentences(result: Cache) -> list[str]:
         (result.by_verify, "by VERIFY or NVERIFY"),
     ]
     lines.append(f"{_counted(found)}; asked {_counted(asked)}.")
-    return lines
+    return lines + without_file
 
 
 def _counted(parts: list[tuple[int, str]]) -> str:

@@ -157,6 +157,17 @@ def test_an_open_is_a_revalidation_of_a_file_that_was_known() -> None:
     assert (result.unchanged, result.changed_by_other, result.revalidation_s) == (1, 1, 0.0)
 
 
+def test_questions_about_unknown_objects_are_counted_apart() -> None:
+    with trace_of(calls=[at(1, 0, "GETATTR", file=None), at(2, 1, "GETATTR", file=None)]) as trace:
+        result = cache(trace)
+    assert (result.revalidations, result.without_file) == (0, 2)
+
+
+def test_other_programs_make_no_mount() -> None:
+    with trace_of(calls=[at(1, 0, "GETPORT", program=100000, client="10.0.0.9")]) as trace:
+        assert cache(trace).mounts == ()
+
+
 def test_changes_that_are_not_atomic_are_counted() -> None:
     change = {"change_before": 1, "change_after": 2, "directory": 2, "file": 1, "name": "a"}
     with trace_of(

@@ -273,6 +273,38 @@ def test_a_pause_counts_when_the_directory_is_used_right_after_the_question() ->
     assert seen.unasked_longest_s == pytest.approx(1.509)
 
 
+def test_listings_and_opens_are_counted_from_calls() -> None:
+    listed = {"ctime": 1, "mtime": 1, "size": 1}
+    reads = [call(number, "READ", 1, file=number) for number in (11, 12, 13)]
+    with (
+        trace_of(
+            files=[file(1, "d", "directory"), file(2, "e", "directory")]
+            + [file(number, f"f{number}", parent=1) for number in (11, 12, 13)],
+            calls=[
+                call(1, "READDIR", 1, file=1),
+                call(2, "READDIR", 1, file=1),
+                call(3, "READDIRPLUS", 1, file=2),
+                call(4, "GETATTR", 1, file=13),
+                *reads,
+            ],
+            operations=[
+                operation(1, "READDIR", file=1, cookie=0, requested=4096),
+                operation(2, "READDIR", file=1, cookie=9, requested=8192),
+                operation(3, "READDIRPLUS", file=2, cookie=0, requested=4096),
+            ],
+            entries=[
+                {"call": 3, "directory": 2, "name": f"f{number}", "file": number} | listed
+                for number in (11, 12, 13)
+            ],
+        ) as trace,
+        change_ids(trace) as cursor,
+    ):
+        (seen,) = evidence(cursor)
+    assert (seen.listings_plain, seen.listings_plus, seen.listings_continued) == (1, 1, 1)
+    assert seen.listing_bytes == 8192
+    assert (seen.reads_unasked, seen.reads_asked) == (2, 1)
+
+
 def test_writes_are_continued_by_the_next_at_their_end() -> None:
     client = Client()
     for target in (2, 3):

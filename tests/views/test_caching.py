@@ -56,6 +56,8 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert "No entry was asked for afterwards." in text
     assert "READDIRPLUS would have saved" not in text
     assert "gave up" not in text
+    hidden = replace(quiet, directories=0, shown=())
+    assert "Which directories is not known" in samples.render(caching.readdir(hidden), 80)
     empty = replace(quiet, readdir_calls=0, readdirplus_calls=0, directories=0, shown=())
     assert samples.render(caching.readdir(empty), 80).strip() == "No directory was listed."
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
 
 
+MOUNTS_SHOWN = 4
+"""Pairs of client and server that are named where many may say the same; the rest is counted."""
+
+
 def readdir(result: Readdir) -> RenderableType:
     """The screen of `readdir`."""
     if not result.readdir_calls + result.readdirplus_calls:
@@ -240,14 +244,18 @@ def _counted(parts: list[tuple[int, str]]) -> str:
 
 
 def verdict_sentences(mounts: tuple[Mount, ...]) -> list[str]:
-    """The verdicts in short, one line for each client and server that has any."""
-    return [
+    """The verdicts in short, one line for each of the first clients and servers that have any."""
+    judged = [mount for mount in mounts if mount.verdicts]
+    lines = [
         f"{_ends(mount)}: the calls are those of "
         + "; ".join(f"{verdict.title} ({verdict.confidence})" for verdict in mount.verdicts)
         + "."
-        for mount in mounts
-        if mount.verdicts
+        for mount in judged[:MOUNTS_SHOWN]
     ]
+    if len(judged) > MOUNTS_SHOWN:
+        more = plural(len(judged) - MOUNTS_SHOWN, "more pair", "more pairs")
+        lines.append(f"{more} of client and server with a verdict.")
+    return lines
 
 
 def _ends(mount: Mount) -> str:
@@ -264,15 +272,16 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
             frames = ", ".join(str(frame) for frame in verdict.frames)
             where = f" (frames {frames})" if frames else ""
             parts.append(note(f"{escape(verdict.evidence)}{where}", indent=4))
-        if mount.too_little is not None:
-            parts.append(
-                note(
-                    f"{_ends(mount)}: too little to judge attribute caching: "
-                    f"{escape(mount.too_little)}."
-                )
-            )
-        elif not mount.verdicts:
-            parts.append(note(f"{_ends(mount)}: nothing that default options would not explain."))
+    silent = [mount for mount in mounts if not mount.verdicts]
+    for mount in silent[:MOUNTS_SHOWN]:
+        if mount.too_little is None:
+            said = "nothing that default options would not explain"
+        else:
+            said = f"too little to judge attribute caching: {escape(mount.too_little)}"
+        parts.append(note(f"{_ends(mount)}: {said}."))
+    if len(silent) > MOUNTS_SHOWN:
+        more = plural(len(silent) - MOUNTS_SHOWN, "more pair", "more pairs")
+        parts.append(note(f"{more} of client and server without a verdict."))
     return Group(*parts) if parts else note("No client called.")
 
 

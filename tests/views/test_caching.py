@@ -68,6 +68,21 @@ def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
     assert "(frames 101, 129, 157)" in text
 
 
+def test_many_clients_without_a_verdict_are_counted() -> None:
+    cached = samples.cache()
+    many = replace(cached, mounts=cached.mounts[1:] * 9)
+    text = samples.render(caching.cache(many), 140)
+    assert text.count("nothing that default options would not explain") == caching.MOUNTS_SHOWN
+    assert "5 more pairs of client and server without a verdict." in text
+
+
+def test_a_summary_names_the_first_verdicts_and_counts_the_rest() -> None:
+    lines = caching.verdict_sentences(samples.cache().mounts * 6)
+    assert len(lines) == caching.MOUNTS_SHOWN + 1
+    assert lines[0] == "10.0.0.2 → 10.0.0.1: the calls are those of noac or actimeo=0 (likely)."
+    assert lines[-1] == "2 more pairs of client and server with a verdict."
+
+
 def test_nothing_hostile_reaches_the_terminal() -> None:
     hostile = samples.HOSTILE
     listing, cached = samples.readdir(), samples.cache()

@@ -47,7 +47,8 @@ class Evidence:
     server: str
     """Address of the server."""
     moves: int
-    """Times that the client went from one child of a directory to another within 3 s."""
+    """Times that the client went from one child of a directory to another within 3 s; READs, WRITEs
+    and the like, which need no way through the directory, do not count."""
     moves_asked: int
     """Times that it asked for the unchanged directory in between."""
     visits: int
@@ -210,10 +211,15 @@ _STEPS = f"""
 """Every call about an object, with the directory that it is in; `asked`: it asked, and nothing had
 changed."""
 
+# A file that is open needs no way through its directory.
+_STREAMS = (
+    "('READ', 'READ_PLUS', 'WRITE', 'COMMIT', 'CLOSE', 'LOCK', 'LOCKT', 'LOCKU', 'DELEGRETURN')"
+)
+
 _MOVES = f"""
     with stream as (
         select mount, directory, file as child, call_time, call_frame, false as asked
-        from steps where directory is not null
+        from steps where directory is not null and op not in {_STREAMS}
         union all
         select mount, file, null, call_time, call_frame, true
         from steps where asked and role = 'directory'

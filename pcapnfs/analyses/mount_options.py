@@ -86,7 +86,8 @@ class Mount:
     """Why nothing can be said of attribute caching, with what there was; None when there was
     enough."""
     moves: int
-    """Times that the client went from one child of a directory to another within 3 s."""
+    """Times that the client went from one child of a directory to another within 3 s; calls on a
+    file that is open (READ, WRITE …) do not count."""
     moves_asked: int
     """Times that it asked for the unchanged directory in between: with acdirmin=0 always."""
     visits: int

@@ -246,6 +246,7 @@ def test_moves_and_visits_are_counted_from_calls() -> None:
         client.call("LOOKUP", child, 1)
         client.call("GETATTR", child)
         client.call("GETATTR", child)
+    client.call("READ", 2)
     seen = client.seen()
     assert (seen.moves, seen.moves_asked, seen.frames["moves"]) == (2, 2, (11, 19))
     assert (seen.visits, seen.visits_asked, seen.visits_asked_twice) == (3, 3, 3)

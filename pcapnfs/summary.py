@@ -14,7 +14,9 @@ from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import files as _files
 from pcapnfs.analyses import operations as _operations
+from pcapnfs.analyses import patterns as _patterns
 from pcapnfs.analyses import readdir as _readdir
+from pcapnfs.analyses import sizes as _sizes
 from pcapnfs.analyses import stability as _stability
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses.cache import Cache, cache
@@ -42,7 +44,9 @@ READS = columns.together(
     _capture.READS,
     _files.READS,
     _operations.READS,
+    _patterns.READS,
     _readdir.READS,
+    _sizes.READS,
     _stability.READS,
     _trust.READS,
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from pcapnfs import columns
+from pcapnfs.analyses import owners
 from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.owners import OBJECTS, OWNED
@@ -17,6 +19,18 @@ from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.together(
+    owners.READS,
+    columns.of(
+        calls="call client server version op call_first_frame call_frame reply_frame "
+        "call_first_time call_time reply_time srt transmissions rpc_status status stability",
+        operations="call op executed file count change attributes",
+        files="role path listed_only",
+        entries="call file change",
+    ),
+)
+"""The columns that the queries here read."""
 
 Sort = Literal[
     "time", "calls", "stable", "stable-time", "unstable-time", "bytes", "read", "written", "size",

@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import owners
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="callback stability file",
-    operations="op count",
-    files="file role listed_only",
+READS = columns.together(
+    owners.READS,
+    columns.of(
+        calls="callback stability file",
+        operations="op count",
+        files="file role listed_only",
+    ),
 )
 """The columns that the queries here read."""
 

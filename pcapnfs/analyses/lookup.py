@@ -13,11 +13,19 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="callback call_first_time file",
+    files="file identity handle path export role",
+    names="directory name file",
+)
+"""The columns that the queries here read."""
 
 NEAREST = 3
 """Paths that are offered when none is the one asked for."""

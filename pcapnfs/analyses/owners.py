@@ -6,6 +6,11 @@ says which object stands for it (`files.identity`); here calls are counted for t
 
 from __future__ import annotations
 
+from pcapnfs import columns
+
+READS = columns.of(calls="callback file", files="file identity")
+"""The columns that these read."""
+
 OWNED = """
     aliases as (select file, identity from files where file <> identity),
     owned as (

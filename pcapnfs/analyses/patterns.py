@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pcapnfs import columns
+from pcapnfs.analyses import owners, steps
 from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds
@@ -19,6 +21,17 @@ from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.together(
+    owners.READS,
+    steps.READS,
+    columns.of(
+        calls="call call_first_frame call_frame reply_frame call_first_time call_time reply_time "
+        "srt stability",
+        files="role path",
+    ),
+)
+"""The columns that the queries here read."""
 
 LONGEST = 24
 """Runs of a pattern; what comes after them does not tell classes apart.

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pcapnfs import columns
+from pcapnfs.analyses import costs
 from pcapnfs.analyses.costs import (
     DATA,
     PLACED,
@@ -26,6 +28,16 @@ from pcapnfs.analyses.service_time import integer, seconds
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.together(
+    costs.READS,
+    columns.of(
+        calls="directory",
+        operations="call target_directory",
+        files="path export server handle fileid role type size removed",
+    ),
+)
+"""The columns that the queries here read."""
 
 FILES_AT_A_TIME = 10_000
 """Files fetched from the database together."""

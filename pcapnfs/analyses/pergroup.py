@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from pcapnfs import columns
+from pcapnfs.analyses import costs
 from pcapnfs.analyses.costs import DATA, PLACED, REVALIDATED, SUMS, Selection, Total, totals
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds
@@ -16,6 +18,9 @@ from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.together(costs.READS, columns.of(calls="client uid"))
+"""The columns that the queries here read."""
 
 By = Literal["directory", "client", "uid", "extension"]
 """What files, or the calls on them, are grouped by."""

@@ -11,7 +11,8 @@ from collections.abc import Sequence as Numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pcapnfs.analyses import lookup
+from pcapnfs import columns
+from pcapnfs.analyses import lookup, owners, steps
 from pcapnfs.analyses.owners import OWNED
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.steps import STEPS
@@ -19,6 +20,23 @@ from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+
+READS = columns.together(
+    lookup.READS,
+    owners.READS,
+    steps.READS,
+    columns.of(
+        calls="call client protocol call_first_frame call_frame reply_first_frame reply_frame "
+        "call_first_time call_time reply_time srt transmissions rpc_status status status_name uid "
+        "stability",
+        operations="call position op executed status_name stability name new_name offset requested "
+        "count stable_requested committed set_size",
+        files="server handle fileid size path export role removed",
+        names="call position directory name file",
+    ),
+)
+"""The columns that the queries here read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.owners import OBJECTS
 from pcapnfs.analyses.service_time import integer, number
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    operations="op file offset requested max_read max_write",
+    files="file identity role size listed_only",
+    connections="client segment_size",
+)
+"""The columns that the queries here read."""
 
 USUAL_MTU = 1500
 """Of Ethernet, where no handshake tells."""

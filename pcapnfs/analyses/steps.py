@@ -11,7 +11,14 @@ column `step`: the procedure or main operation, with
 
 from __future__ import annotations
 
+from pcapnfs import columns
 from pcapnfs.analyses.service_time import FAILED
+
+READS = columns.of(
+    calls="call op signature reply_time status rpc_status",
+    operations="call committed",
+)
+"""The columns that this reads besides those of `owned`."""
 
 STEPS = f"""
     levels as (

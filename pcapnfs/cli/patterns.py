@@ -23,7 +23,7 @@ def patterns(
     from pcapnfs.views import document
     from pcapnfs.views import patterns as view
 
-    with options.open_trace(captures, port, memory) as trace:
+    with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.patterns(trace, top=top)
     if json:
         output.write([document.to_json(result)])

@@ -80,7 +80,8 @@ def perfile(
     if by is not None and sort != "time":
         raise UsageError("groups are sorted by time; --sort is for files")
     selection = costs.Selection(top, sort, show_all, match)
-    with options.open_trace(captures, port, memory) as trace:
+    reads = analysis.READS if by is None else pergroup.READS
+    with options.open_trace(captures, port, memory, reads) as trace:
         if by is not None:
             grouped = pergroup.pergroup(trace, by, top=top, show_all=show_all, match=match)
             if json or csv:

@@ -51,7 +51,7 @@ def sequence(
 
     if json and wireshark:
         raise UsageError("either --json or --wireshark, not both")
-    with options.open_trace(captures, port, memory) as trace:
+    with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.sequence(trace, file=file, name=name, top=top, calls=calls)
     if json:
         output.write([document.to_json(result)])

@@ -23,7 +23,7 @@ def sizes(
     from pcapnfs.views import document
     from pcapnfs.views import sizes as view
 
-    with options.open_trace(captures, port, memory) as trace:
+    with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.sizes(trace, listed_too=listed_too)
     if json:
         output.write([document.to_json(result)])

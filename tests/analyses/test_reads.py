@@ -10,11 +10,34 @@ import pytest
 
 import pcapnfs
 from pcapnfs import columns, summary
-from pcapnfs.analyses import cache, capture, files, operations, readdir, stability, trust
+from pcapnfs.analyses import (
+    cache,
+    capture,
+    files,
+    operations,
+    patterns,
+    perfile,
+    pergroup,
+    readdir,
+    sequence,
+    sizes,
+    stability,
+    trust,
+)
+from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from tests.unit.rows import ROOT
 
 SAMPLES = sorted(path for path in (ROOT / "samples").iterdir() if ".pcap" in path.name)
+
+
+def _sequence(trace: Trace, **which: str) -> object:
+    """A sequence, or why there is none: also that is an answer."""
+    try:
+        return sequence.sequence(trace, **which)  # type: ignore[arg-type]
+    except UsageError as error:
+        return str(error)
+
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "cache": (cache.READS, cache.cache),
@@ -28,7 +51,20 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             operations.operation_counts(trace),
         ),
     ),
+    "patterns": (patterns.READS, patterns.patterns),
+    "perfile": (perfile.READS, perfile.perfile),
+    "pergroup": (
+        pergroup.READS,
+        lambda trace: [
+            pergroup.pergroup(trace, by) for by in ("directory", "client", "uid", "extension")
+        ],
+    ),
     "readdir": (readdir.READS, readdir.readdir),
+    "sequence": (
+        sequence.READS,
+        lambda trace: (_sequence(trace, name="*"), _sequence(trace, file="/")),
+    ),
+    "sizes": (sizes.READS, sizes.sizes),
     "stability": (stability.READS, stability.stability),
     "summary": (summary.READS, summary.summarize),
     "trust": (trust.READS, trust.trust),

@@ -7,6 +7,7 @@ character.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -18,15 +19,30 @@ def document(result: object) -> object:
     Raises:
         TypeError: The result holds something that JSON has no word for.
     """
-    if result is None or isinstance(result, str | bool | int | float):
+    if type(result) in _PLAIN:
         return result
     if is_dataclass(result):
-        return {field.name: document(getattr(result, field.name)) for field in fields(result)}
+        # Most fields are plain: a list of many files spends its time here.
+        return {
+            name: value if type(value) in _PLAIN else document(value)
+            for name in _names(result.__class__)
+            for value in (getattr(result, name),)
+        }
     if isinstance(result, Mapping):
         return {str(key): document(value) for key, value in result.items()}
     if isinstance(result, tuple | list):
         return [document(value) for value in result]
+    if isinstance(result, str | bool | int | float):
+        return result
     raise TypeError(f"{type(result).__name__} has no place in a document")
+
+
+_PLAIN = frozenset((type(None), str, bool, int, float))
+
+
+@functools.cache
+def _names(result: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(result))
 
 
 def to_json(result: object) -> str:
@@ -47,8 +63,9 @@ def pieces(key: str, items: Iterable[object], rest: Mapping[str, object]) -> Ite
         ValueError: A number is not finite.
     """
     separator = f'{{\n  "{key}": ['
+    encode = json.JSONEncoder(allow_nan=False).encode
     for item in items:
-        yield f"{separator}\n    {json.dumps(document(item), allow_nan=False)}"
+        yield f"{separator}\n    {encode(document(item))}"
         separator = ","
     yield (separator if separator != "," else "") + "\n  ],\n"
     yield json.dumps(document(rest), indent=2, allow_nan=False)[2:] + "\n"

@@ -38,6 +38,13 @@ if TYPE_CHECKING:
 ADDRESSES_SHOWN = 4
 """Clients or servers that are named; the rest is counted."""
 
+OPERATIONS_SHOWN = 10
+"""Operations that have a row whatever they did; behind them only those that failed, were sent
+again, or took more than a small share of the time."""
+
+SMALL_SHARE = 0.001
+"""Share of the service time that is not worth a row."""
+
 QUESTIONS_OF_A_MOUNT = 10
 """Revalidations that mounting and unmounting alone may cause."""
 
@@ -161,25 +168,42 @@ _OPERATION_COLUMNS = (
 
 
 def _operations(operations: tuple[OperationTimes, ...]) -> RenderableType:
-    rows = [
-        [
-            escape(row.version),
-            escape(row.op),
-            units.count(row.calls),
-            _unless_zero(row.errors),
-            _unless_zero(row.stable_calls),
-            _unless_zero(row.retransmitted_calls),
-            units.duration(row.srt.sum_s),
-            units.duration(row.srt.mean_s),
-            units.duration(row.srt.min_s),
-            units.duration(row.srt.p50_s),
-            units.duration(row.srt.p95_s),
-            units.duration(row.srt.p99_s),
-            units.duration(row.srt.max_s),
-        ]
-        for row in operations
+    time_s = sum(row.srt.sum_s for row in operations)
+    told = list(operations[:OPERATIONS_SHOWN])
+    rest: list[OperationTimes] = []
+    for row in operations[OPERATIONS_SHOWN:]:
+        tells = row.errors or row.retransmitted_calls or row.srt.sum_s > SMALL_SHARE * time_s
+        (told if tells else rest).append(row)
+    if len(rest) <= 2:  # A sentence would take as much room.
+        told, rest = list(operations), []
+    table = FittedTable(_OPERATION_COLUMNS, [_operation(row) for row in told], indent=2)
+    if not rest:
+        return table
+    names: dict[str, list[str]] = {}
+    for row in rest:
+        counted = f"{units.count(row.calls)} {escape(row.op)}"
+        names.setdefault(protocol_name(row.version), []).append(counted)
+    also = "; ".join(f"{version}: {', '.join(counted)}" for version, counted in names.items())
+    total = units.duration(sum(row.srt.sum_s for row in rest))
+    return Group(table, _note(f"Also {also} ({total} together)."))
+
+
+def _operation(row: OperationTimes) -> list[str]:
+    return [
+        escape(row.version),
+        escape(row.op),
+        units.count(row.calls),
+        _unless_zero(row.errors),
+        _unless_zero(row.stable_calls),
+        _unless_zero(row.retransmitted_calls),
+        units.duration(row.srt.sum_s),
+        units.duration(row.srt.mean_s),
+        units.duration(row.srt.min_s),
+        units.duration(row.srt.p50_s),
+        units.duration(row.srt.p95_s),
+        units.duration(row.srt.p99_s),
+        units.duration(row.srt.max_s),
     ]
-    return FittedTable(_OPERATION_COLUMNS, rows, indent=2)
 
 
 def _patterns(found: Patterns) -> list[RenderableType]:

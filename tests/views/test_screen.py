@@ -72,6 +72,28 @@ def test_narrow_screens_shorten_paths_in_the_middle_and_wide_ones_show_them() ->
     )
 
 
+def test_operations_that_took_next_to_nothing_are_counted_in_a_sentence() -> None:
+    """Those that failed, were sent again or took their share keep their row."""
+    many = samples.summary().operations[0]
+    quick = replace(many, errors=0, retransmitted_calls=0, srt=replace(many.srt, sum_s=0.0001))
+    rows = [replace(many, op=f"LONG{number}") for number in range(10)]
+    rows += [replace(quick, op=name, version="4.2", calls=7) for name in ("ONE", "TWO", "THREE")]
+    rows += [
+        replace(quick, op="FAILED", errors=1),
+        replace(quick, op="AGAIN", retransmitted_calls=1),
+    ]
+    rows += [replace(quick, op="SHARE", srt=replace(many.srt, sum_s=1.0))]
+    text = samples.render(screen.summary(replace(samples.summary(), operations=tuple(rows))), 140)
+    assert "Also NFSv4.2: 7 ONE, 7 TWO, 7 THREE (300 µs together)." in text.replace("\u2009", " ")
+    table = [line.split()[1] for line in text.splitlines() if line.startswith("  3 ")]
+    assert table == [*(f"LONG{number}" for number in range(10)), "FAILED", "AGAIN", "SHARE"]
+    few = samples.render(
+        screen.summary(replace(samples.summary(), operations=tuple(rows[:12]))), 140
+    )
+    assert "Also" not in few
+    assert "TWO" in few
+
+
 def test_nothing_hostile_reaches_the_terminal() -> None:
     hostile = samples.HOSTILE
     summary = samples.summary()

@@ -51,6 +51,9 @@ decoder.finish()
 DECODE, SUMMARIZE, TSHARK = "decode", "summarize", "tshark"
 HELP, SMALL = "help", "summarize sample"
 
+PER_FILE = ("patterns", "perfile", "cache")
+"""Commands that have something to say of every single file."""
+
 RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Unit of ru_maxrss, bytes."""
 
@@ -132,6 +135,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--v4", type=int, default=6, help="connections that speak NFSv4.1 or 4.2")
     parser.add_argument("--data", type=float, default=0.10, help="share of READ and WRITE calls")
     parser.add_argument("--drop", type=float, default=0.0, help="share of packets to leave out")
+    parser.add_argument("--files", type=int, help="files in the generator's tree")
+    parser.add_argument(
+        "--per-file",
+        action="store_true",
+        help=f"also what is asked of each file: {', '.join(PER_FILE)}, each with --memory 1G",
+    )
     parser.add_argument("--pcapng", action="store_true", help="write pcapng, not pcap")
     parser.add_argument("--vlan", action="store_true", help="tag every frame (802.1Q)")
     parser.add_argument("--no-tshark", action="store_true", help="measure pcapnfs only")
@@ -153,7 +162,9 @@ def benchmark(options: argparse.Namespace) -> Result:
         words = generator_options(options)
         say(f"writing {options.packets} packets")
         truth = json.loads(run([str(generator), "-o", str(capture), *words]))
-        commands = commands_for(capture, with_tshark=not options.no_tshark)
+        commands = commands_for(
+            capture, with_tshark=not options.no_tshark, per_file=options.per_file
+        )
         costs = measure_in_turns(commands, options.runs, directory)
         answer = json.loads((directory / f"{SUMMARIZE}.out").read_text(encoding="utf-8"))
         return Result(
@@ -192,13 +203,14 @@ def generator_options(options: argparse.Namespace) -> list[str]:
     """Give nfsgen's options for ours."""
     words = ["-n", str(options.packets), "--v3", str(options.v3), "--v4", str(options.v4)]
     words += ["--data", str(options.data)]
+    words += ["--files", str(options.files)] if options.files else []
     words += ["--drop", str(options.drop)] if options.drop else []
     words += ["--pcapng"] if options.pcapng else []
     words += ["--vlan"] if options.vlan else []
     return words
 
 
-def commands_for(capture: Path, *, with_tshark: bool) -> dict[str, list[str]]:
+def commands_for(capture: Path, *, with_tshark: bool, per_file: bool) -> dict[str, list[str]]:
     """Name the commands to measure.
 
     tshark gets what it needs to take every packet for NFS (a client's port may have an owner in
@@ -209,6 +221,8 @@ def commands_for(capture: Path, *, with_tshark: bool) -> dict[str, list[str]]:
         DECODE: [sys.executable, "-c", DRAIN, str(capture)],
         SUMMARIZE: [*pcapnfs, "summarize", "--json", str(capture)],
     }
+    for name in PER_FILE if per_file else ():
+        commands[name] = [*pcapnfs, name, "--json", "--memory", "1G", str(capture)]
     tshark = shutil.which("tshark")
     if with_tshark and tshark:
         commands[TSHARK] = [
@@ -278,7 +292,7 @@ def rows(
     tshark = medians.get(TSHARK)
     made = []
     for name, cost in medians.items():
-        reads = name in (DECODE, SUMMARIZE, TSHARK)
+        reads = name not in (HELP, SMALL)
         compare = tshark if reads else None
         made.append(
             Row(

@@ -40,6 +40,10 @@ COMPRESSED_SUFFIXES = (".gz", ".zst", ".lz4", ".xz", ".bz2")
 """Files whose size says nothing about what is in them."""
 
 
+ROW_GROUP = 122_880
+"""Rows that DuckDB stores together. It compresses and stores that many at once, where fewer would
+be written to its log first."""
+
 FILE_LOG = "256MB"
 """Size of the log at which a database file is put in order; with DuckDB's 16 MB loading took twice
 as long."""
@@ -244,8 +248,9 @@ def _load(
     connection: duckdb.DuckDBPyConnection, decoder: Decoder, progress: Progress | None
 ) -> None:
     """Insert what the decoder gives, while it decodes what comes next on a thread of its own."""
-    # A batch is one row group of DuckDB: another thread finds nothing to do, and costs memory.
+    # Rows come by the row group: another thread finds nothing to do, and costs memory.
     connection.execute("set threads = 1")
+    waiting: dict[str, list[Batch]] = {}
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="decode") as decoding:
         upcoming = decoding.submit(decoder.next)
         while (batches := upcoming.result()) is not None:
@@ -253,15 +258,23 @@ def _load(
             position = decoder.progress()
             upcoming = decoding.submit(decoder.next)
             for batch in batches:
-                _insert(connection, batch)
+                held = waiting.setdefault(batch.table, [])
+                held.append(batch)
+                if sum(each.rows for each in held) >= ROW_GROUP:
+                    _insert(connection, waiting.pop(batch.table))
             if progress is not None:
                 progress(*position)
+    for held in waiting.values():
+        _insert(connection, held)
     connection.execute("reset threads")
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
-    """Append a batch; DuckDB finds the Arrow stream under the local name `batch`."""
-    connection.execute(f'insert into "{batch.table}" by name select * from batch')
+def _insert(connection: duckdb.DuckDBPyConnection, batches: list[Batch]) -> None:
+    """Append batches of one table; DuckDB finds the Arrow stream under the local name `rows`."""
+    from pcapnfs import _core
+
+    rows = _core.joined(batches)
+    connection.execute(f'insert into "{rows.table}" by name select * from rows')
 
 
 def _fits_memory(paths: Sequence[str]) -> bool:

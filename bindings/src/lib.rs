@@ -15,25 +15,34 @@ use pcapnfs_core::nfs::attributes::ATTRIBUTES;
 use pcapnfs_core::nfs::catalogue;
 use pcapnfs_core::table::Choice;
 use pcapnfs_core::table::schema::{Column, TABLES, Table};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 
 use crate::error::{ReadError, arrow_error, poisoned, read_error};
 
-/// Rows of one table, as an Arrow stream of one batch.
+/// Rows of one table, as an Arrow stream.
 #[pyclass(frozen, module = "pcapnfs._core")]
 struct Batch {
     #[pyo3(get)]
     table: &'static str,
-    batch: RecordBatch,
+    first: RecordBatch,
+    /// Of the same columns.
+    rest: Vec<RecordBatch>,
+}
+
+impl Batch {
+    fn all(&self) -> impl Iterator<Item = &RecordBatch> {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
 }
 
 #[pymethods]
 impl Batch {
     #[getter]
     fn rows(&self) -> usize {
-        self.batch.num_rows()
+        self.all().map(RecordBatch::num_rows).sum()
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -43,8 +52,8 @@ impl Batch {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema.cloned()); // A hint: the consumer casts.
-        let schema = self.batch.schema();
-        let batches = RecordBatchIterator::new(std::iter::once(Ok(self.batch.clone())), schema);
+        let batches: Vec<_> = self.all().cloned().map(Ok).collect();
+        let batches = RecordBatchIterator::new(batches, self.first.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new(py, stream, Some(CString::from(c"arrow_array_stream")))
     }
@@ -76,7 +85,8 @@ impl Decoder {
             let mut decoder = self.inner.lock().map_err(|_| poisoned())?;
             decoder.next_batches().map_err(|error| arrow_error(&error))
         })?;
-        Ok(batches.map(|batches| batches.into_iter().map(|(table, batch)| Batch { table, batch }).collect()))
+        let one = |(table, batch)| Batch { table, first: batch, rest: Vec::new() };
+        Ok(batches.map(|batches| batches.into_iter().map(one).collect()))
     }
 
     fn progress(&self) -> PyResult<(u64, u64)> {
@@ -181,6 +191,20 @@ fn reasons() -> String {
     Value::Array(rows.collect()).to_string()
 }
 
+/// Batches of one table as one.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+fn joined(batches: Vec<PyRef<'_, Batch>>) -> PyResult<Batch> {
+    let mut all = batches.iter().flat_map(|batch| batch.all().cloned());
+    let (Some(first), Some(table)) = (all.next(), batches.first().map(|batch| batch.table)) else {
+        return Err(PyValueError::new_err("there is nothing to join"));
+    };
+    if batches.iter().any(|batch| batch.table != table) {
+        return Err(PyValueError::new_err("only batches of one table can be joined"));
+    }
+    Ok(Batch { table, first, rest: all.collect() })
+}
+
 /// The version of the core.
 #[pyfunction]
 fn version() -> &'static str {
@@ -193,6 +217,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Batch>()?;
     module.add_class::<Decoder>()?;
     module.add("ReadError", module.py().get_type::<ReadError>())?;
+    module.add_function(wrap_pyfunction!(joined, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(operations, module)?)?;
     module.add_function(wrap_pyfunction!(attributes, module)?)?;

@@ -36,6 +36,12 @@ class Batch:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
+def joined(batches: list[Batch]) -> Batch:
+    """The fake decoder gives one batch for each table."""
+    (batch,) = batches
+    return batch
+
+
 class Decoder:
     """Reads one JSON file."""
 
@@ -92,7 +98,11 @@ def install() -> None:
     module = types.ModuleType("pcapnfs._core")
     declared = [dataclasses.asdict(table) for table in tables()]
     module.__dict__.update(
-        ReadError=ReadError, Batch=Batch, Decoder=Decoder, schema=lambda: json.dumps(declared)
+        ReadError=ReadError,
+        Batch=Batch,
+        Decoder=Decoder,
+        joined=joined,
+        schema=lambda: json.dumps(declared),
     )
     sys.modules["pcapnfs._core"] = module
     setattr(pcapnfs, "_core", module)  # noqa: B010 (the stub says that it cannot be assigned)

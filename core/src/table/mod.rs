@@ -33,9 +33,9 @@ use crate::table::schema::{
 };
 use crate::table::signature::{Signatures, plus};
 
-/// Rows of one table that leave together: a row group of DuckDB, which compresses and stores the
-/// batch at once instead of writing it to its log first.
-pub const BATCH_ROWS: usize = 122_880;
+/// Rows of one table that leave together: few enough for the processor's cache, and for the allocator
+/// to use the memory of one batch for the next.
+pub const BATCH_ROWS: usize = 8192;
 
 /// Everything about a call that becomes rows.
 #[derive(Debug)]

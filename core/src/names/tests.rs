@@ -240,6 +240,21 @@ fn an_open_by_handle_is_about_the_current_file() {
 }
 
 #[test]
+fn an_open_that_was_cut_before_its_claim_has_no_directory_and_only_the_file_that_getfh_tells() {
+    let mut names = Names::default();
+    let put =
+        || done(NFS4, "PUTFH", Facts { status: Some(OK), handle: Some(b"current"), ..Facts::default() });
+    let open = || done(NFS4, "OPEN", Facts { status: Some(OK), share_access: Some(1), ..Facts::default() });
+    let close = || done(NFS4, "CLOSE", Facts { status: Some(OK), ..Facts::default() });
+    let (places, _) = place(&mut names, &[put(), open(), close()]);
+    assert_eq!(places[1..], [Place::default(); 2], "what is current is not known from there on");
+    let getfh = Facts { status: Some(OK), new_handle: Some(b"file"), ..Facts::default() };
+    let (places, _) = place(&mut names, &[put(), open(), done(NFS4, "GETFH", getfh), close()]);
+    let file = Place { file: names.find(0, b"file"), ..Place::default() };
+    assert_eq!(places[1..], [file; 3]);
+}
+
+#[test]
 fn saved_and_current_handle_make_a_rename() {
     let mut names = Names::default();
     let ok = || Facts { status: Some(OK), ..Facts::default() };

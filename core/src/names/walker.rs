@@ -42,8 +42,9 @@ impl Walker<'_> {
         let by_handle = done.operation.effect == Effect::Descend && facts.by_handle;
         let place = match done.operation.subject {
             Subject::Nothing => Place::default(),
-            Subject::Child | Subject::Removed if !by_handle => self.child_of(done, rest),
-            Subject::Object | Subject::Child | Subject::Removed => {
+            Subject::Claimed if facts.name.is_none() && !by_handle => self.unclaimed(rest),
+            Subject::Child | Subject::Claimed | Subject::Removed if !by_handle => self.child_of(done, rest),
+            Subject::Object | Subject::Child | Subject::Claimed | Subject::Removed => {
                 Place { file: self.object(facts), ..Place::default() }
             }
             Subject::Renamed => self.renamed(facts),
@@ -60,6 +61,13 @@ impl Walker<'_> {
             Some(handle) => Some(self.names.by_handle(self.server, handle)),
             None => self.current,
         }
+    }
+
+    /// An OPEN whose claim is not known: the current handle may be the directory or the file itself,
+    /// so that only a GETFH tells what it is about.
+    fn unclaimed(&mut self, rest: &[Done<'_>]) -> Place {
+        let file = handle_ahead(rest).map(|handle| self.names.by_handle(self.server, handle));
+        Place { file, ..Place::default() }
     }
 
     fn child_of(&mut self, done: &Done<'_>, rest: &[Done<'_>]) -> Place {

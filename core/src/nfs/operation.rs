@@ -23,6 +23,9 @@ pub enum Subject {
     Object,
     /// The child that the name denotes in the directory of the handle.
     Child,
+    /// By its claim the child that the name denotes, or the object of the handle (OPEN, RFC 8881
+    /// section 18.16.1).
+    Claimed,
     /// The child that the name denotes, and does not denote any more once it succeeded (REMOVE).
     Removed,
     /// RENAME: a child of one directory becomes a child of another (v4: saved → current).
@@ -265,7 +268,7 @@ pub static NFS4: &[Operation] = rows! {
     15 LOOKUP      0 Child   Descend    Unstable  2 true  v4::name_arguments, nothing, nothing; "RFC 7530 16.13"
     16 LOOKUPP     0 Object  Ascend     Unstable  2 true  nothing, nothing, nothing; "RFC 7530 16.14"
     17 NVERIFY     0 Object  Keep       Unstable  3 true  v4::verify_arguments, nothing, v4::nverify_failure; "RFC 7530 16.15"
-    18 OPEN        0 Child   Descend    Opened    1 false v4::open_arguments, v4::open_results, nothing; "RFC 7530 16.16"
+    18 OPEN        0 Claimed Descend    Opened    1 false v4::open_arguments, v4::open_results, nothing; "RFC 7530 16.16"
     19 OPENATTR    0 Object  PutUnknown Unstable  1 false v4::openattr_arguments, nothing, nothing; "RFC 7530 16.17"
     20 OPEN_CONFIRM 0 Object Keep       State     1 false v4::open_confirm_arguments, v4::stateid_alone, nothing; "RFC 7530 16.18"
     21 OPEN_DOWNGRADE 0 Object Keep     Unstable  1 false v4::open_downgrade_arguments, v4::stateid_alone, nothing; "RFC 7530 16.19"

@@ -105,6 +105,8 @@ pub struct File {
     pub stale: bool,
     /// Its type ([`File::file_type`]), in a byte.
     kind: Option<NonZeroU8>,
+    /// Names that it has on the server, as attributes told last ([`MANY_LINKS`]: that many or more).
+    links: Option<NonZeroU8>,
     /// What stands for the handle in [`Names::by_handle`].
     print: u64,
     /// File system ([`Names::fsid`]).
@@ -114,6 +116,9 @@ pub struct File {
     /// Size when last seen.
     pub size: Option<u64>,
 }
+
+/// Hard links beyond which their number is not kept.
+const MANY_LINKS: u8 = u8::MAX;
 
 /// Number of a file system within one decode, from 1.
 type FileSystem = NonZeroU32;
@@ -261,6 +266,7 @@ impl Names {
             removed: false,
             stale: false,
             kind: None,
+            links: None,
             print: 0,
             fsid: None,
             fileid: None,
@@ -289,6 +295,9 @@ impl Names {
     fn bind(&mut self, directory: FileId, name: &[u8], file: FileId) {
         if let Some(before) = self.children.insert((directory, name), file) {
             self.history.lost_name(before);
+            if before != file {
+                self.went_with_name(before);
+            }
         }
         if self.history.got_name(file) > 0 {
             self.link(file, directory, name);
@@ -338,6 +347,28 @@ impl Names {
         }
     }
 
+    /// Says that an object lost a name on the server: whether it is gone with it.
+    ///
+    /// It lives on under another name: one that is known, or one that attributes counted (RFC 1813
+    /// section 2.5, `nlink`; RFC 8881 section 5.8.2.19, `numlinks`). Those of a directory are not names.
+    fn went_with_name(&mut self, id: FileId) -> bool {
+        let nameless = self.history.life(id).names == 0;
+        let Some(file) = self.files.get_mut(id as usize) else { return nameless };
+        let links = file.links.filter(|_| file.kind != DIRECTORY).map_or(0, NonZeroU8::get);
+        if links < MANY_LINKS {
+            file.links = NonZeroU8::new(links.saturating_sub(1));
+        }
+        if nameless && links > 1 {
+            self.history.came_back(id);
+        }
+        nameless && links <= 1
+    }
+
+    /// Says that an object got another name on the server.
+    fn was_linked(&mut self, id: FileId) {
+        self.update(id, |file| file.links = file.links.map(|links| links.saturating_add(1)));
+    }
+
     /// A name that is not known to denote anything: an object of its own, until it gets a handle.
     fn placeholder(&mut self, directory: FileId, name: &[u8]) -> FileId {
         let server = self.file(directory).map_or(0, |file| file.server);
@@ -366,6 +397,14 @@ impl Names {
         if let Some(file_type) = attributes.file_type {
             file.is_a(file_type);
         }
+        if let Some(links) = attributes.links {
+            let lives = links > 0 && file.removed;
+            file.links = NonZeroU8::new(u8::try_from(links).unwrap_or(MANY_LINKS));
+            file.removed = links == 0;
+            if lives {
+                self.history.came_back(id);
+            }
+        }
         file.fileid = attributes.fileid.or(file.fileid);
         file.size = attributes.size.or(file.size);
         if let Some(fsid) = attributes.fsid {
@@ -388,6 +427,9 @@ impl Names {
         self.roots.get(&server).copied()
     }
 }
+
+/// The type of a directory, as [`File::kind`] has it.
+const DIRECTORY: Option<NonZeroU8> = NonZeroU8::new(FileType::DIR.0 as u8);
 
 impl File {
     /// Type, when attributes were seen or the operation that made it tells.

@@ -426,6 +426,105 @@ fn a_file_whose_shown_name_is_removed_is_shown_by_its_other_name() {
     assert!(names.file(file.unwrap()).unwrap().removed);
 }
 
+/// A file found by one of its names, of which there are `links` in all.
+fn with_links(names: &mut Names, name: &'static [u8], links: u32) -> FileId {
+    let mut looked_up = found(name, b"file", 11, 1);
+    looked_up.facts.attributes.as_mut().unwrap().links = Some(links);
+    one(names, looked_up).file.unwrap()
+}
+
+fn removed(names: &Names, id: FileId) -> bool {
+    names.file(id).unwrap().removed || Identities::new(names).vanished(names, id)
+}
+
+#[test]
+fn a_file_is_removed_with_the_last_of_the_names_that_its_attributes_count() {
+    let mut names = Names::default();
+    let file = with_links(&mut names, b"f", 2);
+    one(&mut names, by_name("REMOVE", b"root", b"f", OK));
+    assert!(!removed(&names, file), "a name that the capture never told is left");
+    assert_eq!(with_links(&mut names, b"g", 1), file);
+    one(&mut names, by_name("REMOVE", b"root", b"g", OK));
+    assert!(removed(&names, file));
+}
+
+#[test]
+fn a_name_that_others_took_away_or_gave_to_another_file_leaves_the_other_names() {
+    let mut names = Names::default();
+    let file = with_links(&mut names, b"f", 2);
+    one(&mut names, by_name("LOOKUP", b"root", b"f", NOENT));
+    assert!(!removed(&names, file));
+    let mut names = Names::default();
+    let file = with_links(&mut names, b"f", 2);
+    one(&mut names, found(b"g", b"other", 12, 1));
+    one(&mut names, rename(b"g", b"f"));
+    assert!(!removed(&names, file));
+    one(&mut names, rename(b"f", b"g"));
+    assert!(!removed(&names, names.find(0, b"other").unwrap()));
+}
+
+#[test]
+fn a_link_is_counted_though_no_attributes_follow_it() {
+    let mut names = Names::default();
+    let file = with_links(&mut names, b"f", 1);
+    one(&mut names, link(b"file", b"g"));
+    one(&mut names, by_name("LOOKUP", b"root", b"g", NOENT));
+    assert!(!removed(&names, file));
+    one(&mut names, by_name("REMOVE", b"root", b"f", OK));
+    assert!(removed(&names, file));
+}
+
+#[test]
+fn attributes_that_count_no_name_or_one_have_the_last_word() {
+    let mut names = Names::default();
+    let file = with_links(&mut names, b"f", 1);
+    let mut told = seen("GETATTR", b"file", 11, 1);
+    told.facts.attributes.as_mut().unwrap().links = Some(0);
+    one(&mut names, told.clone());
+    assert!(removed(&names, file), "removed unseen, and still open");
+    let mut names = Names::default();
+    let file = with_links(&mut names, b"f", 1);
+    one(&mut names, by_name("REMOVE", b"root", b"f", OK));
+    told.facts.attributes.as_mut().unwrap().links = Some(1);
+    one(&mut names, told);
+    assert!(!removed(&names, file), "linked unseen before");
+}
+
+#[test]
+fn a_directory_is_removed_whatever_it_counts() {
+    let mut names = Names::default();
+    let mut made = found(b"d", b"dir", 11, 1);
+    let attributes = Attributes { links: Some(3), ..of_type(FileType::DIR) };
+    made.facts.attributes = Some(attributes);
+    let directory = one(&mut names, made).file.unwrap();
+    one(&mut names, by_name("RMDIR", b"root", b"d", OK));
+    assert!(removed(&names, directory));
+}
+
+#[test]
+fn a_rename_onto_another_name_of_the_same_file_changes_nothing() {
+    let mut names = Names::default();
+    let file = with_links(&mut names, b"f", 2);
+    assert_eq!(with_links(&mut names, b"g", 2), file);
+    let (_, bindings) = place(&mut names, &[rename(b"f", b"g")]);
+    assert_eq!(bindings, []);
+    let root = names.find(0, b"root").unwrap();
+    assert_eq!([b"f", b"g"].map(|name| names.child(root, name)), [Some(file); 2]);
+}
+
+fn rename<'a>(name: &'a [u8], new_name: &'a [u8]) -> Done<'a> {
+    let mut renamed = by_name("RENAME", b"root", name, OK);
+    renamed.facts.other_directory = Some(b"root");
+    renamed.facts.new_name = Some(new_name);
+    renamed
+}
+
+fn link<'a>(file: &'a [u8], name: &'a [u8]) -> Done<'a> {
+    let mut linked = by_name("LINK", file, name, OK);
+    linked.facts.other_directory = Some(b"root");
+    linked
+}
+
 #[test]
 fn an_object_fills_a_line_of_the_cache() {
     assert_eq!(size_of::<File>(), 64);

@@ -133,11 +133,10 @@ impl Walker<'_> {
     fn removed(&mut self, directory: FileId, name: &[u8], known: Option<FileId>) -> FileId {
         let id = known.unwrap_or_else(|| self.names.placeholder(directory, name));
         self.unbind(directory, name);
-        // Another name may be left of a file with hard links.
-        let nameless = self.names.history.life(id).names == 0;
+        let removed = self.names.went_with_name(id);
         self.names.update(id, |file| {
             file.existed = true;
-            file.removed = nameless;
+            file.removed = removed;
         });
         id
     }
@@ -146,8 +145,9 @@ impl Walker<'_> {
     fn not_found(&mut self, directory: FileId, name: &[u8], known: Option<FileId>) -> FileId {
         match known {
             Some(known) if self.names.file(known).is_some_and(|file| !file.existed) => known,
-            Some(_) => {
+            Some(known) => {
                 self.unbind(directory, name);
+                self.names.went_with_name(known);
                 self.names.placeholder(directory, name)
             }
             None => self.names.placeholder(directory, name),
@@ -179,12 +179,16 @@ impl Walker<'_> {
         let known = self.names.child(from, name);
         let file = known.unwrap_or_else(|| self.names.placeholder(from, name));
         if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.new_name) {
-            let replaced = self.names.child(to, new_name).filter(|replaced| *replaced != file);
-            self.unbind(from, name);
-            self.bind(to, new_name, file);
-            if let Some(replaced) = replaced {
-                let nameless = self.names.history.life(replaced).names == 0;
-                self.names.update(replaced, |replaced| replaced.removed = replaced.existed && nameless);
+            let replaced = self.names.child(to, new_name);
+            // Both may be names of one file: then nothing happens (RFC 1813 section 3.3.14, RFC 8881
+            // section 18.26.3).
+            if replaced != Some(file) {
+                self.unbind(from, name);
+                self.bind(to, new_name, file);
+            }
+            if let Some(replaced) = replaced.filter(|replaced| *replaced != file) {
+                let gone = self.names.history.life(replaced).gone != 0;
+                self.names.update(replaced, |replaced| replaced.removed = replaced.existed && gone);
             }
             self.names.update(file, |file| file.existed = true);
         }
@@ -205,6 +209,7 @@ impl Walker<'_> {
             let parent = self.names.file(id).and_then(|file| file.parent);
             let first = parent.zip(self.names.name(id).map(<[u8]>::to_vec));
             self.bind(directory, name, id);
+            self.names.was_linked(id);
             if let Some((parent, name)) = first {
                 self.names.call(id, parent, &name);
             }

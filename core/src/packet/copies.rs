@@ -6,6 +6,7 @@
 //! identification, or, where there are none (IPv6; some hosts send 0 when fragmenting is
 //! forbidden), it comes later than [`UNNUMBERED_NS`]. Should one pass for a copy all the same, no
 //! data is lost with it, since its twin was captured, only the count of retransmissions.
+//! What does come twice within that time is a RST: a closed port answers each segment with one.
 //!
 //! Looking costs time that most captures need not spend, so it is done for the first packets, then
 //! for a few of each [`PERIOD`], and for all as long as copies are found.
@@ -37,6 +38,9 @@ const PERIOD: u64 = 1 << 14;
 const SAMPLE: u64 = 1 << 8;
 /// Packets looked at after a copy was found.
 const LINGER: u64 = 1 << 16;
+
+/// The flag of a segment that ends a connection at once.
+const RST: u8 = 0x04;
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
@@ -74,6 +78,12 @@ impl Copies {
             let header = bytes.get(12).map_or(0, |offset| usize::from(offset >> 4) * 4);
             print.write(bytes.get(..16).unwrap_or_default());
             print.write(bytes.get(20..header).unwrap_or_default());
+            // A closed port answers each segment with a RST, and those are alike: without an
+            // identification they are copies only where other packets are copied too.
+            let resets = bytes.get(13).is_some_and(|flags| flags & RST != 0);
+            if resets && carried.identification == 0 && self.until < self.packets {
+                return false;
+            }
         } else {
             // Ports and length; the data stands for itself.
             print.write(bytes.get(..6).unwrap_or_default());

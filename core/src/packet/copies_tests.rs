@@ -57,6 +57,20 @@ fn what_was_sent_again_is_no_copy() {
 }
 
 #[test]
+fn resets_that_are_alike_are_copies_only_where_other_packets_are() {
+    let reset = |identification| {
+        let mut bytes = ipv4(6, identification, 0x4000, &tcp(&[], b""));
+        bytes[33] = 0x04;
+        bytes
+    };
+    assert!(!copy(&reset(0), &reset(0), 600_000), "two segments met a closed port");
+    assert!(copy(&reset(7), &reset(7), 600_000));
+    let packets = [reset(0), numbered(7), numbered(7), reset(0), reset(0)];
+    let timed: Vec<_> = (0..).zip(packets).collect();
+    assert_eq!(copies(&timed), [false, false, true, false, true]);
+}
+
+#[test]
 fn what_differs_is_no_copy() {
     let first = numbered(7);
     // Address, ports, sequence, acknowledgement, flags, window.

@@ -5,7 +5,7 @@
 //! Everything is borrowed from the message; ownership starts in the table builders.
 //! One is made for each operation, so what is large and rare stands in a box of its own.
 
-use crate::nfs::types::{ChangeInfo, DelegationType, FileType, StableHow};
+use crate::nfs::types::{ChangeInfo, DataContent, DelegationType, FileType, StableHow};
 
 /// What the call's arguments and the reply's results said about one operation.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +30,10 @@ pub struct Facts<'a> {
     pub count_requested: Option<u64>,
     /// Bytes that the reply says were read or written.
     pub count: Option<u64>,
-    /// READ, READDIR: the end was reached.
+    /// READ, READDIR: the end was reached. SEEK: what was looked for does not come any more.
     pub eof: Option<bool>,
+    /// SEEK, READ_PLUS: where data and holes are.
+    pub sparse: Option<Box<Sparse>>,
     /// WRITE: the level in the call.
     pub stable_requested: Option<StableHow>,
     /// WRITE, COPY: the level in the reply.
@@ -130,6 +132,19 @@ impl Facts<'_> {
     pub fn changed_by_open(&self) -> bool {
         self.created_by_open() || (self.create == Some(true) && self.attributes_set == Some(true))
     }
+}
+
+/// What SEEK and READ_PLUS tell of a file with holes (RFC 7862 sections 15.10 and 15.11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sparse {
+    /// SEEK: what is looked for.
+    pub content: Option<DataContent>,
+    /// SEEK: the offset at which it begins.
+    pub found: Option<u64>,
+    /// READ_PLUS: segments of data and holes in the reply.
+    pub segments: Option<u32>,
+    /// READ_PLUS: of the bytes that were asked for and read, those that lie in holes.
+    pub hole_bytes: Option<u64>,
 }
 
 /// A program and where it can be called, as the portmapper has it (RFC 1833 section 3.1).

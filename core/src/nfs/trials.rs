@@ -4,7 +4,7 @@
 
 use crate::cursor::{Cursor, padding};
 use crate::error::{DecodeError, Layer, Reason};
-use crate::nfs::facts::{Attributes, Facts};
+use crate::nfs::facts::{Attributes, Facts, Sparse};
 use crate::nfs::operation::{Operation, Parser};
 
 use Value::{Fixed, Hyper, Opaque, Skipped, Word};
@@ -197,6 +197,7 @@ fn assert_prefix(cut: &Facts<'_>, full: &Facts<'_>, what: &str) {
         session_slots lock_type client_id text
     }
     assert!(cut.count <= full.count, "{what}: count");
+    assert_sparse_prefix(cut.sparse.as_deref().copied(), full.sparse.as_deref().copied(), what);
     assert!(cut.by_handle <= full.by_handle, "{what}: by_handle");
     assert_attributes_prefix(cut.attributes, full.attributes, what);
     assert_attributes_prefix(cut.compared.as_deref().copied(), full.compared.as_deref().copied(), what);
@@ -208,6 +209,15 @@ fn assert_prefix(cut: &Facts<'_>, full: &Facts<'_>, what: &str) {
         assert!(cut.handle.is_none() || cut.handle == full.handle, "{what}");
         assert_attributes_prefix(cut.attributes, full.attributes, what);
     }
+}
+
+fn assert_sparse_prefix(cut: Option<Sparse>, full: Option<Sparse>, what: &str) {
+    let Some(cut) = cut else { return };
+    let Some(full) = full else { panic!("{what}: holes that the full message does not have") };
+    assert!(cut.content.is_none() || cut.content == full.content, "{what}: content");
+    assert!(cut.found.is_none() || cut.found == full.found, "{what}: found");
+    assert!(cut.segments.is_none() || cut.segments == full.segments, "{what}: segments");
+    assert!(cut.hole_bytes.is_none() || cut.hole_bytes == full.hole_bytes, "{what}: hole_bytes");
 }
 
 fn assert_attributes_prefix(cut: Option<Attributes<'_>>, full: Option<Attributes<'_>>, what: &str) {

@@ -19,6 +19,11 @@ wire_enum! {
     pub enum DelegationType { NONE = 0, READ = 1, WRITE = 2, NONE_EXT = 3, READ_ATTRS = 4, WRITE_ATTRS = 5, }
 }
 
+wire_enum! {
+    /// `data_content4` (RFC 7862 section 11.1.2): what SEEK looks for, and what READ_PLUS brings.
+    pub enum DataContent { DATA = 0, HOLE = 1, }
+}
+
 /// Longest file handle of any version (NFSv4: 128 bytes, RFC 7530 section 2.2; NFSv3: 64).
 pub const HANDLE_LIMIT: usize = 128;
 

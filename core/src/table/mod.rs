@@ -19,7 +19,7 @@ use crate::names::paths::{Paths, text};
 use crate::names::{FileId, Names, Place, Placed};
 use crate::nfs::facts::{Attributes, Entry, Facts, Service};
 use crate::nfs::status::{Statuses, status_name};
-use crate::nfs::types::{DelegationType, FileType, StableHow};
+use crate::nfs::types::{DataContent, DelegationType, FileType, StableHow};
 use crate::nfs::{Done, Walk};
 use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
@@ -407,6 +407,12 @@ impl OperationsBatch {
         }
         if let Some(object) = &facts.attributes {
             self.put_object(at, object);
+        }
+        if let Some(sparse) = &facts.sparse {
+            put(sparse.content.and_then(DataContent::name), |content| self.content.put(at, content));
+            put(sparse.found, |found| self.found.put(at, found));
+            put(sparse.segments, |segments| self.segments.put(at, segments));
+            put(sparse.hole_bytes, |bytes| self.hole_bytes.put(at, bytes));
         }
         if let Some(before) = &facts.before {
             self.before_size.put(at, before.size);

@@ -5,9 +5,9 @@
 use super::{Result, at_most_one, netaddr, opaque, range_arguments, stateid, write_response};
 use crate::cursor::Cursor;
 use crate::nfs::attributes::{bitmap4, nfstime4};
-use crate::nfs::facts::Facts;
+use crate::nfs::facts::{Facts, Sparse};
 use crate::nfs::status::NfsStat4;
-use crate::nfs::types::{StableHow, name};
+use crate::nfs::types::{DataContent, StableHow, name};
 
 /// `CLONE4args`, RFC 7862 section 15.13; COPY begins alike. A count of 0 means to the end of the source.
 pub fn clone_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
@@ -106,26 +106,29 @@ pub fn read_plus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.eof = Some(c.bool()?);
     let limit = f.count_requested.unwrap_or(u64::MAX);
     let contents = c.count(16)?;
-    let mut count = 0_u64;
+    let (mut count, mut hole_bytes) = (0_u64, 0);
     for _ in 0..contents {
         let before = c.clone();
-        let length = match c.u32()? {
-            0 => {
-                // NFS4_CONTENT_DATA
+        let content = DataContent(c.u32()?);
+        let length = match content {
+            DataContent::DATA => {
                 c.u64()?; // d_offset
                 u64::from(c.opaque_skipped()?)
             }
-            1 => {
-                // NFS4_CONTENT_HOLE
+            DataContent::HOLE => {
                 c.u64()?; // di_offset
                 c.u64()? // di_length
             }
             _ => return Err(before.malformed()),
         };
-        count = count.saturating_add(length).min(limit);
+        let wanted = length.min(limit - count);
+        count += wanted;
+        hole_bytes += if content == DataContent::HOLE { wanted } else { 0 };
     }
     // Not before the last of them: a part of the sum would look like the whole.
     f.count = Some(count);
+    let sparse = f.sparse.get_or_insert_default();
+    (sparse.segments, sparse.hole_bytes) = (Some(contents as u32), Some(hole_bytes));
     Ok(())
 }
 
@@ -133,14 +136,16 @@ pub fn read_plus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 pub fn seek_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.stateid = Some(stateid(c)?);
     f.offset = Some(c.u64()?);
-    c.u32()?; // sa_what: data or hole
+    let what = DataContent(c.u32()?);
+    f.sparse = Some(Box::new(Sparse { content: Some(what), ..Sparse::default() }));
     Ok(())
 }
 
 /// `SEEK4resok`, RFC 7862 section 15.11. The offset stays the one in the call.
 pub fn seek_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.eof = Some(c.bool()?);
-    c.u64()?; // sr_offset
+    let found = c.u64()?;
+    f.sparse.get_or_insert_default().found = Some(found);
     Ok(())
 }
 

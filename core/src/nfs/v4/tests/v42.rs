@@ -1,5 +1,6 @@
 use super::*;
-use crate::nfs::types::{ChangeInfo, StableHow};
+use crate::nfs::facts::Sparse;
+use crate::nfs::types::{ChangeInfo, DataContent, StableHow};
 
 const STATEID: Rows = &[("stateid.seqid", Word(3)), ("stateid.other", Fixed(OTHER))];
 const RANGE: Rows = &[("offset", Hyper(4096)), ("length", Hyper(65_536))];
@@ -23,6 +24,11 @@ fn written() -> Facts<'static> {
         verifier: Some(0xfeed),
         ..Facts::default()
     }
+}
+
+#[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
+fn sparse(told: Sparse) -> Option<Box<Sparse>> {
+    Some(Box::new(told))
 }
 
 pub(super) fn samples() -> Vec<Sample> {
@@ -119,17 +125,30 @@ fn contents() -> Vec<Sample> {
                 ("d_offset", Hyper(5096)),
                 ("d_data", Skipped(b"seven b")),
             ],
-            Facts { eof: Some(false), count: Some(1007), ..Facts::default() },
+            Facts {
+                eof: Some(false),
+                count: Some(1007),
+                sparse: sparse(Sparse { segments: Some(2), hole_bytes: Some(1000), ..Sparse::default() }),
+                ..Facts::default()
+            },
         ),
         arguments(
             "SEEK",
             [STATEID, &[("offset", Hyper(4096)), ("what", Word(1))]].concat().leak(),
-            Facts { offset: Some(4096), ..with_state() },
+            Facts {
+                offset: Some(4096),
+                sparse: sparse(Sparse { content: Some(DataContent::HOLE), ..Sparse::default() }),
+                ..with_state()
+            },
         ),
         results(
             "SEEK",
             &[("sr_eof", Word(1)), ("sr_offset", Hyper(8192))],
-            Facts { eof: Some(true), ..Facts::default() },
+            Facts {
+                eof: Some(true),
+                sparse: sparse(Sparse { found: Some(8192), ..Sparse::default() }),
+                ..Facts::default()
+            },
         ),
         arguments(
             "WRITE_SAME",
@@ -206,4 +225,5 @@ fn a_hole_beyond_the_request_counts_to_its_end_only() {
     let mut facts = Facts { count_requested: Some(4096), ..Facts::default() };
     (operation("READ_PLUS").results)(&mut Cursor::new(&bytes, Layer::Reply), &mut facts).unwrap();
     assert_eq!(facts.count, Some(4096));
+    assert_eq!(facts.sparse.unwrap().hole_bytes, Some(4096));
 }

@@ -176,6 +176,11 @@ V41: list[tuple[int, Call, Reply]] = [
         lambda c: c.layoutget(STATE),
         lambda p: p.layoutget([Layout(body=nfs4.file_layout(DEVICE, [FH]))], STATE),
     ),
+    (
+        Op.LAYOUTGET,
+        lambda c: c.layoutget(STATE, type=4),
+        lambda p: p.layoutget([Layout(type=4, body=nfs4.flex_layout(DEVICE, [FH], 2))], STATE),
+    ),
     (Op.LAYOUTRETURN, lambda c: c.layoutreturn(STATE), lambda p: p.layoutreturn(STATE)),
     (Op.LAYOUTRETURN, lambda c: c.layoutreturn(STATE), lambda p: p.layoutreturn()),
     (
@@ -187,6 +192,11 @@ V41: list[tuple[int, Call, Reply]] = [
         Op.GETDEVICEINFO,
         lambda c: c.getdeviceinfo(DEVICE, notify=[1]),
         lambda p: p.getdeviceinfo(nfs4.file_device_address()),
+    ),
+    (
+        Op.GETDEVICEINFO,
+        lambda c: c.getdeviceinfo(DEVICE, type=4),
+        lambda p: p.getdeviceinfo(nfs4.flex_device_address(), type=4),
     ),
 ]
 

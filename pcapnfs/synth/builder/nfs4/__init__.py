@@ -9,7 +9,12 @@ from pcapnfs.synth.builder.nfs4.call import Compound
 from pcapnfs.synth.builder.nfs4.callback import CallbackCompound, CallbackReply
 from pcapnfs.synth.builder.nfs4.reply import CompoundReply
 from pcapnfs.synth.builder.nfs4.reply_files import Entry4
-from pcapnfs.synth.builder.nfs4.reply_session import file_device_address, file_layout
+from pcapnfs.synth.builder.nfs4.reply_session import (
+    file_device_address,
+    file_layout,
+    flex_device_address,
+    flex_layout,
+)
 from pcapnfs.synth.builder.nfs4.reply_state import Denied
 from pcapnfs.synth.builder.nfs4.reply_v42 import Data, Hole
 from pcapnfs.synth.builder.nfs4.types import (
@@ -47,4 +52,6 @@ __all__ = [
     "fattr4",
     "file_device_address",
     "file_layout",
+    "flex_device_address",
+    "flex_layout",
 ]

@@ -32,7 +32,7 @@ class SessionReplies(ReplyBase):
         scope: bytes = b"server",
         status: int = 0,
     ) -> Self:
-        """EXCHANGE_ID with SP4_NONE; flags tell NON_PNFS 0x10000, PNFS_MDS 0x20000."""
+        """EXCHANGE_ID with SP4_NONE; flags NON_PNFS 0x10000, PNFS_MDS 0x20000, PNFS_DS 0x40000."""
         packer = Packer().hyper(clientid).uints(sequence, flags, 0)
         packer.hyper(0).opaque(major).opaque(scope).uint(0)
         return self._ok(Op.EXCHANGE_ID, packer, status)
@@ -146,3 +146,29 @@ def file_layout(device: bytes, handles: Sequence[bytes], stripe_bytes: int = 1 <
     """nfsv4_1_file_layout4 (RFC 8881 section 13.2); ``device`` has 16 bytes."""
     packer = Packer().fixed(device).uints(stripe_bytes, 0).hyper(0)
     return packer.array(handles, Packer.opaque).done()
+
+
+def flex_device_address(
+    servers: Sequence[tuple[str, str]] = (("tcp", "10.0.2.20.8.1"),),
+    versions: Sequence[tuple[int, int]] = ((3, 0),),
+) -> bytes:
+    """ff_device_addr4 (RFC 8435 section 4.1): one data server; versions with minor."""
+    packer = Packer().array(servers, lambda p, one: p.opaque(one[0]).opaque(one[1]))
+
+    def spoken(version: Packer, one: tuple[int, int]) -> Packer:
+        return version.uints(*one, 1 << 20, 1 << 20).boolean(False)
+
+    return packer.array(versions, spoken).done()
+
+
+def flex_layout(
+    device: bytes, handles: Sequence[bytes], mirrors: int = 1, user: str = "0", group: str = "0"
+) -> bytes:
+    """ff_layout4 (RFC 8435 section 5.1): each mirror on one data server; a handle a version."""
+
+    def mirror(packer: Packer, _: int) -> Packer:
+        packer.uint(1).fixed(device).uint(1)
+        STATE.pack(packer).array(handles, Packer.opaque)
+        return packer.opaque(user).opaque(group)
+
+    return Packer().hyper(0).array(range(mirrors), mirror).uints(0, 0).done()

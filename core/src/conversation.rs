@@ -4,7 +4,7 @@
 //! which end is the NFS client, and hands each pair through [`crate::nfs`] and [`crate::names`] to
 //! [`crate::table`].
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
@@ -13,6 +13,7 @@ use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
+use crate::roles::{Carried, Roles};
 use crate::rpc::message::{AcceptStatus, Call, Recognised, ReplyStatus, recognise, unwrap_body};
 use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
 use crate::rpc::record::{Record, RecordReader};
@@ -49,7 +50,7 @@ struct Conversation {
 /// Who talks on a connection.
 struct Parties {
     addresses: Sides<Word>,
-    hosts: Sides<IpAddr>,
+    ends: Sides<SocketAddr>,
     /// Numbers of those that were called.
     servers: Sides<Option<ServerId>>,
     /// The side of the NFS client, once a call told it.
@@ -60,6 +61,8 @@ struct Parties {
     handle_at: Option<usize>,
     /// It became TLS.
     sealed: Option<Sealed>,
+    /// What it carried of NFS.
+    carried: Carried,
 }
 
 impl Parties {
@@ -133,6 +136,11 @@ impl Conversations {
     /// Services of portmappers whose port was not learnt.
     pub(crate) fn ports_overlooked(&self) -> u64 {
         self.messages.ports_overlooked
+    }
+
+    /// Servers of pNFS, and devices of data servers, that were not learnt.
+    pub(crate) fn servers_overlooked(&self) -> [u64; 2] {
+        [self.messages.roles.overlooked, self.messages.names.devices_overlooked()]
     }
 
     /// Replies that were held for their calls and gave way to others.
@@ -300,7 +308,8 @@ impl Conversations {
         }
         if let (Some(client), Some(connection)) = (parties.client, connection) {
             let sealed = parties.sealed.map(|sealed| sealed.bytes);
-            self.messages.tables.append_connection(id, connection, client, sealed);
+            let role = self.messages.roles.of(*parties.ends.of(client.other()), parties.carried);
+            self.messages.tables.append_connection(id, connection, client, role, sealed);
         }
     }
 
@@ -356,12 +365,13 @@ impl Conversations {
         let reader = || RecordReader::new(believed);
         let parties = Parties {
             addresses: Sides { low: Word::new(hosts.0.to_string()), high: Word::new(hosts.1.to_string()) },
-            hosts: Sides { low: hosts.0, high: hosts.1 },
+            ends: connection.ends,
             servers: Sides::default(),
             client: None,
             siblings,
             handle_at: None,
             sealed: None,
+            carried: Carried::default(),
         };
         let readers = Sides { low: reader(), high: reader() };
         self.by_id.insert(id, Conversation { readers, parties, server_port, believed });
@@ -374,6 +384,7 @@ impl Conversations {
             let learnt = &self.messages.learnt;
             let server = if learnt.is_empty() { None } else { self.messages.servers.get(&end.ip()) };
             self.ports.contains(&end.port())
+                || self.messages.roles.is_named(*end)
                 || server.is_some_and(|server| learnt.contains(&(*server, end.port())))
         })
     }
@@ -425,6 +436,7 @@ struct Messages {
     server_texts: Vec<String>,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
+    roles: Roles,
     /// Ports at which portmappers said that one of the known programs is.
     learnt: HashSet<(ServerId, u16), RandomState>,
     calls: u64,
@@ -597,6 +609,10 @@ impl Messages {
         if header.program == program::PORTMAP {
             self.learn_ports(server, &walk);
         }
+        if header.program == program::NFS {
+            parties.carried.add(header.version, &walk);
+            self.learn_servers(server, *parties.ends.of(client.other()), &walk);
+        }
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
         parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle));
         self.names.place(server, &walk.operations, &mut self.placed);
@@ -639,14 +655,32 @@ impl Messages {
     }
 
     fn server(&mut self, parties: &mut Parties, side: Side) -> ServerId {
-        let address = *parties.hosts.of(side);
-        *parties.servers.of_mut(side).get_or_insert_with(|| {
-            let texts = &mut self.server_texts;
-            *self.servers.entry(address).or_insert_with(|| {
-                texts.push(address.to_string());
-                (texts.len() - 1) as ServerId
-            })
+        let address = parties.ends.of(side).ip();
+        *parties.servers.of_mut(side).get_or_insert_with(|| self.server_at(address))
+    }
+
+    fn server_at(&mut self, address: IpAddr) -> ServerId {
+        let texts = &mut self.server_texts;
+        *self.servers.entry(address).or_insert_with(|| {
+            texts.push(address.to_string());
+            (texts.len() - 1) as ServerId
         })
+    }
+
+    /// Learns what the server at `address` says of itself and of data servers.
+    fn learn_servers(&mut self, server: ServerId, address: SocketAddr, walk: &Walk<'_>) {
+        let succeeded = walk.operations.iter().filter(|done| done.facts.status == Some(0));
+        for told in succeeded.filter_map(|done| done.facts.pnfs.as_deref()) {
+            if let Some(flags) = told.server_flags {
+                self.roles.tell(address, flags);
+            }
+            for data_server in &told.data_servers {
+                if let (true, Some(device)) = (self.roles.name(*data_server), told.device) {
+                    let data_server = self.server_at(data_server.address.ip());
+                    self.names.locate_device(server, device, data_server);
+                }
+            }
+        }
     }
 
     fn learn_ports(&mut self, server: ServerId, walk: &Walk<'_>) {

@@ -192,6 +192,7 @@ impl Decoder {
         conversations.finish(|id| connections.get(id));
         (self.meta.calls, self.meta.undecoded) = conversations.counts();
         self.tally.write(&mut self.meta.packets);
+        let [servers_overlooked, devices_overlooked] = conversations.servers_overlooked();
         for (code, count) in [
             ("connections_forgotten", self.connections.forgotten),
             ("held_limit", self.connections.overfull),
@@ -199,6 +200,8 @@ impl Decoder {
             (Reason::RecordLimit.code(), conversations.records_cut()),
             ("early_limit", conversations.replies_displaced()),
             ("ports_limit", conversations.ports_overlooked()),
+            ("servers_limit", servers_overlooked),
+            ("devices_limit", devices_overlooked),
             ("rdma_limit", self.dissector.overlooked_rdma()),
             ("fragments_unfinished", self.dissector.unfinished_fragments()),
         ] {

@@ -26,6 +26,8 @@ pub mod nfs;
 
 pub mod names;
 
+pub mod roles;
+
 pub mod table;
 
 mod conversation;

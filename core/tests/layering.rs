@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "error",
     "cursor",
     "wire_enum",
@@ -19,6 +19,7 @@ const ORDER: [&str; 12] = [
     "rpc",
     "nfs",
     "names",
+    "roles",
     "table",
     "conversation",
     "decode",

@@ -11,6 +11,8 @@ pub mod identity;
 
 mod index;
 
+mod layouts;
+
 pub mod paths;
 
 mod walker;
@@ -27,8 +29,9 @@ use hashbrown::{HashMap, HashTable};
 
 use crate::names::history::History;
 use crate::names::index::Index;
+use crate::names::layouts::Layouts;
 use crate::nfs::Done;
-use crate::nfs::facts::Attributes;
+use crate::nfs::facts::{Attributes, DeviceId};
 use crate::nfs::types::FileType;
 
 /// Number of an object within one decode.
@@ -155,6 +158,7 @@ pub struct Names {
     links: HashMap<FileId, Vec<Title>, fast::RandomState>,
     roots: HashMap<ServerId, FileId, fast::RandomState>,
     history: History,
+    layouts: Layouts,
     file_systems: FileSystems,
     /// Hashes of handles that will be looked for soon.
     awaited: Vec<u64>,
@@ -219,6 +223,16 @@ impl Names {
         self.awaited.clear();
     }
 
+    /// Says that `data_server` holds data of the files whose layouts, granted by `server`, name `device`.
+    pub fn locate_device(&mut self, server: ServerId, device: DeviceId, data_server: ServerId) {
+        self.layouts.locate(server, device, data_server);
+    }
+
+    /// Devices that were not learnt, because their data server had so many.
+    pub fn devices_overlooked(&self) -> u64 {
+        self.layouts.overlooked
+    }
+
     /// The name of an object in its directory, as last seen.
     pub fn name(&self, id: FileId) -> Option<&[u8]> {
         self.titles.get(id as usize)?.as_deref()
@@ -243,11 +257,28 @@ impl Names {
     }
 
     fn by_handle(&mut self, server: ServerId, handle: &[u8]) -> FileId {
-        self.find(server, handle).unwrap_or_else(|| {
+        let known = self.find(server, handle).or_else(|| self.layouts.file(server, handle));
+        known.unwrap_or_else(|| {
             let id = self.add(server);
             self.give_handle(id, handle);
             id
         })
+    }
+
+    /// Whether `handle`, which led to an object, is that of its data at a data server.
+    #[inline]
+    fn is_of_data(&self, id: FileId, handle: &[u8]) -> bool {
+        !self.layouts.is_empty() && self.handle(id) != Some(handle)
+    }
+
+    /// A layout of an object was granted: what each device's data servers know it by.
+    fn grant(&mut self, server: ServerId, id: FileId, handles: &[(DeviceId, Option<&[u8]>)]) {
+        for (device, handle) in handles {
+            let own = || self.handle(id).map(<[u8]>::to_vec);
+            if let Some(handle) = handle.map(<[u8]>::to_vec).or_else(own) {
+                self.layouts.grant(server, *device, &handle, id);
+            }
+        }
     }
 
     /// Whether an object is a name that never had a handle.

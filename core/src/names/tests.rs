@@ -4,7 +4,7 @@ use super::identity::Identities;
 use super::paths::{Paths, Role};
 use super::{Binding, File, FileId, Names, Place, Placed};
 use crate::nfs::Done;
-use crate::nfs::facts::{Attributes, Entry, Facts};
+use crate::nfs::facts::{Attributes, Entry, Facts, Pnfs};
 use crate::nfs::operation::{NFS3, NFS4, Operation};
 use crate::nfs::side::operations::MOUNT3;
 use crate::nfs::types::FileType;
@@ -523,6 +523,53 @@ fn link<'a>(file: &'a [u8], name: &'a [u8]) -> Done<'a> {
     let mut linked = by_name("LINK", file, name, OK);
     linked.facts.other_directory = Some(b"root");
     linked
+}
+
+fn layout<'a>(handle: &'a [u8], data_handle: Option<&'a [u8]>) -> [Done<'a>; 2] {
+    let put = Facts { status: Some(OK), handle: Some(handle), ..Facts::default() };
+    let told = Pnfs { data_handles: vec![([1; 16], data_handle)], ..Pnfs::default() };
+    let got = Facts { status: Some(OK), pnfs: Some(Box::new(told)), ..Facts::default() };
+    [done(NFS4, "PUTFH", put), done(NFS4, "LAYOUTGET", got)]
+}
+
+/// What an operation at the data server, whose number is 1, is about.
+fn at_data_server(names: &mut Names, operation: Done<'_>) -> Option<FileId> {
+    let mut placed = Placed::default();
+    names.place(1, &[operation], &mut placed);
+    placed.places[0].file
+}
+
+#[test]
+fn data_belongs_to_the_file_whose_layout_names_its_handle() {
+    let mut names = Names::default();
+    let file = one(&mut names, found(b"f", b"file", 11, 1)).file;
+    let other = one(&mut names, found(b"g", b"other", 12, 1)).file;
+    place(&mut names, &layout(b"file", Some(b"data")));
+    place(&mut names, &layout(b"other", None));
+    names.locate_device(0, [1; 16], 1);
+    let read = at_data_server(&mut names, seen("READ", b"data", 99, 5));
+    assert_eq!((read, at_data_server(&mut names, seen("READ", b"other", 98, 5))), (file, other));
+    let unknown = at_data_server(&mut names, seen("READ", b"unknown", 97, 5));
+    assert!(unknown != file && unknown != other);
+    assert_eq!(names.find(0, b"data"), None, "that handle is the data server's");
+}
+
+#[test]
+fn what_a_data_server_says_of_the_data_is_not_said_of_the_file() {
+    let mut names = Names::default();
+    let file = one(&mut names, found(b"f", b"file", 11, 1)).file.unwrap();
+    place(&mut names, &layout(b"file", Some(b"data")));
+    names.locate_device(0, [1; 16], 1);
+    let mut read = seen("READ", b"data", 99, 5);
+    read.facts.attributes.as_mut().unwrap().size = Some(4096);
+    at_data_server(&mut names, read);
+    let stale = Facts { status: Some(70), handle: Some(b"data"), ..Facts::default() };
+    assert_eq!(at_data_server(&mut names, done(NFS3, "READ", stale)), Some(file));
+    assert_eq!(
+        names.file(file).map(|file| (file.fileid, file.size, file.stale)),
+        Some((Some(11), None, false))
+    );
+    assert_eq!(names.handle(file), Some(&b"file"[..]));
 }
 
 #[test]

@@ -16,7 +16,8 @@ const STALE: u32 = 70;
 
 /// Places each operation of a call in `placed`, and learns from it.
 pub(super) fn walk(names: &mut Names, server: ServerId, operations: &[Done<'_>], placed: &mut Placed) {
-    let mut walker = Walker { names, server, placed, position: 0, current: None, saved: None };
+    let mut walker =
+        Walker { names, server, placed, position: 0, current: None, saved: None, of_data: false };
     for (position, done) in operations.iter().enumerate() {
         walker.position = position;
         let rest = operations.get(position + 1..).unwrap_or_default();
@@ -33,6 +34,9 @@ struct Walker<'n> {
     position: usize,
     current: Option<FileId>,
     saved: Option<FileId>,
+    /// The handle is that of a file's data at a data server: what it says of itself, its size and
+    /// times, even its number, is not said of the file.
+    of_data: bool,
 }
 
 impl Walker<'_> {
@@ -58,7 +62,11 @@ impl Walker<'_> {
     /// The object of the handle in the arguments (v3), or the current handle (v4).
     fn object(&mut self, facts: &Facts<'_>) -> Option<FileId> {
         match facts.handle {
-            Some(handle) => Some(self.names.by_handle(self.server, handle)),
+            Some(handle) => {
+                let id = self.names.by_handle(self.server, handle);
+                self.of_data = self.names.is_of_data(id, handle);
+                Some(id)
+            }
             None => self.current,
         }
     }
@@ -276,6 +284,7 @@ impl Walker<'_> {
     fn learn(&mut self, facts: &Facts<'_>, place: Place) {
         let succeeded = facts.status == Some(0);
         if facts.status == Some(STALE)
+            && !self.of_data
             && place.target_directory.is_none()
             && let Some(id) = place.directory.or(place.file)
         {
@@ -290,6 +299,8 @@ impl Walker<'_> {
                 file.addressed = true;
                 if succeeded {
                     file.existed = true;
+                }
+                if succeeded && !self.of_data {
                     file.size = facts.set_size.or(file.size);
                     if let (Some(offset), Some(count), Some(_)) = (facts.offset, facts.count, facts.committed)
                     {
@@ -297,8 +308,11 @@ impl Walker<'_> {
                     }
                 }
             });
-            if let Some(attributes) = &facts.attributes {
+            if let Some(attributes) = facts.attributes.as_ref().filter(|_| !self.of_data) {
                 self.names.observe(id, attributes);
+            }
+            if let Some(pnfs) = &facts.pnfs {
+                self.names.grant(self.server, id, &pnfs.data_handles);
             }
         }
         for directory in [place.directory, place.target_directory].into_iter().flatten() {

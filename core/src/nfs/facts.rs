@@ -5,6 +5,8 @@
 //! Everything is borrowed from the message; ownership starts in the table builders.
 //! One is made for each operation, so what is large and rare stands in a box of its own.
 
+use std::net::SocketAddr;
+
 use crate::nfs::types::{ChangeInfo, DataContent, DelegationType, FileType, StableHow};
 
 /// What the call's arguments and the reply's results said about one operation.
@@ -100,6 +102,8 @@ pub struct Facts<'a> {
     pub text: Option<&'a [u8]>,
     /// Portmapper: the service that is asked for, or those that it tells.
     pub services: Vec<Service>,
+    /// EXCHANGE_ID, GETDEVICEINFO, LAYOUTGET: what they tell of data servers.
+    pub pnfs: Option<Box<Pnfs<'a>>>,
     /// OPEN of an NFSv4 file without a name: the handle is the file itself (CLAIM_FH, CLAIM_PREVIOUS …).
     pub by_handle: bool,
 }
@@ -145,6 +149,31 @@ pub struct Sparse {
     pub segments: Option<u32>,
     /// READ_PLUS: of the bytes that were asked for and read, those that lie in holes.
     pub hole_bytes: Option<u64>,
+}
+
+/// `deviceid4` (RFC 8881 section 3.3.14).
+pub type DeviceId = [u8; 16];
+
+/// What tells of data servers (RFC 8881 section 12).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pnfs<'a> {
+    /// EXCHANGE_ID: `eir_flags`, which say what the server can be used as.
+    pub server_flags: Option<u32>,
+    /// GETDEVICEINFO: the device asked for.
+    pub device: Option<DeviceId>,
+    /// GETDEVICEINFO: the data servers of the device.
+    pub data_servers: Vec<DataServer>,
+    /// LAYOUTGET: devices, and by which handle their data servers know the file; `None`: by its own.
+    pub data_handles: Vec<(DeviceId, Option<&'a [u8]>)>,
+}
+
+/// Where a data server can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataServer {
+    /// Address and port.
+    pub address: SocketAddr,
+    /// The version of NFS that it speaks: 3 or 4.
+    pub version: u32,
 }
 
 /// A program and where it can be called, as the portmapper has it (RFC 1833 section 3.1).

@@ -4,7 +4,7 @@
 
 use crate::cursor::{Cursor, padding};
 use crate::error::{DecodeError, Layer, Reason};
-use crate::nfs::facts::{Attributes, Facts, Sparse};
+use crate::nfs::facts::{Attributes, Facts, Pnfs, Sparse};
 use crate::nfs::operation::{Operation, Parser};
 
 use Value::{Fixed, Hyper, Opaque, Skipped, Word};
@@ -197,6 +197,7 @@ fn assert_prefix(cut: &Facts<'_>, full: &Facts<'_>, what: &str) {
         session_slots lock_type client_id text
     }
     assert!(cut.count <= full.count, "{what}: count");
+    assert_pnfs_prefix(cut.pnfs.as_deref(), full.pnfs.as_deref(), what);
     assert_sparse_prefix(cut.sparse.as_deref().copied(), full.sparse.as_deref().copied(), what);
     assert!(cut.by_handle <= full.by_handle, "{what}: by_handle");
     assert_attributes_prefix(cut.attributes, full.attributes, what);
@@ -209,6 +210,17 @@ fn assert_prefix(cut: &Facts<'_>, full: &Facts<'_>, what: &str) {
         assert!(cut.handle.is_none() || cut.handle == full.handle, "{what}");
         assert_attributes_prefix(cut.attributes, full.attributes, what);
     }
+}
+
+fn assert_pnfs_prefix(cut: Option<&Pnfs<'_>>, full: Option<&Pnfs<'_>>, what: &str) {
+    let (Some(cut), Some(full)) = (cut, full) else {
+        assert!(cut.is_none(), "{what}: data servers that the full message does not have");
+        return;
+    };
+    assert!(cut.server_flags.is_none() || cut.server_flags == full.server_flags, "{what}: server_flags");
+    assert!(cut.device.is_none() || cut.device == full.device, "{what}: device");
+    assert!(full.data_servers.starts_with(&cut.data_servers), "{what}: data_servers");
+    assert!(full.data_handles.starts_with(&cut.data_handles), "{what}: data_handles");
 }
 
 fn assert_sparse_prefix(cut: Option<Sparse>, full: Option<Sparse>, what: &str) {

@@ -21,6 +21,7 @@ use crate::nfs::facts::{Attributes, Entry, Facts, Service};
 use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DataContent, DelegationType, FileType, StableHow};
 use crate::nfs::{Done, Walk};
+use crate::roles::Role;
 use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
@@ -181,12 +182,13 @@ impl Tables {
 
     /// Writes a connection that carried RPC.
     ///
-    /// `sealed` is how many bytes of it were under TLS, if it was.
+    /// `role` is that of its server in pNFS; `sealed` is how many bytes of it were under TLS, if it was.
     pub fn append_connection(
         &mut self,
         id: ConnectionId,
         connection: &Connection,
         client: Side,
+        role: Option<Role>,
         sealed: Option<u64>,
     ) {
         let (near, far) = (connection.ends.of(client), connection.ends.of(client.other()));
@@ -204,6 +206,7 @@ impl Tables {
             client_port: u32::from(near.port()),
             server: Wording::Text(&far.ip().to_string()),
             server_port: u32::from(far.port()),
+            role: role.map(Role::name),
             first_frame: connection.first.frame,
             first_time: connection.first.time_ns,
             last_time: connection.last.time_ns,

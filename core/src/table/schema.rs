@@ -389,6 +389,7 @@ table! { CONNECTIONS ConnectionRow ConnectionsBatch "connections" "A TCP connect
         client_port      U32  false ""      "Its port."
         server           Word false ""      "Address of the NFS server."
         server_port      U32  false ""      "Its port."
+        role             Name true  ""      "What the server is in pNFS: metadata server, data server, metadata and data server; NULL when nothing tells."
         first_frame      U64  false ""      "First frame seen."
         first_time       I64  false "ns"    "Its time, nanoseconds since 1970."
         last_time        I64  false "ns"    "Time of the last frame seen."

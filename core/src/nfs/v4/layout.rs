@@ -1,11 +1,13 @@
 //! Layouts and devices of pNFS (RFC 8881 sections 12 and 18; RFC 7862 section 15).
 //!
-//! The bodies of layouts and device addresses belong to the layout type; they are passed over.
+//! The bodies of layouts and device addresses belong to the layout type ([`super::pnfs`]); those of
+//! updates and errors are passed over.
 
+use super::pnfs::{device_address, layout_content};
 use super::{Result, opaque, range, stateid};
 use crate::cursor::Cursor;
 use crate::nfs::attributes::{bitmap4, nfstime4};
-use crate::nfs::facts::{Attributes, Facts};
+use crate::nfs::facts::{Attributes, Facts, Pnfs};
 use crate::nfs::status::NfsStat4;
 
 /// `NFS4_DEVICEID4_SIZE`.
@@ -13,7 +15,8 @@ const DEVICE_ID: usize = 16;
 
 /// `GETDEVICEINFO4args`, RFC 8881 section 18.40.
 pub fn getdeviceinfo_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    c.take(DEVICE_ID)?;
+    let device = Some(c.array()?);
+    f.pnfs = Some(Box::new(Pnfs { device, ..Pnfs::default() }));
     c.u32()?; // gdia_layout_type
     f.count_requested = Some(u64::from(c.u32()?));
     bitmap4(c)?; // gdia_notify_types
@@ -21,8 +24,8 @@ pub fn getdeviceinfo_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Res
 }
 
 /// `GETDEVICEINFO4resok`, RFC 8881 section 18.40.
-pub fn getdeviceinfo_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
-    typed_opaque(c)?; // gdir_device_addr
+pub fn getdeviceinfo_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    device_address(c, f.pnfs.get_or_insert_default())?; // gdir_device_addr
     bitmap4(c)?; // gdir_notification
     Ok(())
 }
@@ -96,7 +99,7 @@ pub fn layoutget_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
         c.u64()?; // lo_offset
         c.u64()?; // lo_length
         c.u32()?; // lo_iomode
-        typed_opaque(c)?; // lo_content
+        layout_content(c, f.pnfs.get_or_insert_default())?; // lo_content
     }
     Ok(())
 }
@@ -153,7 +156,7 @@ pub fn layoutstats_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Resul
     typed_opaque(c) // lsa_layoutupdate
 }
 
-/// `device_addr4`, `layout_content4`, `layoutupdate4`: a layout type and its opaque body.
+/// `layoutupdate4`: a layout type and its opaque body.
 fn typed_opaque(c: &mut Cursor<'_>) -> Result {
     c.u32()?;
     opaque(c)

@@ -9,6 +9,7 @@
 mod callback;
 mod files;
 mod layout;
+mod pnfs;
 mod session;
 mod state;
 mod v42;

@@ -4,7 +4,7 @@ use super::state::open_delegation;
 use super::{OPAQUE_LIMIT, Result, at_most_one, opaque, stateid};
 use crate::cursor::Cursor;
 use crate::nfs::attributes::{bitmap4, nfstime4};
-use crate::nfs::facts::Facts;
+use crate::nfs::facts::{Facts, Pnfs};
 use crate::nfs::types::TEXT_LIMIT;
 
 /// `BACKCHANNEL_CTL4args`, RFC 8881 section 18.33.
@@ -40,7 +40,8 @@ pub fn exchange_id_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Resul
 pub fn exchange_id_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.client_id = Some(c.u64()?);
     c.u32()?; // eir_sequenceid
-    c.u32()?; // eir_flags
+    let server_flags = Some(c.u32()?); // eir_flags
+    f.pnfs = Some(Box::new(Pnfs { server_flags, ..Pnfs::default() }));
     state_protect(c, |c| {
         // ssv_prot_info4
         c.u64()?; // spi_hash_alg, spi_encr_alg

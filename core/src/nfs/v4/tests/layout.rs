@@ -1,9 +1,125 @@
 use super::*;
+use crate::nfs::facts::{DataServer, Pnfs};
+use std::net::SocketAddr;
 
 const DEVICE: &[u8; 16] = b"device-id-16-by.";
 const RANGE: Rows = &[("offset", Hyper(4096)), ("length", Hyper(65_536))];
 const STATEID: Rows = &[("stateid.seqid", Word(3)), ("stateid.other", Fixed(OTHER))];
 const UPDATE: Rows = &[("layout type LAYOUT4_FLEX_FILES", Word(4)), ("body", Opaque(b"body"))];
+
+/// `nfsv4_1_file_layout_ds_addr4` (RFC 8881 section 13.2): two data servers, one with two addresses.
+const FILES_ADDRESS: Rows = &[
+    ("da_layout_type LAYOUT4_NFSV4_1_FILES", Word(1)),
+    ("da_addr_body length", Word(92)),
+    ("nflda_stripe_indices count", Word(2)),
+    ("[0]", Word(0)),
+    ("[1]", Word(1)),
+    ("nflda_multipath_ds_list count", Word(2)),
+    ("[0] count", Word(2)),
+    ("na_r_netid", Opaque(b"tcp")),
+    ("na_r_addr", Opaque(b"10.0.0.3.8.1")),
+    ("na_r_netid", Opaque(b"tcp6")),
+    ("na_r_addr", Opaque(b"fd00::3.8.4")),
+    ("[1] count", Word(1)),
+    ("na_r_netid", Opaque(b"rdma")),
+    ("na_r_addr", Opaque(b"nowhere")),
+];
+
+/// `ff_device_addr4` (RFC 8435 section 4.1), with a version that is not used twice and one unknown.
+const FLEX_ADDRESS: Rows = &[
+    ("da_layout_type LAYOUT4_FLEX_FILES", Word(4)),
+    ("da_addr_body length", Word(92)),
+    ("ffda_netaddrs count", Word(1)),
+    ("na_r_netid", Opaque(b"tcp")),
+    ("na_r_addr", Opaque(b"10.0.0.3.8.1")),
+    ("ffda_versions count", Word(3)),
+    ("ffdv_version", Word(3)),
+    ("ffdv_minorversion", Word(0)),
+    ("ffdv_rsize, ffdv_wsize", Hyper(0x0010_0000_0010_0000)),
+    ("ffdv_tightly_coupled", Word(0)),
+    ("ffdv_version", Word(3)),
+    ("ffdv_minorversion", Word(0)),
+    ("ffdv_rsize, ffdv_wsize", Hyper(0x0010_0000_0010_0000)),
+    ("ffdv_tightly_coupled", Word(1)),
+    ("ffdv_version", Word(9)),
+    ("ffdv_minorversion", Word(0)),
+    ("ffdv_rsize, ffdv_wsize", Hyper(0)),
+    ("ffdv_tightly_coupled", Word(0)),
+];
+
+const NOTIFICATION: Rows = &[("gdir_notification count", Word(1)), ("[0]", Word(6))];
+
+/// `nfsv4_1_file_layout4` (RFC 8881 section 13.2).
+const FILES_LAYOUT: Rows = &[
+    ("LAYOUT4_NFSV4_1_FILES", Word(1)),
+    ("loc_body length", Word(64)),
+    ("nfl_deviceid", Fixed(DEVICE)),
+    ("nfl_util", Word(0x10_0000)),
+    ("nfl_first_stripe_index", Word(0)),
+    ("nfl_pattern_offset", Hyper(0)),
+    ("nfl_fh_list count", Word(2)),
+    ("[0]", Opaque(b"data fh.")),
+    ("[1]", Opaque(b"another fh..")),
+];
+
+/// The same without handles: data servers know the file by its own.
+const FILES_LAYOUT_OF_OWN: Rows = &[
+    ("LAYOUT4_NFSV4_1_FILES", Word(1)),
+    ("loc_body length", Word(36)),
+    ("nfl_deviceid", Fixed(DEVICE)),
+    ("nfl_util", Word(0x10_0000)),
+    ("nfl_first_stripe_index", Word(0)),
+    ("nfl_pattern_offset", Hyper(0)),
+    ("nfl_fh_list count", Word(0)),
+];
+
+/// `ff_layout4` (RFC 8435 section 5.1): one mirror on one data server. The length is two bytes short,
+/// as Linux's server has it.
+const FLEX_LAYOUT: Rows = &[
+    ("LAYOUT4_FLEX_FILES", Word(4)),
+    ("loc_body length", Word(90)),
+    ("ffl_stripe_unit", Hyper(0)),
+    ("ffl_mirrors count", Word(1)),
+    ("ffm_data_servers count", Word(1)),
+    ("ffds_deviceid", Fixed(DEVICE)),
+    ("ffds_efficiency", Word(1)),
+    ("ffds_stateid.seqid", Word(0)),
+    ("ffds_stateid.other", Fixed(OTHER)),
+    ("ffds_fh_vers count", Word(1)),
+    ("[0]", Opaque(b"data fh.")),
+    ("ffds_user", Opaque(b"0")),
+    ("ffds_group", Opaque(b"0")),
+    ("ffl_flags", Word(0)),
+    ("ffl_stats_collect_hint", Word(0)),
+];
+
+#[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
+fn pnfs(told: Pnfs<'static>) -> Option<Box<Pnfs<'static>>> {
+    Some(Box::new(told))
+}
+
+fn data_servers(told: &[(&str, u32)]) -> Facts<'static> {
+    let data_servers = told
+        .iter()
+        .map(|(address, version)| DataServer {
+            address: address.parse::<SocketAddr>().unwrap(),
+            version: *version,
+        })
+        .collect();
+    Facts { pnfs: pnfs(Pnfs { data_servers, ..Pnfs::default() }), ..Facts::default() }
+}
+
+/// LAYOUTGET answered with these contents, and what they tell.
+fn granted(contents: &[Rows], handles: &[Option<&'static [u8]>]) -> Sample {
+    let mut rows = [&[("logr_return_on_close", Word(1))], STATEID].concat();
+    rows.push(("logr_layout count", Word(contents.len() as u32)));
+    for content in contents {
+        rows.extend([RANGE, &[("lo_iomode", Word(2))], content].concat());
+    }
+    let data_handles = handles.iter().map(|handle| (*DEVICE, *handle)).collect();
+    let pnfs = (!contents.is_empty()).then(|| Box::new(Pnfs { data_handles, ..Pnfs::default() }));
+    results("LAYOUTGET", rows.leak(), Facts { stateid: STATE, pnfs, ..Facts::default() })
+}
 
 fn of_range() -> Facts<'static> {
     Facts { offset: Some(4096), count_requested: Some(65_536), stateid: STATE, ..Facts::default() }
@@ -26,17 +142,28 @@ fn devices() -> Vec<Sample> {
                 ("gdia_notify_types count", Word(1)),
                 ("[0]", Word(6)),
             ],
-            Facts { count_requested: Some(4096), ..Facts::default() },
+            Facts {
+                count_requested: Some(4096),
+                pnfs: pnfs(Pnfs { device: Some(*DEVICE), ..Pnfs::default() }),
+                ..Facts::default()
+            },
         ),
         results(
             "GETDEVICEINFO",
-            &[
-                ("da_layout_type", Word(4)),
-                ("da_addr_body", Opaque(b"addresses")),
-                ("gdir_notification count", Word(1)),
-                ("[0]", Word(6)),
-            ],
-            NO_FACTS(),
+            [FILES_ADDRESS, NOTIFICATION].concat().leak(),
+            data_servers(&[("10.0.0.3:2049", 4), ("[fd00::3]:2052", 4)]),
+        ),
+        results(
+            "GETDEVICEINFO",
+            [FLEX_ADDRESS, NOTIFICATION].concat().leak(),
+            data_servers(&[("10.0.0.3:2049", 3)]),
+        ),
+        results(
+            "GETDEVICEINFO",
+            [&[("LAYOUT4_BLOCK_VOLUME", Word(3)), ("da_addr_body", Opaque(b"volumes"))], NOTIFICATION]
+                .concat()
+                .leak(),
+            data_servers(&[]),
         ),
         failure("GETDEVICEINFO", 10_005, &[("gdir_mincount", Word(8192))]),
         failure("GETDEVICEINFO", 2, &[]),
@@ -120,23 +247,10 @@ fn layouts() -> Vec<Sample> {
             .leak(),
             of_range(),
         ),
-        results(
-            "LAYOUTGET",
-            [
-                &[("logr_return_on_close", Word(1))],
-                STATEID,
-                &[("logr_layout count", Word(2))],
-                RANGE,
-                &[("lo_iomode", Word(2))],
-                UPDATE,
-                RANGE,
-                &[("lo_iomode", Word(2))],
-                UPDATE,
-            ]
-            .concat()
-            .leak(),
-            Facts { stateid: STATE, ..Facts::default() },
-        ),
+        granted(&[], &[]),
+        granted(&[FLEX_LAYOUT, FILES_LAYOUT], &[Some(b"data fh."), Some(b"data fh."), Some(b"another fh..")]),
+        granted(&[FILES_LAYOUT_OF_OWN], &[None]),
+        granted(&[&[("LAYOUT4_BLOCK_VOLUME", Word(3)), ("loc_body", Opaque(b"extents"))]], &[]),
         failure("LAYOUTGET", 10_058, &[("logr_will_signal_layout_avail", Word(0))]),
         failure("LAYOUTGET", 10_059, &[]),
         arguments(

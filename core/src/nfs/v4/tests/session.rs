@@ -1,4 +1,5 @@
 use super::*;
+use crate::nfs::facts::Pnfs;
 use crate::nfs::types::DelegationType;
 
 pub(super) fn samples() -> Vec<Sample> {
@@ -35,6 +36,11 @@ const SERVER: Rows =
 
 const NO_IMPLEMENTATION: Rows = &[("impl_id count", Word(0))];
 
+#[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
+fn flags(told: u32) -> Option<Box<Pnfs<'static>>> {
+    Some(Box::new(Pnfs { server_flags: Some(told), ..Pnfs::default() }))
+}
+
 fn clients() -> Vec<Sample> {
     let asked = |protection: &[Rows]| {
         let rows = [&[OWNER], protection, &[IMPLEMENTATION]].concat().concat();
@@ -42,7 +48,11 @@ fn clients() -> Vec<Sample> {
     };
     let answered = |protection: &[Rows]| {
         let rows = [&[CONFIRMED], protection, &[SERVER, NO_IMPLEMENTATION]].concat().concat();
-        results("EXCHANGE_ID", rows.leak(), Facts { client_id: Some(0xc11e), ..Facts::default() })
+        results(
+            "EXCHANGE_ID",
+            rows.leak(),
+            Facts { client_id: Some(0xc11e), pnfs: flags(0x2_0001), ..Facts::default() },
+        )
     };
     vec![
         asked(&[&[("SP4_NONE", Word(0))]]),

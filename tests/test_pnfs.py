@@ -59,6 +59,23 @@ def test_all_data_moves_on_connections_of_its_own(capture: Capture | None) -> No
 
 
 @pytest.mark.parametrize("capture", _captures(), ids=_id)
+def test_connections_to_data_servers_are_named_as_such(capture: Capture | None) -> None:
+    """By the device that GETDEVICEINFO describes; nfs4j says of its servers that they are both."""
+    capture, trace = _opened(capture)
+    roles = "select connection from connections where role = 'data server' order by all"
+    assert trace.sql(roles).fetchall() == sorted(trace.sql(_MOVES).fetchall())
+    others = trace.sql(
+        f"select distinct role from connections where connection in ({_ASKS})"
+    ).fetchall()
+    flex = "flex" in capture.name
+    assert others == [("metadata server" if flex else "metadata and data server",)]
+    told = pcapnfs.summarize(trace).capture
+    assert (told.data_servers, told.data_connections) == (("10.0.0.1",), 2 if flex else 1)
+    calls = trace.sql(f"select count(*) from calls where connection in ({_MOVES})").fetchone()
+    assert calls == (told.data_calls,)
+
+
+@pytest.mark.parametrize("capture", _captures(), ids=_id)
 def test_data_belongs_to_the_file_whose_layout_was_granted(capture: Capture | None) -> None:
     """The data server knows a file by the handle that the metadata server gave it, so that both
     kinds of calls are about one file, with the path that only the metadata server tells.

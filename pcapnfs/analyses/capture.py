@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="client server protocol",
+    calls="client server protocol connection",
+    connections="connection server role",
 )
 """The columns that the queries here read."""
 
@@ -57,6 +58,12 @@ class Capture:
     """Addresses of the NFS servers."""
     protocols: tuple[str, ...]
     """Protocols that calls were made in: `3`, `4.2`, `nfsacl3`, `mount3` …"""
+    data_servers: tuple[str, ...]
+    """Addresses of the servers that hold data for a metadata server (pNFS); empty without."""
+    data_connections: int
+    """Connections to data servers; those that lead to a metadata server too are not among them."""
+    data_calls: int
+    """Calls on these connections."""
 
 
 def capture(trace: Trace) -> Capture:
@@ -66,6 +73,7 @@ def capture(trace: Trace) -> Capture:
     clients, servers, protocols = trace.sql(
         "select list(distinct client), list(distinct server), list(distinct protocol) from calls"
     ).fetchall()[0]
+    data_servers, data_connections, data_calls = trace.sql(_DATA_SERVERS).fetchall()[0]
     dropped = [file.dropped_packets for file in meta.files if file.dropped_packets is not None]
     return Capture(
         files=tuple(file.path for file in meta.files),
@@ -89,7 +97,18 @@ def capture(trace: Trace) -> Capture:
         clients=tuple(sorted(clients or ())),
         servers=tuple(sorted(servers or ())),
         protocols=tuple(sorted(protocols or ())),
+        data_servers=tuple(sorted(data_servers or ())),
+        data_connections=data_connections,
+        data_calls=data_calls,
     )
+
+
+_DATA_SERVERS = """
+    with data as (select connection, server from connections where role = 'data server')
+    select (select list(distinct server) from data),
+           (select count(*) from data),
+           (select count(*) from calls where connection in (select connection from data))
+"""
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

@@ -90,7 +90,19 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
         Text(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
         Text(f"{units.count(trust.rpc_calls)} calls: {protocols or 'none'}"),
+        *_data_servers(capture),
     )
+
+
+def _data_servers(capture: Capture) -> tuple[RenderableType, ...]:
+    """Nothing where no connection leads to a data server."""
+    if not capture.data_connections:
+        return ()
+    connections = plural(
+        capture.data_connections, "connection to a data server", "connections to data servers"
+    )
+    calls = plural(capture.data_calls, "call", "calls")
+    return (Text(f"pNFS: {connections} ({_addresses(capture.data_servers)}), {calls}"),)
 
 
 def protocol_name(protocol: str) -> str:

@@ -43,3 +43,24 @@ def test_without_packets_times_are_unknown() -> None:
         result = capture(trace)
     assert (result.start, result.end, result.duration_s, result.snaplen) == (None, None, None, None)
     assert result.clients == ()
+
+
+def test_data_servers_are_told_apart() -> None:
+    connections = [
+        {"connection": number, "client": "10.0.0.2", "server": server, "role": role}
+        for number, (server, role) in enumerate(
+            [
+                ("10.0.0.1", "metadata server"),
+                ("10.0.0.6", "data server"),
+                ("10.0.0.5", "data server"),
+                ("10.0.0.5", "data server"),
+                ("10.0.0.7", "metadata and data server"),
+                ("10.0.0.8", None),
+            ]
+        )
+    ]
+    calls = [call(1 + n, "READ", 1, connection=n) for n in (0, 1, 2, 2, 4, 5)]
+    with trace_of(meta(), calls=calls, connections=connections) as trace:
+        result = capture(trace)
+    assert result.data_servers == ("10.0.0.5", "10.0.0.6")
+    assert (result.data_connections, result.data_calls) == (3, 3)

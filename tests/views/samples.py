@@ -51,6 +51,9 @@ def capture() -> Capture:
         clients=("10.0.0.2",),
         servers=("10.0.0.1",),
         protocols=("3", "mount3"),
+        data_servers=(),
+        data_connections=0,
+        data_calls=0,
     )
 
 

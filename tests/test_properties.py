@@ -36,8 +36,11 @@ _examples = settings(
 
 
 @st.composite
-def traffic(draw: st.DrawFn) -> Capture:
-    """Some calls, up to four of them under way at a time, on one connection or two."""
+def traffic(draw: st.DrawFn, opened: bool = False) -> Capture:
+    """Some calls, up to four of them under way at a time, on one connection or two.
+
+    ``opened``: with the handshake; otherwise it may be missing.
+    """
     captures = []
     for connection in range(draw(st.integers(1, 2))):
         talk = Conversation(
@@ -46,7 +49,7 @@ def traffic(draw: st.DrawFn) -> Capture:
             isns=(draw(st.integers(0, 2**32 - 1)), draw(st.integers(0, 2**32 - 1))),
             acknowledge_after_ns=draw(st.sampled_from([None, 1000])),
         )
-        if draw(st.booleans()):
+        if opened or draw(st.booleans()):
             talk.open(T - MS)
         xid = 1000 * connection
         at_ns = T
@@ -97,7 +100,7 @@ def _split_and_merge(capture: Capture, seed: int) -> Iterator[Capture]:
         number = chance.randrange(1, len(capture) + 1)
         packet = capture.frames[number - 1].packet
         if packet is not None and len(packet.payload) > 1:
-            capture = damage.split(capture, number, chance.randrange(1, len(packet.payload)), 10)
+            capture = damage.split(capture, number, chance.randrange(1, len(packet.payload)))
         yield capture
 
 
@@ -118,9 +121,13 @@ def test_frames_that_come_twice(tmp_path: Path, capture: Capture, seed: int, aft
 
 
 @_examples
-@given(traffic(), st.integers(0, 2**32))
+@given(traffic(opened=True), st.integers(0, 2**32))
 def test_another_order_within_a_window(tmp_path: Path, capture: Capture, seed: int) -> None:
-    """Frames come late by up to three milliseconds, after others if need be."""
+    """Frames come late by up to three milliseconds, after others if need be.
+
+    (Where the handshake is missing, what was sent before the first segment cannot be told from what
+    was sent again.)
+    """
     chance = random.Random(seed)
     harmed = capture
     for _ in range(10):

@@ -68,6 +68,40 @@ enum Doubt {
     Ended,
 }
 
+/// The end of what was searched, in which a header may begin.
+#[derive(Clone, Copy)]
+struct Tail {
+    bytes: [u8; HEAD - 1],
+    length: usize,
+    /// Where they came from.
+    stamp: Stamp,
+    /// They are all of their segments, from the start of one.
+    whole: bool,
+}
+
+impl Tail {
+    const EMPTY: Self =
+        Self { bytes: [0; HEAD - 1], length: 0, stamp: Stamp { frame: 0, time_ns: 0 }, whole: true };
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+
+    /// The end of these bytes and of the segment that follows them.
+    fn with(&self, piece: &Piece<'_>) -> Self {
+        let mut joined = Self::EMPTY;
+        let from_here = joined.bytes.len().saturating_sub(piece.bytes.len()).min(self.length);
+        let old = self.bytes().get(self.length - from_here..).unwrap_or_default();
+        let from = piece.bytes.len().saturating_sub(joined.bytes.len());
+        let new = piece.bytes.get(from..).unwrap_or_default();
+        joined.length =
+            joined.bytes.iter_mut().zip(old.iter().chain(new)).map(|(to, byte)| *to = *byte).count();
+        joined.stamp = if from_here > 0 { self.stamp } else { piece.stamp };
+        joined.whole = self.whole && joined.length == self.length + piece.bytes.len();
+        joined
+    }
+}
+
 /// Splits one direction into records.
 pub struct RecordReader {
     state: State,
@@ -88,8 +122,7 @@ pub struct RecordReader {
     /// A record was given out of the middle of a piece, whose rest is still to come.
     inside: bool,
     doubt: Doubt,
-    /// The end of the segment searched last: a header may begin in it.
-    tail: ([u8; HEAD - 1], usize, Stamp),
+    tail: Tail,
 }
 
 impl RecordReader {
@@ -108,7 +141,7 @@ impl RecordReader {
             lent: false,
             inside: false,
             doubt: Doubt::Nothing,
-            tail: ([0; HEAD - 1], 0, Stamp::default()),
+            tail: Tail::EMPTY,
         }
     }
 
@@ -136,7 +169,7 @@ impl RecordReader {
     /// Gives the record that the gap completes.
     pub fn gap(&mut self, mut length: usize, stamp: Stamp, peer: &dyn Peer) -> Option<Record<'_>> {
         self.take_back();
-        self.tail.1 = 0;
+        self.tail = Tail::EMPTY;
         if self.doubt == Doubt::Ended && self.confirmed(stamp.frame, peer) {
             self.state = State::Searching;
             return Some(self.complete());
@@ -301,35 +334,34 @@ impl RecordReader {
 
     /// Passes over bytes up to the next record mark, or over all of them.
     fn search(&mut self, piece: &mut Piece<'_>, fresh: bool, peer: &dyn Peer) {
-        if fresh && self.tail.1 > 0 && self.search_tail(piece, peer) {
+        let before = std::mem::replace(&mut self.tail, Tail::EMPTY);
+        if fresh && before.length > 0 && self.search_tail(&before, piece, peer) {
             return;
         }
         let origin = Origin { segment: fresh, trusted: self.belief != Belief::Nothing };
         let found = search(piece.bytes, piece.length, origin, peer);
         let passed = found.map_or(piece.length, |hit| hit.at);
         if found.is_none() && piece.bytes.len() == piece.length {
-            self.keep_tail(piece);
+            self.tail = if fresh { before } else { Tail { whole: false, ..Tail::EMPTY } }.with(piece);
         }
         self.searched = self.searched.saturating_add(passed as u64);
         consume(piece, passed);
         if let Some(hit) = found {
             self.drop_message();
-            self.tail.1 = 0;
             self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
             self.state = State::Mark;
         }
     }
 
-    /// Looks for a header that begins in the segment before and ends in this one. `true`: found.
-    fn search_tail(&mut self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
-        let (tail, length, stamp) = self.tail;
-        self.tail.1 = 0;
+    /// Looks for a header that begins in the segments before and ends in this one. `true`: found.
+    fn search_tail(&mut self, tail: &Tail, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
+        let Tail { length, stamp, .. } = *tail;
         let mut joined = [0; 2 * HEAD];
         let head = piece.bytes.get(..HEAD).unwrap_or(piece.bytes);
-        let both = tail.get(..length).unwrap_or_default().iter().chain(head);
+        let both = tail.bytes().iter().chain(head);
         let total = joined.iter_mut().zip(both).map(|(slot, byte)| *slot = *byte).count();
         let bytes = joined.get(..total).unwrap_or_default();
-        let origin = Origin { segment: false, trusted: self.belief != Belief::Nothing };
+        let origin = Origin { segment: tail.whole, trusted: self.belief != Belief::Nothing };
         let hit = search(bytes, length + piece.length, origin, peer).filter(|hit| hit.at < length);
         let Some(hit) = hit else { return false };
         let bytes = bytes.get(hit.at..length).unwrap_or_default();
@@ -347,14 +379,6 @@ impl RecordReader {
             self.advance(taken, rest, last, stamp);
         }
         true
-    }
-
-    fn keep_tail(&mut self, piece: &Piece<'_>) {
-        let from = piece.bytes.len().saturating_sub(HEAD - 1);
-        let end = piece.bytes.get(from..).unwrap_or_default();
-        let (tail, length, stamp) = &mut self.tail;
-        *length = tail.iter_mut().zip(end).map(|(slot, byte)| *slot = *byte).count();
-        *stamp = piece.stamp;
     }
 
     fn read_mark(&mut self, piece: &mut Piece<'_>) {
@@ -599,6 +623,29 @@ mod tests {
             assert!(take(&mut reader, &before, 1, &NOTHING).is_empty());
             let found = take(&mut reader, &after, 2, &NOTHING);
             assert_eq!(found, [&call[4..], &null_call(6)[4..]], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_header_in_crumbs_is_found_in_search() {
+        let call = null_call(5);
+        for crumb in 1..HEAD {
+            let mut reader = RecordReader::new(true);
+            let stream = [&[0xaa; 100], &call[..], &null_call(6)].concat();
+            let found: Vec<_> =
+                stream.chunks(crumb).flat_map(|bytes| take(&mut reader, bytes, 2, &NOTHING)).collect();
+            assert_eq!(found, [&call[4..], &null_call(6)[4..]], "crumbs of {crumb}");
+        }
+    }
+
+    #[test]
+    fn a_first_call_in_crumbs_is_told_with_its_last() {
+        let call = null_call(5);
+        for crumb in 1..call.len() {
+            let mut reader = RecordReader::new(true);
+            let found: Vec<_> =
+                call.chunks(crumb).flat_map(|bytes| take(&mut reader, bytes, 2, &NOTHING)).collect();
+            assert_eq!(found, [&call[4..]], "crumbs of {crumb}");
         }
     }
 

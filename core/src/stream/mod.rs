@@ -518,13 +518,8 @@ impl State {
         if segment.flags.fin() {
             direction.fin = Some(sequence.advance(segment.payload.length));
         }
-        if !segment.flags.rst() {
-            if segment.payload.length == 0 {
-                direction.claim(sequence, stamp);
-            }
-            if segment.flags.ack() {
-                self.directions.of_mut(side.other()).acknowledge(SeqNumber(segment.acknowledgement), stamp);
-            }
+        if segment.flags.ack() && !segment.flags.rst() {
+            self.directions.of_mut(side.other()).acknowledge(SeqNumber(segment.acknowledgement), stamp);
         }
         self.give_up_hopeless(stamp, &mut sink);
     }
@@ -649,8 +644,9 @@ impl Direction {
         self.claim(acknowledged, stamp);
     }
 
-    /// Takes where the stream ends by a packet: one that acknowledges it, or one of its own without
-    /// data. The nearest end that is claimed counts, since a single number may be damaged.
+    /// Takes where the stream ends by a packet that acknowledges it. The nearest end that is claimed
+    /// counts, since a single number may be damaged. (That bytes were sent proves nothing: the network
+    /// may have lost them, and they come again.)
     #[inline]
     fn claim(&mut self, end: SeqNumber, stamp: Stamp) {
         let Some(next) = self.assembler.next() else { return };

@@ -341,7 +341,9 @@ def naughty(tmp_path: Path) -> Path:
     for n, name in enumerate(names):
         handle = bytes([n]) * 32
         talk.call(2 * n, T + 2 * n * MS, *nfs3.create(root, name))
-        talk.reply(2 * n, T + 2 * n * MS + 1000, nfs3.results.create(handle, nfs3.Fattr3()))
+        talk.reply(
+            2 * n, T + 2 * n * MS + 1000, nfs3.results.create(handle, nfs3.Fattr3(fileid=100 + n))
+        )
         talk.call(2 * n + 1, T + (2 * n + 1) * MS, *nfs3.access(handle))
         talk.reply(2 * n + 1, T + (2 * n + 1) * MS + 1000, OK)
     return talk.capture().write(tmp_path / "names.pcap")

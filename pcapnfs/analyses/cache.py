@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call client server callback program version op signature call_frame call_time "
-    "reply_time file directory",
+    calls="call connection client server callback program version op signature call_frame "
+    "call_time reply_time file directory",
     operations="call position op executed status stability file directory target_directory name "
     "offset requested count stable_requested change_before change_after change_atomic type size "
     "change mtime ctime before_size before_mtime before_ctime directory_mtime directory_ctime "
@@ -35,6 +35,7 @@ READS = columns.of(
     "max_write",
     files="file parent path role",
     entries="call position file type size change mtime ctime",
+    connections="connection role",
 )
 """The columns that the queries here read."""
 

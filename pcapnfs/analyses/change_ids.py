@@ -94,10 +94,12 @@ Linux asks for the times alone."""
 def _change_id(change: str, ctime: str, mtime: str, size: str) -> str:
     """SQL: one number for a change-ID, so that rows stay narrow; equal for equal ones.
 
-    Times of NFSv4 are none: a reply may bring them without the change attribute.
+    Times of NFSv4 are none: a reply may bring them without the change attribute. Nor is anything
+    that a data server says: it speaks of the data that it holds.
     """
     return f"""
-        case when {change} is not null then hash({change})
+        case when of_data then null
+             when {change} is not null then hash({change})
              when {ctime} is not null and of_version < 4 then hash({ctime}, {mtime}, {size}) end
     """
 
@@ -111,7 +113,9 @@ _LEARNED = f"""
     with answered as (
         select call, mount, version as of_version, call_time, reply_time, op as purpose,
                file as about,
-               version < 4 or signature not like '%GETATTR%GETATTR%' as single
+               version < 4 or signature not like '%GETATTR%GETATTR%' as single,
+               connection in (select k.connection from connections k where role = 'data server')
+                   as of_data
         from calls join mounts using (client, server)
         where not callback and reply_time is not null and list_contains($programs, program)
     ),

@@ -102,16 +102,22 @@ def test_a_modification_under_way_may_explain_what_a_reply_shows() -> None:
 
 def test_a_data_server_tells_no_change_id_but_what_is_written_there_is_the_clients_own() -> None:
     """Its times are those of the data that it holds, and no NFSv4 change attribute."""
-    steps = v4(1, "OPEN", 7), v3(2, "WRITE", 900, stability="stable"), v3(3, "READ", 901)
-    for step, connection in zip(steps, (1, 2, 2), strict=True):
-        step[0]["connection"] = connection
+
+    def on(connection: int, step: tuple[Row, Row]) -> tuple[Row, Row]:
+        sent, done = step
+        return {**sent, "connection": connection}, done
+
+    steps = (
+        on(1, v4(1, "OPEN", 7)),
+        on(2, v3(2, "WRITE", 900, stability="stable")),
+        on(2, v3(3, "READ", 901)),
+        on(1, v4(4, "GETATTR", 8)),
+    )
     connections = [
         {"connection": 1, "role": "metadata server"},
         {"connection": 2, "role": "data server"},
     ]
-    last = v4(4, "GETATTR", 8)
-    last[0]["connection"] = 1
-    assert findings(*steps, last, connections=connections) == [
+    assert findings(*steps, connections=connections) == [
         ("open", "first"),
         (None, None),
         ("getattr", "self"),

@@ -87,6 +87,8 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.sequence import Sequence
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.summary import Summary
+    from pcapnfs.verify.dissection import Shown
+    from pcapnfs.verify.verification import Verification
 
     return {
         "pcapnfs summarize --json": Summary,
@@ -97,6 +99,8 @@ def documents() -> dict[str, type]:
         "pcapnfs sizes --json": Sizes,
         "pcapnfs readdir --json": Readdir,
         "pcapnfs cache --json": Cache,
+        "pcapnfs verify --json": Verification,
+        "pcapnfs show --json": Shown,
     }
 
 

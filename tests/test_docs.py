@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from pcapnfs.cli.app import app
 from pcapnfs.views.document import document
 from pcapnfs.views.words import REASONS
 from tests.unit.rows import ROOT, call, file, meta, operation, trace_of
+from tests.views import samples
 
 PASSED_OVER = {"target", "node_modules", "build", "dist"}
 """Folders that hold nothing of ours; so do those whose name begins with a dot."""
@@ -373,6 +375,10 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs sizes --json": document(pcapnfs.sizes(trace)),
             "pcapnfs readdir --json": document(pcapnfs.readdir(trace)),
             "pcapnfs cache --json": document(pcapnfs.cache(trace)),
+            "pcapnfs verify --json": document(samples.verification()),
+            "pcapnfs show --json": document(
+                replace(samples.shown(), packet=samples.shown().readings[0].messages[0])
+            ),
         }
     told = sections("json.md")
     assert list(told) == list(results)

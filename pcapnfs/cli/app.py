@@ -20,9 +20,11 @@ from pcapnfs.cli import (
     perfile,
     readdir,
     sequence,
+    show,
     sizes,
     sql,
     summarize,
+    verify,
 )
 from pcapnfs.errors import PcapnfsError
 from pcapnfs.text import escape
@@ -46,6 +48,8 @@ app.command("sizes")(sizes.sizes)
 app.command("readdir")(readdir.readdir)
 app.command("cache")(cache.cache)
 app.command("sql")(sql.sql)
+app.command("verify")(verify.verify)
+app.command("show")(show.show)
 
 
 def _version(wanted: bool) -> None:

@@ -28,6 +28,15 @@ def load() -> ModuleType:
 
 generate = load()
 
+OTHERS = (
+    "pcapnfs.summary",
+    "pcapnfs.meta",
+    "pcapnfs.schema",
+    "pcapnfs.verify.verification",
+    "pcapnfs.verify.dissection",
+)
+"""Modules beside the analyses whose results are written as JSON."""
+
 
 def results() -> list[type]:
     """The dataclasses of all analyses, of the summary, the schema and the metadata."""
@@ -35,15 +44,12 @@ def results() -> list[type]:
         f"pcapnfs.analyses.{module.name}"
         for module in pkgutil.iter_modules(pcapnfs.analyses.__path__)
     ]
-    modules = [
-        importlib.import_module(name)
-        for name in [*names, "pcapnfs.summary", "pcapnfs.meta", "pcapnfs.schema"]
-    ]
+    modules = [importlib.import_module(name) for name in [*names, *OTHERS]]
     found = {
         value: None
         for module in modules
         for _, value in inspect.getmembers(module, inspect.isclass)
-        if dataclasses.is_dataclass(value)
+        if dataclasses.is_dataclass(value) and value.__module__ == module.__name__
     }
     return list(found)
 

@@ -31,6 +31,7 @@ FORBIDDEN = {
         "typer",
         "scapy",
     ),
+    "verify": ("typer", "rich", "pcapnfs.views", "pcapnfs.cli", "pcapnfs._core", "scapy"),
     "cli": ("duckdb", "numpy", "pcapnfs._core", "scapy"),
 }
 """What a folder never imports, not even inside a function. Imports for types alone are allowed."""
@@ -91,11 +92,13 @@ def test_the_command_line_imports_heavy_libraries_inside_commands_only() -> None
     } == {}
 
 
-def test_the_decoder_is_imported_by_the_trace_alone_and_scapy_by_synth_alone() -> None:
+def test_decoder_scapy_and_pyshark_are_each_imported_in_one_place() -> None:
     files = [file for file in PACKAGE.rglob("*.py") if "synth" not in file.parts]
     found = {file.name for file in files if hits(file, ("pcapnfs._core",), top_level=False)}
     assert found == {"trace.py"}
     assert [file.name for file in files if hits(file, ("scapy",), top_level=False)] == []
+    asking = [file for file in files if hits(file, ("pyshark",), top_level=False)]
+    assert {file.parent.name for file in asking} == {"verify"}
 
 
 def test_only_units_turns_numbers_into_text() -> None:

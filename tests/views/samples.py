@@ -23,6 +23,8 @@ from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
 from pcapnfs.analyses.stability import Stability, StabilityRow
 from pcapnfs.analyses.trust import Trust
 from pcapnfs.summary import Summary
+from pcapnfs.verify.dissection import Line, Message, Reading, Shown
+from pcapnfs.verify.verification import Aspect, Difference, Overruled, Verification
 
 HOSTILE = "\x1b[31m[bold]<script>\u202e"
 """An escape sequence, Rich's markup, HTML's, and a bidirectional override."""
@@ -482,6 +484,53 @@ def poor_cache() -> Cache:
         sort="time",
         files=(),
     )
+
+
+def verification() -> Verification:
+    return Verification(
+        tshark="4.0.17",
+        packets=50000,
+        calls=1200,
+        tshark_calls=1199,
+        pairs=1199,
+        repeated=2,
+        resent=1,
+        unexplained=1,
+        aspects=(Aspect("call", 1199, 1199), Aspect("service time", 1199, 1198)),
+        differences=(
+            Difference("service time", None, None, 1, (17,)),
+            Difference("only pcapnfs", "behind_gap", "bytes are missing", 1, (4, 5, 9)),
+        ),
+        overruled=(Overruled("tcp", 993, "tls"), Overruled("tcp", 705, HOSTILE)),
+        options=("-d", "tcp.port==2049,rpc"),
+    )
+
+
+def shown() -> Shown:
+    lines = (Line(0, "rpc", "Remote Procedure Call, Type:Call"), Line(1, "rpc.xid", "XID: 0x7"))
+    reading = Reading(
+        call=1,
+        version="4.2",
+        signature="SEQUENCE PUTFH RENAME",
+        path="src",
+        name="old" + HOSTILE,
+        new_name="new",
+        client="10.0.0.2",
+        server="10.0.0.1",
+        callback=False,
+        uid=1000,
+        stability="unstable_write",
+        status="NFS4_OK",
+        srt_s=0.0125,
+        transmissions=2,
+        undecoded="truncated",
+        messages=(Message(10, "call", lines), Message(12, "reply", ())),
+    )
+    alone = replace(
+        reading, name=None, new_name=None, uid=None, status=None, srt_s=None, transmissions=1,
+        undecoded=None, callback=True, messages=(Message(10, "call", lines),),
+    )  # fmt: skip
+    return Shown(10, "4.0.17", 5, (reading, alone), None, ())
 
 
 def render(renderable: RenderableType, width: int) -> str:

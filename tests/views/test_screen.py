@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from pcapnfs.views import patterns, perfile, screen, sequence, sizes
+from pcapnfs.views import patterns, perfile, screen, sequence, show, sizes, verify
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
@@ -40,6 +40,17 @@ def renderables() -> dict[str, RenderableType]:
         "patterns": patterns.screen(samples.patterns()),
         "sequence": sequence.screen(samples.sequence()),
         "sizes": sizes.screen(samples.sizes()),
+        "verify": verify.screen(samples.verification()),
+        "show": show.screen(samples.shown()),
+        "show-packet": show.screen(
+            replace(
+                samples.shown(),
+                readings=(),
+                calls=0,
+                packet=samples.shown().readings[0].messages[0],
+                notes=("reply_without_call",),
+            )
+        ),
     }
 
 

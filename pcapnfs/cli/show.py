@@ -1,0 +1,37 @@
+"""`pcapnfs show`: a call and its reply, field by field as Wireshark dissects them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+
+
+def show(
+    captures: options.CapturesOrLast = None,
+    frame: Annotated[
+        int,
+        typer.Argument(min=1, metavar="FRAME", help="A frame number, as reports mention it."),
+    ] = ...,  # type: ignore[assignment]  # how typer writes a required argument behind others
+    all_layers: Annotated[
+        bool, typer.Option("--all", help="Also the fields of Ethernet, IP, TCP.")
+    ] = False,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Show Wireshark's dissection of a call and its reply, by the number of any of their frames."""
+    from pcapnfs.verify import dissection, tool
+    from pcapnfs.views import document
+    from pcapnfs.views import show as view
+
+    tool.find()  # Before the capture is decoded: without tshark that is for nothing.
+    with options.open_trace(captures, port, memory, dissection.READS) as trace:
+        paths = [file.path for file in trace.meta.files]
+        result = dissection.show(trace, paths, frame, every_layer=all_layers)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result))

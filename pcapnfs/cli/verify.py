@@ -1,0 +1,41 @@
+"""`pcapnfs verify`: whether Wireshark's dissectors read the capture alike."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+
+
+def verify(
+    captures: options.CapturesOrLast = None,
+    packets: Annotated[
+        int | None,
+        typer.Option(
+            "--packets",
+            min=1,
+            metavar="N",
+            help="Compare the first N packets only: tshark needs twice a capture's size in memory.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Compare every call, operation, status and service time with tshark's."""
+    from pcapnfs.verify import ours, tool
+    from pcapnfs.verify import verification as checks
+    from pcapnfs.views import document
+    from pcapnfs.views import verify as view
+
+    tool.find()  # Before the capture is decoded: without tshark that is for nothing.
+    with options.open_trace(captures, port, memory, ours.READS) as trace:
+        paths = [file.path for file in trace.meta.files]
+        result = checks.verify(trace, paths, packets=packets)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result))

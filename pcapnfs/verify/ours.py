@@ -1,0 +1,147 @@
+"""The calls of a trace, as tshark's are held against them.
+
+Takes a trace; gives `Call`s in the order of their first frames, a few thousand at a time, and what
+must be told to tshark about the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call connection xid program version procedure call_first_frame call_frame call_time "
+    "reply_first_frame reply_frame srt transmissions status undecoded",
+    operations="call position opcode executed",
+    connections="connection transport client_port server_port missing_bytes truncated_bytes "
+    "last_time",
+    notes="reason frame xid",
+)
+"""The columns that the queries here read."""
+
+TRANSIENT = 0x40000000
+"""Programs of callbacks of NFSv4 begin here (RFC 5531 section 8.2)."""
+
+_ROWS = 4096
+"""Calls fetched at a time."""
+
+_REPLY_FRAME = 9
+"""Where it stands in a row; its first frame before it, service time and status behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call with its reply, as pcapnfs decoded it."""
+
+    connection: int
+    """Its connection (table connections)."""
+    xid: int
+    """Transaction identifier."""
+    program: int
+    """RPC program."""
+    version: int
+    """Its version."""
+    procedure: int
+    """Procedure."""
+    call_first_frame: int
+    """Frame with the first byte of the call."""
+    call_frame: int
+    """Frame that completes it."""
+    call_time_ns: int
+    """Time of that frame, nanoseconds since 1970."""
+    reply_first_frame: int | None
+    """Frame with the first byte of the reply; None without reply."""
+    reply_frame: int | None
+    """Frame that completes the reply; None without."""
+    srt_ns: int | None
+    """Service time, nanoseconds; None without reply."""
+    status: int | None
+    """Status of procedure or compound; None where there is none."""
+    transmissions: int
+    """How often it was sent."""
+    undecoded: str | None
+    """Why it was not decoded to its end; None when it was."""
+    missing: bool
+    """Bytes of its connection are missing in the capture."""
+    beginning: bool
+    """It may be there in part only: fragments of datagrams of its connection are absent, or it is
+    the last of its connection and was not decoded to its end."""
+    operations: tuple[int, ...]
+    """Operations of a compound, also one of a callback."""
+    executed: tuple[int, ...]
+    """Those of them that the reply has results of."""
+
+
+def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
+    """Every call, in order of their first frames.
+
+    With `last_frame`, those complete up to it; what was answered after it has no reply.
+    """
+    end = last_frame if last_frame is not None else 2**63 - 1
+    cursor = trace.cursor()
+    cursor.execute(
+        """
+        with compounds as (
+            select call, list(opcode order by position) as operations,
+                   coalesce(list(opcode order by position) filter (executed), []) as executed
+            from operations semi join (
+                select call from calls
+                where procedure = 1 and (program = 100003 and version = 4 or program >= $transient)
+            ) using (call)
+            group by call
+        )
+        select connection, xid, program, version, procedure,
+               call_first_frame, call_frame, call_time,
+               reply_first_frame, reply_frame, srt, status, transmissions, undecoded,
+               coalesce(missing_bytes > 0, false),
+               coalesce(transport = 'UDP' and truncated_bytes > 0
+                        or undecoded is not null and last_time = call_time, false),
+               coalesce(compounds.operations, []), coalesce(compounds.executed, [])
+        from calls left join compounds using (call) left join connections using (connection)
+        where call_frame <= $end
+        order by call_first_frame, call_frame, call
+        """,
+        {"transient": TRANSIENT, "end": end},
+    )
+    while rows := cursor.fetchmany(_ROWS):
+        for *values, operations, executed in rows:
+            if values[_REPLY_FRAME] is not None and values[_REPLY_FRAME] > end:
+                values[_REPLY_FRAME - 1 : _REPLY_FRAME + 3] = [None] * 4
+                executed = []
+            values += [tuple(operations), tuple(executed)]
+            yield Call(*values)
+    cursor.close()
+
+
+def repeated(trace: Trace) -> frozenset[tuple[int, int]]:
+    """Frame and xid of messages that were sent again though the call had its reply."""
+    rows = trace.sql(
+        "select frame, xid from notes "
+        "where xid is not null and reason in ('retransmitted_call', 'duplicate_reply')"
+    ).fetchall()
+    return frozenset((frame, xid) for frame, xid in rows)
+
+
+def orphans(trace: Trace) -> frozenset[tuple[int, int]]:
+    """Frame and xid of replies without a call."""
+    rows = trace.sql(
+        "select frame, xid from notes where xid is not null and reason = 'reply_without_call'"
+    ).fetchall()
+    return frozenset((frame, xid) for frame, xid in rows)
+
+
+def ports(trace: Trace) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]:
+    """Transport and port of every server and of every client that speaks RPC."""
+    rows = trace.sql(
+        "select distinct lower(transport), server_port, client_port from connections"
+    ).fetchall()
+    return (
+        frozenset((transport, server) for transport, server, _ in rows),
+        frozenset((transport, client) for transport, _, client in rows),
+    )

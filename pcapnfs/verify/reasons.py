@@ -1,0 +1,159 @@
+"""Why pcapnfs and tshark differ about a call, as far as the call itself proves it.
+
+Takes a difference with its circumstances; gives the code of a reason, or None: then somebody is
+wrong, and it may be pcapnfs. Each reason rests on evidence in this call or connection, never on the
+name of a capture, so that a fault of the decoder is not excused by company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from pcapnfs.verify.messages import Message
+from pcapnfs.verify.ours import TRANSIENT, Call
+
+TEXTS = {
+    "snaplen": "the capture keeps only the beginning of packets: tshark stops at the cut, or takes "
+    "the operation at the cut for whole",
+    "first_segment": "tshark takes the first segment of a message that the snaplen cut for the "
+    "whole of it",
+    "behind_gap": "tshark loses the boundaries of messages where bytes are missing in the capture, "
+    "for the rest of the connection",
+    "beginning_only": "the capture holds only the beginning of the message, which tshark does not "
+    "dissect",
+    "other_connection": "tshark takes the packets for those of a new connection (a SYN flag, or "
+    "ports used again), and does not pair across",
+    "unknown_operation": "tshark stops at an operation that it does not know",
+    "wrong_offset": "tshark reads arguments that it does not know, and goes on at a wrong place: "
+    "it shows operations that do not exist",
+    "other_program": "an RPC program that has nothing to do with NFS: pcapnfs does not decode it",
+    "call_lost": "tshark did not find the call, hence does not know what the reply answers",
+}
+"""Codes and what they mean, as a clause."""
+
+_PROGRAMS = {100000, 100003, 100005, 100011, 100021, 100024, 100227}
+"""What pcapnfs looks for: portmapper, NFS, MOUNT, remote quotas, NLM, NSM, NFSACL."""
+
+_UNKNOWN_TO_TSHARK = {46}
+"""Operations whose arguments tshark 4.0 does not dissect: GET_DIR_DELEGATION."""
+
+_OPERATIONS = {*range(3, 76), 10044}
+"""Operations that exist: ACCESS to REMOVEXATTR (RFC 8276), and ILLEGAL."""
+
+
+@dataclass(slots=True, eq=False)
+class Pair:
+    """A call that both sides have."""
+
+    call: Call
+    """Ours."""
+    message: Message
+    """tshark's."""
+    sent: list[Message] = field(default_factory=list)
+    """Its transmissions on different connections: to tshark, different calls."""
+    moved: bool = False
+    """tshark shows it in another conversation than the call before on the same connection."""
+    reply: Message | None = None
+    """tshark's reply; None as long as there is none."""
+
+    @property
+    def service_time_ns(self) -> int | None:
+        """tshark's, from the first transmission on; None without reply."""
+        if self.reply is None or self.reply.srt_ns is None:
+            return None
+        answered = next(sent for sent in self.sent if sent.frame == self.reply.call_frame)
+        return self.reply.srt_ns + answered.time_ns - self.message.time_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known of the capture as a whole."""
+
+    truncated: bool = False
+    """Packets were cut at a snaplen."""
+    missing: bool = False
+    """Bytes of some connection are missing."""
+    orphans: Collection[tuple[int, int]] = field(default_factory=frozenset)
+    """Frame and xid of replies without a call, as pcapnfs found them."""
+
+
+def only_ours(call: Call, situation: Situation) -> str | None:
+    """Why tshark does not show a call."""
+    if call.beginning:
+        return "beginning_only"
+    if call.missing:
+        return "behind_gap"
+    if situation.truncated and call.undecoded == "truncated":
+        return "snaplen"
+    return None
+
+
+def only_theirs(message: Message) -> str | None:
+    """Why pcapnfs does not show a call."""
+    if message.program is not None and not _looked_for(message.program):
+        return "other_program"
+    return None
+
+
+def orphan(situation: Situation) -> str | None:
+    """Why tshark has no call for a reply that pcapnfs pairs or does not show."""
+    if situation.missing:
+        return "behind_gap"
+    if situation.truncated:
+        return "snaplen"
+    return None
+
+
+def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situation) -> str | None:
+    """Why an aspect of a call differs.
+
+    `orphan` is the message in our reply's place for which tshark has no call.
+    """
+    call, reply = pair.call, pair.reply
+    if aspect in ("operations", "results"):
+        mine = call.operations if aspect == "operations" else call.executed
+        shown = pair.message if aspect == "operations" else reply
+        return _operations(mine, shown.operations if shown else (), call, situation)
+    if aspect == "call frame":
+        first = pair.message.frame == call.call_first_frame
+        return "first_segment" if situation.truncated and first else None
+    if aspect in ("reply", "service time", "status"):
+        return _reply(pair, orphan, situation)
+    return None
+
+
+def _operations(
+    mine: tuple[int, ...], other: tuple[int, ...], call: Call, situation: Situation
+) -> str | None:
+    shorter = min(len(mine), len(other))
+    same_beginning = mine[:shorter] == other[:shorter]
+    if same_beginning and situation.truncated and call.undecoded == "truncated":
+        return "snaplen"
+    if same_beginning and call.undecoded == "missing":
+        return "behind_gap"
+    if len(other) < len(mine) and same_beginning and other and other[-1] in _UNKNOWN_TO_TSHARK:
+        return "unknown_operation"
+    if not _OPERATIONS.issuperset(other):
+        return "wrong_offset"
+    return None
+
+
+def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | None:
+    call, reply = pair.call, pair.reply
+    if reply is not None and reply.frame != call.reply_frame:
+        if situation.truncated and reply.frame == call.reply_first_frame:
+            return "first_segment"
+        return "behind_gap" if call.missing else None
+    if reply is not None:
+        cut = situation.truncated and pair.message.frame != call.call_frame
+        return "first_segment" if cut else None
+    if pair.moved or (orphan is not None and orphan.stream != pair.message.stream):
+        return "other_connection"
+    if call.missing:
+        return "behind_gap"
+    return None
+
+
+def _looked_for(program: int) -> bool:
+    return program in _PROGRAMS or TRANSIENT <= program < TRANSIENT + 0x20000000

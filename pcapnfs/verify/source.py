@@ -1,0 +1,74 @@
+"""How a capture, or several, becomes the one file that tshark can read.
+
+Takes paths as the user named them; gives a path. Promises that frames are numbered as pcapnfs
+numbers them: `mergecap` puts several files into one in order of time. tshark reads gzip, zstd and
+lz4 by itself, but neither bzip2 nor xz, which are unpacked into a temporary file first.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.verify.tool import find, last_line
+
+
+@contextmanager
+def one_file(paths: Sequence[str]) -> Iterator[Path]:
+    """A file with all packets in order of time; temporary ones go away at the end.
+
+    Raises:
+        CaptureError: A file cannot be unpacked or merged.
+        UsageError: Standard input is among them, which cannot be read a second time.
+    """
+    if "-" in paths:
+        raise UsageError("Wireshark reads the capture a second time: name a file instead of -")
+    with tempfile.TemporaryDirectory(prefix="pcapnfs-") as scratch:
+        plain = [_unpacked(Path(path), Path(scratch), place) for place, path in enumerate(paths)]
+        if len(plain) == 1:
+            yield plain[0]
+            return
+        merged = Path(scratch, "merged.pcapng")
+        command = [find("mergecap"), "-w", str(merged), *map(str, plain)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode != 0 and not merged.is_file():
+            raise CaptureError(f"mergecap could not merge the files: {last_line(done.stderr)}")
+        yield merged
+
+
+def _unpacked(path: Path, scratch: Path, place: int) -> Path:
+    """The file itself, or what it unpacks to where tshark does not do that."""
+    try:
+        with path.open("rb") as stream:
+            opener = _opener(stream.read(6))
+        if opener is None:
+            return path
+        target = scratch / f"{place}.pcap"
+        with opener(path) as packed, target.open("wb") as plain:
+            _copy_until_it_breaks(packed, plain)
+    except OSError as error:
+        raise CaptureError(f"{path}: {error.strerror or error}") from error
+    return target
+
+
+def _opener(begin: bytes) -> Callable[[Path], IO[bytes]] | None:
+    """How a file that begins so is unpacked; None for what tshark reads itself."""
+    if begin.startswith(b"BZh"):
+        return bz2.open
+    return lzma.open if begin.startswith(b"\xfd7zXZ\0") else None
+
+
+def _copy_until_it_breaks(packed: IO[bytes], plain: IO[bytes]) -> None:
+    """A file that breaks off gives what is before the break, as the decoder takes it."""
+    try:
+        shutil.copyfileobj(packed, plain)
+    except (EOFError, lzma.LZMAError):
+        return

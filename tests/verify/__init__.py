@@ -1,0 +1,1 @@
+"""The second opinion: against tshark, and against faults put in on purpose."""

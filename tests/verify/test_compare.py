@@ -1,0 +1,174 @@
+"""Two streams of calls side by side, without tshark: what agrees, what differs, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pcapnfs.verify.compare import WAITING_LIMIT, Tally, compare
+from pcapnfs.verify.messages import Message
+from pcapnfs.verify.ours import Call
+from pcapnfs.verify.reasons import TEXTS, Situation
+
+OURS = Call(
+    connection=0, xid=7, program=100003, version=4, procedure=1, call_first_frame=10,
+    call_frame=10, call_time_ns=1_000, reply_first_frame=12, reply_frame=12, srt_ns=500, status=0,
+    transmissions=1, undecoded=None, missing=False, beginning=False, operations=(53, 22, 9),
+    executed=(53, 22, 9),
+)  # fmt: skip
+CALL = Message(
+    frame=10, time_ns=1_000, stream="tcp 0", xid=7, is_reply=False, program=100003, version=4,
+    procedure=1, call_frame=None, srt_ns=None, duplicate=False, operations=(53, 22, 9), status=None,
+)  # fmt: skip
+REPLY = replace(CALL, frame=12, time_ns=1_500, is_reply=True, call_frame=10, srt_ns=500, status=0)
+
+
+def found(tally: Tally) -> dict[tuple[str, str | None], list[int]]:
+    return {key: each.frames for key, each in tally.differences.items()}
+
+
+def held(
+    ours: Iterable[Call] = (OURS,),
+    theirs: Iterable[Message] = (CALL, REPLY),
+    **situation: object,
+) -> dict[tuple[str, str | None], list[int]]:
+    return found(compare(ours, theirs, situation=Situation(**situation)))  # type: ignore[arg-type]
+
+
+def test_what_is_the_same_agrees() -> None:
+    tally = compare([OURS], [CALL, REPLY])
+    assert found(tally) == {}
+    assert (tally.ours, tally.theirs, tally.pairs) == (1, 1, 1)
+    assert tally.compared == tally.agreed
+    assert set(tally.compared) == {
+        "call", "call frame", "operations", "reply", "results", "status", "service time",
+    }  # fmt: skip
+
+
+def test_every_aspect_is_compared() -> None:
+    for change, aspect in (
+        ({"version": 3}, "call"),
+        ({"operations": (53, 22, 10)}, "operations"),
+        ({"executed": (53, 22)}, "results"),
+        ({"status": 70}, "status"),
+        ({"srt_ns": 501}, "service time"),
+        ({"reply_frame": 13}, "reply"),
+    ):
+        assert held([replace(OURS, **change)]) == {(aspect, None): [10]}, aspect
+
+
+def test_a_status_that_tshark_does_not_tell_is_not_compared() -> None:
+    tally = compare([OURS], [CALL, replace(REPLY, status=None)])
+    assert found(tally) == {}
+    assert "status" not in tally.compared
+
+
+def test_a_call_of_one_side_only_is_a_difference() -> None:
+    assert held(theirs=[]) == {("only pcapnfs", None): [10]}
+    assert held(ours=[]) == {("only tshark", None): [10]}
+
+
+def test_two_calls_of_one_xid_in_one_frame_are_not_lost() -> None:
+    assert held([OURS, OURS]) == {("only pcapnfs", None): [10]}
+
+
+def test_a_reply_that_one_side_does_not_pair() -> None:
+    assert held(theirs=[CALL]) == {("reply", None): [10]}
+    silent = replace(OURS, reply_frame=None, reply_first_frame=None, srt_ns=None, executed=())
+    assert held([silent]) == {("reply", None): [10]}
+    orphan = replace(REPLY, call_frame=None)
+    assert held([], [orphan]) == {("reply without call", None): [12]}
+    assert held([], [orphan], orphans={(12, 7)}) == {}
+
+
+def test_a_call_sent_again_on_another_connection_is_one() -> None:
+    """To tshark it is another call, timed from its own frame."""
+    ours = replace(OURS, transmissions=3, reply_frame=40, reply_first_frame=40, srt_ns=9_000)
+    second = replace(CALL, frame=20, time_ns=4_000, stream="tcp 1")
+    third = replace(CALL, frame=30, time_ns=8_000, stream="tcp 2")
+    reply = replace(REPLY, frame=40, time_ns=10_000, stream="tcp 2", call_frame=30, srt_ns=2_000)
+    tally = compare([ours], [CALL, second, third, reply])
+    assert found(tally) == {}
+    assert tally.resent == 2
+    wrong = replace(ours, srt_ns=2_000)
+    assert held([wrong], [CALL, second, third, reply]) == {("service time", None): [10]}
+    once = replace(ours, transmissions=1)
+    assert ("only tshark", None) in held([once], [CALL, second, third, reply])
+
+
+def test_a_message_that_was_repeated_is_counted_once() -> None:
+    again = replace(CALL, frame=14)
+    tally = compare([OURS], [CALL, REPLY, again], repeated={(14, 7)})
+    assert (found(tally), tally.repeated) == ({}, 1)
+    assert held(theirs=[CALL, REPLY, again]) == {("only tshark", None): [14]}
+
+
+# Reasons ------------------------------------------------------------------------------------------
+
+
+def test_the_cut_of_a_snaplen_excuses_only_what_was_cut() -> None:
+    cut = replace(OURS, undecoded="truncated", operations=(53, 22), executed=(53, 22))
+    assert held([cut], truncated=True) == {
+        ("operations", "snaplen"): [10],
+        ("results", "snaplen"): [10],
+    }
+    other = replace(cut, operations=(53, 10), executed=(53, 22, 9))
+    assert held([other], truncated=True) == {("operations", None): [10]}
+    assert held([replace(cut, undecoded=None)], truncated=True) == {
+        ("operations", None): [10],
+        ("results", None): [10],
+    }
+
+
+def test_tshark_takes_the_first_segment_of_a_cut_message_for_the_whole() -> None:
+    ours = replace(OURS, reply_frame=15, srt_ns=900)
+    assert held([ours], truncated=True) == {
+        ("reply", "first_segment"): [10],
+        ("service time", "first_segment"): [10],
+    }
+    assert set(held([ours])) == {("reply", None), ("service time", None)}
+    call = replace(OURS, call_first_frame=10, call_frame=11)
+    assert held([call], truncated=True) == {("call frame", "first_segment"): [11]}
+
+
+def test_operations_that_tshark_does_not_know() -> None:
+    ours = replace(OURS, operations=(53, 22, 46, 9))
+    assert held([ours], [replace(CALL, operations=(53, 22, 46)), REPLY]) == {
+        ("operations", "unknown_operation"): [10]
+    }
+    assert held([ours], [replace(CALL, operations=(53, 22)), REPLY]) == {("operations", None): [10]}
+    assert held(theirs=[replace(CALL, operations=(53, 22, 1)), REPLY]) == {
+        ("operations", "wrong_offset"): [10]
+    }
+
+
+def test_a_connection_that_tshark_takes_for_a_new_one() -> None:
+    second = replace(OURS, xid=8, call_first_frame=20, call_frame=20, reply_frame=22)
+    moved = replace(CALL, xid=8, frame=20, stream="tcp 1")
+    assert held([OURS, second], [CALL, REPLY, moved]) == {("reply", "other_connection"): [20]}
+    still = replace(moved, stream="tcp 0")
+    assert held([OURS, second], [CALL, REPLY, still]) == {("reply", None): [20]}
+
+
+def test_what_is_missing_and_what_is_only_begun() -> None:
+    assert held([replace(OURS, missing=True)], []) == {("only pcapnfs", "behind_gap"): [10]}
+    assert held([replace(OURS, beginning=True)], []) == {("only pcapnfs", "beginning_only"): [10]}
+    assert held([replace(OURS, missing=True)], [CALL]) == {("reply", "behind_gap"): [10]}
+
+
+def test_programs_beside_nfs_are_not_looked_for() -> None:
+    strange = replace(CALL, program=395183)
+    assert held([], [strange, REPLY]) == {("only tshark", "other_program"): [10]}
+
+
+def test_every_reason_has_its_words() -> None:
+    assert all(text and not text.endswith(".") for text in TEXTS.values())
+
+
+def test_calls_that_wait_in_vain_are_given_up_and_counted() -> None:
+    many = WAITING_LIMIT + 5
+    lost = (replace(OURS, xid=n, call_first_frame=n, call_frame=n) for n in range(many))
+    last = replace(CALL, frame=many, xid=many)
+    tally = compare(lost, [last])
+    assert tally.differences["only pcapnfs", None].count == many
+    assert tally.differences["only tshark", None].count == 1

@@ -1,0 +1,164 @@
+"""`pcapnfs verify` with tshark itself: agreement, and faults that must not pass for it."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.cli.app import run
+from pcapnfs.errors import UsageError
+from pcapnfs.verify import ours, tool
+from pcapnfs.verify.compare import compare
+from pcapnfs.verify.messages import Message, messages
+from pcapnfs.verify.verification import Verification, settings, verify
+from tests.oracles.corpus import require_corpus
+from tests.oracles.survey import captures
+from tests.oracles.tshark import require_tshark
+from tests.unit.rows import ROOT
+
+pytest.importorskip("pcapnfs._core")
+
+V3, V42 = ROOT / "samples" / "k61-tar-v3.pcap", ROOT / "samples" / "k61-tar-v42.pcap"
+
+SNOOP = "public/wireshark-samples/genbroad.snoop"
+"""No capture in the sense of pcapnfs, which says so."""
+
+
+@pytest.fixture(autouse=True)
+def _tshark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    require_tshark()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+def verified(*paths: Path, packets: int | None = None) -> Verification:
+    names = [str(path) for path in paths]
+    with pcapnfs.open(names, columns=ours.READS) as trace:
+        return verify(trace, names, packets=packets)
+
+
+# The corpus ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in captures() if name != SNOOP] or ["no-corpus"])
+def test_every_difference_on_a_real_capture_has_its_reason(name: str) -> None:
+    require_corpus()
+    result = verified(*captures()[name])
+    assert [each for each in result.differences if each.reason is None] == []
+    assert result.unexplained == 0
+
+
+# Faults -------------------------------------------------------------------------------------------
+
+FAULTS = {
+    "a service time that is a nanosecond too long": "update calls set srt = srt + 1",
+    "a reply in another frame": "update calls set reply_frame = reply_frame + 1",
+    "a reply that was not found": "update calls set reply_frame = null, srt = null",
+    "another status": "update calls set status = 5",
+    "another procedure": "update calls set procedure = procedure + 1",
+    "a call in the wrong frame": "update calls set call_frame = call_frame + 1, "
+    "call_first_frame = call_first_frame + 1",
+    "a call that was lost": "delete from calls",
+    "a call that does not exist": "insert into calls by name select * replace (xid + 1 as xid) "
+    "from calls",
+    "an operation too many": "insert into operations by name select * replace "
+    "(position + 20 as position) from operations",
+    "an operation too few": "delete from operations",
+    "another operation": "update operations set opcode = 3",
+    "a result that was not read": "update operations set executed = false",
+}
+"""What a faulty decoder could have put into its tables, in one call."""
+
+
+@pytest.fixture(scope="module")
+def dissected() -> Iterator[list[Message]]:
+    require_tshark()
+    with pcapnfs.open(str(V42), columns=ours.READS) as trace:
+        yield list(messages(V42, settings(trace)))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_decoder_is_found(fault: str, dissected: list[Message]) -> None:
+    with pcapnfs.open(str(V42)) as trace:
+        assert compare(ours.calls(trace), dissected).differences == {}
+        ((victim,),) = trace.sql(
+            "select call from calls where op = 'WRITE' and minor = 2 order by call limit 1"
+        ).fetchall()
+        where = f" where call = {victim}"
+        if "operations" in FAULTS[fault]:
+            where += " and position = 2"
+        trace.cursor().execute(FAULTS[fault] + where)
+        found = compare(ours.calls(trace), dissected).differences
+    assert found
+    assert {reason for _, reason in found} == {None}
+
+
+# What is asked of tshark --------------------------------------------------------------------------
+
+
+def test_ports_that_belong_to_other_protocols_are_named() -> None:
+    """Client port 1019 has no owner; 993 is that of IMAP over TLS."""
+    assert tool.owners([("tcp", 993), ("tcp", 1019), ("tcp", 2049)]) == {("tcp", 993): "tls"}
+
+
+def test_only_the_first_packets_are_compared_when_asked() -> None:
+    result = verified(V3, packets=500)
+    assert result.unexplained == 0
+    assert result.packets == 500
+    assert 0 < result.calls == result.tshark_calls < verified(V3).calls
+    with pytest.raises(UsageError, match="begins at 1"):
+        verified(V3, packets=0)
+
+
+def test_packed_and_several_files_are_put_together(tmp_path: Path) -> None:
+    data = V3.read_bytes()
+    packed, other = tmp_path / "a.pcap.bz2", tmp_path / "b.pcap.xz"
+    packed.write_bytes(bz2.compress(data))
+    other.write_bytes(lzma.compress(V42.read_bytes()))
+    result = verified(packed, other)
+    assert result.differences == ()
+    assert result.calls == verified(V3).calls + verified(V42).calls
+
+
+def test_a_file_that_breaks_off_is_compared_up_to_the_break(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(V3.read_bytes()[:300_000])
+    result = verified(cut)
+    assert result.differences == ()
+    assert result.calls > 100
+
+
+def test_standard_input_cannot_be_read_again() -> None:
+    with pcapnfs.open(str(V3), columns=ours.READS) as trace, pytest.raises(UsageError, match="-"):
+        verify(trace, ["-"])
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+def test_the_command_shows_a_screen_and_writes_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify", str(V42)]) == 0
+    told = capsys.readouterr()
+    assert "agree on everything" in told.out
+    assert told.err == ""
+    assert run(["verify", "--json", str(V42)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["unexplained"] == 0
+    assert document["pairs"] == document["calls"] == document["tshark_calls"] > 0
+
+
+def test_without_tshark_it_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for arguments in (["verify", str(V3)], ["show", str(V3), "5"]):
+        assert run(arguments) == 1
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.count("\n") == 1
+        assert "apt install tshark" in told.err

@@ -611,11 +611,13 @@ impl Messages {
         }
         if header.program == program::NFS {
             parties.carried.add(header.version, &walk);
-            self.learn_servers(server, *parties.ends.of(client.other()), &walk);
         }
         let handle = walk.operations.iter().find_map(|done| done.facts.handle);
         parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle));
         self.names.place(server, &walk.operations, &mut self.placed);
+        if self.placed.tells_servers {
+            self.learn_servers(server, *parties.ends.of(client.other()), &walk);
+        }
         let reply_stop = walk.reply_stop.or(refusal_stop);
         for (stop, record) in [(walk.call_stop, Some(message)), (reply_stop, reply)] {
             if let (Some(stop), Some(record)) = (stop, record) {

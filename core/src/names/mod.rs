@@ -74,6 +74,8 @@ pub struct Placed {
     /// The objects of the entries that they listed, as far as they are known: of each operation in
     /// turn, each entry in turn.
     pub listed: Vec<Option<FileId>>,
+    /// One of them told of data servers.
+    pub tells_servers: bool,
 }
 
 impl Placed {
@@ -81,6 +83,7 @@ impl Placed {
         self.places.clear();
         self.bindings.clear();
         self.listed.clear();
+        self.tells_servers = false;
     }
 }
 

@@ -311,7 +311,10 @@ impl Walker<'_> {
             if let Some(attributes) = facts.attributes.as_ref().filter(|_| !self.of_data) {
                 self.names.observe(id, attributes);
             }
-            if let Some(pnfs) = &facts.pnfs {
+        }
+        if let Some(pnfs) = &facts.pnfs {
+            self.placed.tells_servers = true;
+            if let Some(id) = place.file {
                 self.names.grant(self.server, id, &pnfs.data_handles);
             }
         }

@@ -6,9 +6,9 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cap::Cap;
@@ -81,17 +81,17 @@ fn with_file(data: &[u8], then: impl FnOnce(&PathBuf)) {
 
 /// A capture file → packets → segments, datagrams and others.
 pub fn capture(data: &[u8]) {
-    with_file(data, |path| {
-        let Ok(mut reader) = Reader::open(path) else { return };
-        let mut dissector = Dissector::new();
-        while let Ok(Some(packet)) = reader.next() {
-            assert!(packet.bytes.len() <= packet.wire_length as usize);
-            check(&dissector.dissect(&packet));
-        }
-        while let Some(part) = dissector.overdue(None) {
-            check(&Content::Datagram(part.datagram));
-        }
-    });
+    let Ok(mut reader) = Reader::from_bytes(Path::new("fuzzed"), io::Cursor::new(data.to_vec())) else {
+        return;
+    };
+    let mut dissector = Dissector::new();
+    while let Ok(Some(packet)) = reader.next() {
+        assert!(packet.bytes.len() <= packet.wire_length as usize);
+        check(&dissector.dissect(&packet));
+    }
+    while let Some(part) = dissector.overdue(None) {
+        check(&Content::Datagram(part.datagram));
+    }
 }
 
 /// Packets, each behind its link type, missing bytes and length (two bytes each) → contents.

@@ -22,6 +22,7 @@ mod sniff;
 mod window;
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::error::ReadError;
@@ -153,6 +154,13 @@ impl Reader {
     /// file is something else, [`ReadError::Damaged`] where it ends within its own header.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::of_source(path, Source::open(path)?)
+    }
+
+    /// Reads a capture from any source of bytes; `path` is what errors call it.
+    ///
+    /// Errors: as of [`Reader::open`].
+    pub fn from_bytes(path: &Path, bytes: impl Read + Send + 'static) -> Result<Self, ReadError> {
+        Self::of_source(path, Source::of(bytes))
     }
 
     fn of_source(path: &Path, source: Source) -> Result<Self, ReadError> {

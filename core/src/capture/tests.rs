@@ -142,7 +142,7 @@ fn bzip2(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn open(file: Vec<u8>) -> Result<Reader, ReadError> {
-    Reader::of_source(Path::new("test"), Source::of(Cursor::new(file)))
+    Reader::from_bytes(Path::new("test"), Cursor::new(file))
 }
 
 /// Everything a file gives, and how it ended.

@@ -39,17 +39,16 @@ def build(target_folder: Path) -> tuple[Path, Path]:
     )
     if triple is None:
         raise SystemExit("rustc does not say what machine this is")
-    cargo = ["cargo", "build", "--release", "--locked", "--target-dir", str(target_folder)]
-    subprocess.run([*cargo, "--bin", "seeds"], cwd=HERE, check=True)
-    targets = [word for name in TARGETS for word in ("--bin", name)]
     # --target keeps the instrumentation out of build scripts and procedural macros.
     subprocess.run(
-        [*cargo, *targets, "--target", triple[1]],
+        ["cargo", "build", "--release", "--locked", "--bins", "--target", triple[1],
+         "--target-dir", str(target_folder)],
         cwd=HERE,
         check=True,
         env=dict(os.environ, RUSTFLAGS=COVERAGE),
-    )
-    return target_folder / triple[1] / "release", target_folder / "release" / "seeds"
+    )  # fmt: skip
+    binaries = target_folder / triple[1] / "release"
+    return binaries, binaries / "seeds"
 
 
 def run(binary: Path, seeds: Path, words: list[str]) -> tuple[int, str]:

@@ -10,6 +10,9 @@ use pcapnfs_core::packet::{Content, Dissector};
 use pcapnfs_core::rpc::record::{Peer, RecordReader};
 use pcapnfs_core::stream::assembler::{Piece, Stamp};
 
+// It is built with the targets, and instrumented like them: the counters need their runtime.
+use libfuzzer_sys as _;
+
 /// Longer files make poor seeds: a mutation rarely hits what matters.
 const LONGEST_FILE: usize = 1 << 15;
 

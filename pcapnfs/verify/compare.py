@@ -167,14 +167,17 @@ class _Comparison:
         self._differ("only tshark", message.frame, reasons.only_theirs(message))
 
     def _counterpart(self, message: Message) -> Call | None:
-        """Our call that ends where tshark's does, or else the one that it is in the middle of."""
+        """Our call that ends where tshark's does.
+
+        Else one that it is in the middle of, or that was complete before tshark shows it.
+        """
         if (message.frame, message.xid) in self._waiting:
             return self._take((message.frame, message.xid))
         for key in self._by_xid.get(message.xid, ()):
             call = self._waiting[key]
-            if (call.program, call.procedure) == (message.program, message.procedure) and (
-                call.call_first_frame <= message.frame <= call.call_frame
-            ):
+            same = _identity(call) == _identity(message) and call.operations == message.operations
+            within = call.call_first_frame <= message.frame <= call.call_frame
+            if same and (within or (call.disordered and call.call_frame < message.frame)):
                 return self._take(key)
         return None
 

@@ -20,7 +20,7 @@ READS = columns.of(
     "reply_first_frame reply_frame srt transmissions status undecoded",
     operations="call position opcode executed",
     connections="connection transport client_port server_port missing_bytes truncated_bytes "
-    "last_time",
+    "last_time retransmitted out_of_order",
     notes="reason frame xid",
 )
 """The columns that the queries here read."""
@@ -69,6 +69,8 @@ class Call:
     """Why it was not decoded to its end; None when it was."""
     missing: bool
     """Bytes of its connection are missing in the capture."""
+    disordered: bool
+    """Segments of its connection were sent again, or came out of order."""
     beginning: bool
     """It may be there in part only: fragments of datagrams of its connection are absent, or it is
     the last of its connection and was not decoded to its end."""
@@ -100,6 +102,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                call_first_frame, call_frame, call_time,
                reply_first_frame, reply_frame, srt, status, transmissions, undecoded,
                coalesce(missing_bytes > 0, false),
+               coalesce(retransmitted + out_of_order > 0, false),
                coalesce(transport = 'UDP' and truncated_bytes > 0
                         or undecoded is not null and last_time = call_time, false),
                coalesce(compounds.operations, []), coalesce(compounds.executed, [])

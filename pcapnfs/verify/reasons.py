@@ -18,6 +18,8 @@ TEXTS = {
     "the operation at the cut for whole",
     "first_segment": "tshark takes the first segment of a message that the snaplen cut for the "
     "whole of it",
+    "waited": "the message came behind a segment that was lost and sent again: tshark shows it in "
+    "the frame that fills the hole, pcapnfs in that of its own last byte",
     "behind_gap": "tshark loses the boundaries of messages where bytes are missing in the capture, "
     "for the rest of the connection",
     "beginning_only": "the capture holds only the beginning of the message, which tshark does not "
@@ -59,11 +61,11 @@ class Pair:
 
     @property
     def service_time_ns(self) -> int | None:
-        """tshark's, from the first transmission on; None without reply."""
+        """tshark's, but from our frame of the first transmission on; None without reply."""
         if self.reply is None or self.reply.srt_ns is None:
             return None
         answered = next(sent for sent in self.sent if sent.frame == self.reply.call_frame)
-        return self.reply.srt_ns + answered.time_ns - self.message.time_ns
+        return self.reply.srt_ns + answered.time_ns - self.call.call_time_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,9 @@ def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situat
         shown = pair.message if aspect == "operations" else reply
         return _operations(mine, shown.operations if shown else (), call, situation)
     if aspect == "call frame":
-        first = pair.message.frame == call.call_first_frame
-        return "first_segment" if situation.truncated and first else None
+        if situation.truncated and pair.message.frame == call.call_first_frame:
+            return "first_segment"
+        return "waited" if call.disordered and pair.message.frame > call.call_frame else None
     if aspect in ("reply", "service time", "status"):
         return _reply(pair, orphan, situation)
     return None
@@ -144,6 +147,8 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
     if reply is not None and reply.frame != call.reply_frame:
         if situation.truncated and reply.frame == call.reply_first_frame:
             return "first_segment"
+        if call.disordered and call.reply_frame is not None and reply.frame > call.reply_frame:
+            return "waited"
         return "behind_gap" if call.missing else None
     if reply is not None:
         cut = situation.truncated and pair.message.frame != call.call_frame

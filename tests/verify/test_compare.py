@@ -13,8 +13,8 @@ from pcapnfs.verify.reasons import TEXTS, Situation
 OURS = Call(
     connection=0, xid=7, program=100003, version=4, procedure=1, call_first_frame=10,
     call_frame=10, call_time_ns=1_000, reply_first_frame=12, reply_frame=12, srt_ns=500, status=0,
-    transmissions=1, undecoded=None, missing=False, beginning=False, operations=(53, 22, 9),
-    executed=(53, 22, 9),
+    transmissions=1, undecoded=None, missing=False, disordered=False, beginning=False,
+    operations=(53, 22, 9), executed=(53, 22, 9),
 )  # fmt: skip
 CALL = Message(
     frame=10, time_ns=1_000, stream="tcp 0", xid=7, is_reply=False, program=100003, version=4,
@@ -154,6 +154,25 @@ def test_what_is_missing_and_what_is_only_begun() -> None:
     assert held([replace(OURS, missing=True)], []) == {("only pcapnfs", "behind_gap"): [10]}
     assert held([replace(OURS, beginning=True)], []) == {("only pcapnfs", "beginning_only"): [10]}
     assert held([replace(OURS, missing=True)], [CALL]) == {("reply", "behind_gap"): [10]}
+
+
+def test_what_waited_behind_a_lost_segment() -> None:
+    """Ours end where their own bytes do; tshark's where the hole is filled."""
+    ours = replace(OURS, disordered=True)
+    late, reply = replace(CALL, frame=11, time_ns=1_200), replace(REPLY, call_frame=11, srt_ns=300)
+    assert held([ours], [late, reply]) == {("call frame", "waited"): [10]}
+    assert held([OURS], [late, reply]) == {
+        ("only pcapnfs", None): [10],
+        ("only tshark", None): [11],
+    }
+    assert held([ours], [late, replace(reply, srt_ns=301)]) == {
+        ("call frame", "waited"): [10],
+        ("service time", None): [10],
+    }
+    assert set(held([ours], [CALL, replace(REPLY, frame=14, srt_ns=900)])) == {
+        ("reply", "waited"),
+        ("service time", "waited"),
+    }
 
 
 def test_programs_beside_nfs_are_not_looked_for() -> None:

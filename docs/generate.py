@@ -87,6 +87,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.sequence import Sequence
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.summary import Summary
+    from pcapnfs.synth.simulation.truth import Truth
     from pcapnfs.verify.dissection import Shown
     from pcapnfs.verify.verification import Verification
 
@@ -101,6 +102,7 @@ def documents() -> dict[str, type]:
         "pcapnfs cache --json": Cache,
         "pcapnfs verify --json": Verification,
         "pcapnfs show --json": Shown,
+        "pcapnfs synth --json": Truth,
     }
 
 

@@ -25,6 +25,8 @@ import pcapnfs
 from pcapnfs import _core
 from pcapnfs.analyses.trust import COUNTED_APART
 from pcapnfs.cli.app import app
+from pcapnfs.synth.simulation.options import Options
+from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.views.document import document
 from pcapnfs.views.words import REASONS
 from tests.unit.rows import ROOT, call, file, meta, operation, trace_of
@@ -379,6 +381,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs show --json": document(
                 replace(samples.shown(), packet=samples.shown().readings[0].messages[0])
             ),
+            "pcapnfs synth --json": document(Simulation(Options(files=1)).run()[1]),
         }
     told = sections("json.md")
     assert list(told) == list(results)

@@ -24,6 +24,7 @@ from pcapnfs.cli import (
     sizes,
     sql,
     summarize,
+    synth,
     verify,
 )
 from pcapnfs.errors import PcapnfsError
@@ -50,6 +51,7 @@ app.command("cache")(cache.cache)
 app.command("sql")(sql.sql)
 app.command("verify")(verify.verify)
 app.command("show")(show.show)
+app.command("synth")(synth.synth)
 
 
 def _version(wanted: bool) -> None:

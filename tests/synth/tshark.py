@@ -24,6 +24,7 @@ def fields(path: Path, names: list[str], display_filter: str = "") -> list[list[
     command = [require_tshark(), "-n", "-r", str(path), *PORTS, "-T", "fields"]
     command += ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
     command += ["-o", "udp.check_checksum:TRUE"]
+    command += ["-o", "tcp.reassemble_out_of_order:TRUE"]
     for name in names:
         command += ["-e", name]
     if display_filter:

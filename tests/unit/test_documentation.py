@@ -34,6 +34,8 @@ OTHERS = (
     "pcapnfs.schema",
     "pcapnfs.verify.verification",
     "pcapnfs.verify.dissection",
+    "pcapnfs.synth.simulation.truth",
+    "pcapnfs.synth.simulation.options",
 )
 """Modules beside the analyses whose results are written as JSON."""
 

@@ -1,0 +1,157 @@
+"""`pcapnfs synth`: a capture of a simulated client and server, with its truth beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcapnfs import units
+from pcapnfs.cli import options, output
+from pcapnfs.errors import PcapnfsError, UsageError
+from pcapnfs.text import escape
+
+SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
+"""How the capture may be called."""
+
+NS = 1_000_000_000
+"""Nanoseconds in a second."""
+
+
+def synth(
+    workload: Annotated[
+        str,
+        typer.Argument(metavar="WORKLOAD", help="tar, walk, cachedread, npm or noac."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="The capture; the truth goes to FILE's .json."
+        ),
+    ],
+    version: Annotated[
+        str, typer.Option("--nfs", metavar="VERSION", help="3, 4.0, 4.1 or 4.2.")
+    ] = "3",
+    files: Annotated[int, typer.Option(metavar="N", help="Regular files.")] = 100,
+    size: Annotated[str, typer.Option(metavar="SIZE", help="Bytes of each.")] = "1K",
+    directories: Annotated[
+        int, typer.Option(metavar="N", help="Directories that they are spread over.")
+    ] = 5,
+    rtt: Annotated[str, typer.Option(metavar="TIME", help="Network round trip.")] = "200us",
+    persist: Annotated[
+        str, typer.Option(metavar="TIME", help="What a stable operation takes longer.")
+    ] = "1ms",
+    service: Annotated[
+        str, typer.Option(metavar="TIME", help="What the server takes for any call.")
+    ] = "30us",
+    think: Annotated[
+        str, typer.Option(metavar="TIME", help="What the client takes between calls.")
+    ] = "20us",
+    pause: Annotated[
+        str, typer.Option(metavar="TIME", help="Between the rounds of cachedread and noac.")
+    ] = "1s",
+    rounds: Annotated[int, typer.Option(metavar="N", help="Rounds of cachedread and noac.")] = 3,
+    rsize: Annotated[str, typer.Option(metavar="SIZE", help="Largest READ.")] = "1M",
+    wsize: Annotated[str, typer.Option(metavar="SIZE", help="Largest WRITE.")] = "1M",
+    acregmin: Annotated[
+        str, typer.Option(metavar="TIME", help="How long attributes of files are good at first.")
+    ] = "3s",
+    acregmax: Annotated[str, typer.Option(metavar="TIME", help="How long at most.")] = "60s",
+    acdirmin: Annotated[
+        str, typer.Option(metavar="TIME", help="The same of directories, at first.")
+    ] = "30s",
+    acdirmax: Annotated[str, typer.Option(metavar="TIME", help="How long at most.")] = "60s",
+    listing: Annotated[
+        str, typer.Option(metavar="HOW", help="Of walk: readdirplus, readdir or lookup.")
+    ] = "readdirplus",
+    threads: Annotated[int, typer.Option(metavar="N", help="Threads that share the work.")] = 1,
+    nconnect: Annotated[int, typer.Option(metavar="N", help="TCP connections.")] = 1,
+    vantage: Annotated[
+        str, typer.Option(metavar="SIDE", help="Where the capture is taken: client or server.")
+    ] = "client",
+    loss: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of segments that are lost, 0 to 0.5.")
+    ] = 0.0,
+    jitter: Annotated[
+        str, typer.Option(metavar="TIME", help="Largest delay added to a message, each way.")
+    ] = "0",
+    bandwidth: Annotated[
+        int, typer.Option(metavar="BITS", help="Bits per second of the link.")
+    ] = NS,
+    seed: Annotated[int, typer.Option(metavar="N", help="Same seed, same bytes.")] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Make a capture of a simulated client and server, and write down what is in it."""
+    from pcapnfs.synth.simulation.options import Options
+    from pcapnfs.synth.simulation.run import Simulation
+    from pcapnfs.views import document
+
+    told = _beside(out)
+    wanted = Options(
+        workload=workload,
+        version=version,
+        files=files,
+        size=0 if size == "0" else units.parse_size(size),
+        directories=directories,
+        rtt_ns=_nanoseconds(rtt),
+        persist_ns=_nanoseconds(persist),
+        service_ns=_nanoseconds(service),
+        think_ns=_nanoseconds(think),
+        pause_ns=_nanoseconds(pause),
+        rounds=rounds,
+        rsize=units.parse_size(rsize),
+        wsize=units.parse_size(wsize),
+        acregmin_ns=_nanoseconds(acregmin),
+        acregmax_ns=_nanoseconds(acregmax),
+        acdirmin_ns=_nanoseconds(acdirmin),
+        acdirmax_ns=_nanoseconds(acdirmax),
+        listing=listing,
+        threads=threads,
+        connections=nconnect,
+        vantage=vantage,
+        loss=loss,
+        jitter_ns=_nanoseconds(jitter),
+        bandwidth=bandwidth,
+        seed=seed,
+    )
+    for path in (out, told):
+        if path.exists() and not force:
+            raise UsageError(f"{path} is there already; --force overwrites it")
+    capture, truth = Simulation(wanted).run()
+    rest = {"configured": truth.configured, "operations": truth.operations, "files": truth.files}
+    pieces = list(document.pieces("calls", truth.calls, rest))
+    try:
+        capture.write(out)
+        with told.open("w", encoding="ascii") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise PcapnfsError(f"{error.filename}: {error.strerror}") from error
+    if json:
+        output.write(pieces)
+        return
+    span = (capture.frames[-1].time_ns - capture.frames[0].time_ns) / NS
+    output.write(
+        [
+            f"{escape(str(out))}: {units.count(len(capture))} packets, "
+            f"{units.count(len(truth.calls))} calls in {units.duration(span)}\n"
+            f"{escape(str(told))}: what is in it, by file and call\n"
+        ]
+    )
+
+
+def _beside(out: Path) -> Path:
+    """Where the truth goes.
+
+    Raises:
+        UsageError: The capture's name does not say its format.
+    """
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if out.name.endswith(suffix) and out.name != suffix:
+            return out.with_name(out.name.removesuffix(suffix) + ".json")
+    raise UsageError(f"{out}: the name must end in {', '.join(SUFFIXES)}")
+
+
+def _nanoseconds(text: str) -> int:
+    return round(units.parse_duration(text) * NS)

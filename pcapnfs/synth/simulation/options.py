@@ -1,0 +1,136 @@
+"""What a simulation is asked for, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pcapnfs.errors import UsageError
+
+VERSIONS = ("3", "4.0", "4.1", "4.2")
+"""Protocol versions that a client can speak."""
+
+WORKLOADS = ("tar", "walk", "cachedread", "npm", "noac")
+"""What can be simulated (``workloads.py``)."""
+
+VANTAGES = ("client", "server")
+"""Where the capture is taken."""
+
+LISTINGS = ("readdirplus", "readdir", "lookup")
+"""How ``walk`` gets names and attributes."""
+
+FILES_LIMIT = 1_000_000
+"""Files of a workload: all of them are kept in memory."""
+
+SIZE_LIMIT = 1 << 30
+"""Bytes of a file; every byte written becomes part of the capture."""
+
+THREADS_LIMIT = 64
+"""Threads: each has a slot of the session, of which the server grants as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A workload, a network, a server and a place to look on; times in nanoseconds."""
+
+    workload: str = "tar"
+    """One of `WORKLOADS`."""
+    version: str = "3"
+    """One of `VERSIONS`."""
+    files: int = 100
+    """Regular files."""
+    size: int = 1024
+    """Bytes of each."""
+    directories: int = 5
+    """Directories that they are spread over."""
+    rtt_ns: int = 200_000
+    """Round trip of an empty packet."""
+    persist_ns: int = 1_000_000
+    """What a stable operation takes longer than another one."""
+    service_ns: int = 30_000
+    """What the server takes for any call."""
+    think_ns: int = 20_000
+    """What the client takes between a reply and its next call."""
+    pause_ns: int = 1_000_000_000
+    """Between the rounds of ``cachedread`` and ``noac``."""
+    rounds: int = 3
+    """Rounds of ``cachedread`` and ``noac``."""
+    rsize: int = 1 << 20
+    """Largest READ in bytes."""
+    wsize: int = 1 << 20
+    """Largest WRITE in bytes."""
+    acregmin_ns: int = 3_000_000_000
+    """How long a file's attributes are good at first."""
+    acregmax_ns: int = 60_000_000_000
+    """How long at most."""
+    acdirmin_ns: int = 30_000_000_000
+    """The same of directories."""
+    acdirmax_ns: int = 60_000_000_000
+    """How long at most."""
+    listing: str = "readdirplus"
+    """One of `LISTINGS`."""
+    threads: int = 1
+    """Threads of the client that work in parallel, each on its share of the files."""
+    connections: int = 1
+    """TCP connections that they share (nconnect)."""
+    vantage: str = "client"
+    """One of `VANTAGES`."""
+    loss: float = 0.0
+    """Probability with which a segment is lost, 0…0.5."""
+    jitter_ns: int = 0
+    """Largest delay added to a message on its way, each way."""
+    bandwidth: int = 1_000_000_000
+    """Bits per second of the link."""
+    seed: int = 1
+    """Of everything random."""
+    start_ns: int = 1_700_000_000_000_000_000
+    """When the capture begins, since 1970."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be simulated.
+
+        Raises:
+            UsageError: A value is none of those allowed, or out of its range.
+        """
+        for name, allowed in (
+            ("workload", WORKLOADS),
+            ("version", VERSIONS),
+            ("vantage", VANTAGES),
+            ("listing", LISTINGS),
+        ):
+            if getattr(self, name) not in allowed:
+                raise UsageError(
+                    f"{getattr(self, name)} is no {name}; there are {', '.join(allowed)}"
+                )
+        for name, least, most in (
+            ("files", 1, FILES_LIMIT),
+            ("size", 0, SIZE_LIMIT),
+            ("directories", 1, FILES_LIMIT),
+            ("rounds", 1, 10_000),
+            ("rsize", 512, 1 << 20),
+            ("wsize", 512, 1 << 20),
+            ("threads", 1, THREADS_LIMIT),
+            ("connections", 1, 16),
+            ("loss", 0.0, 0.5),
+            ("bandwidth", 1_000_000, 400_000_000_000),
+            ("seed", 0, (1 << 63) - 1),
+            ("rtt_ns", 0, _MINUTE),
+            ("persist_ns", 0, _MINUTE),
+            ("service_ns", 1_000, _MINUTE),
+            ("think_ns", 0, _MINUTE),
+            ("pause_ns", 0, 60 * _MINUTE),
+            ("jitter_ns", 0, _MINUTE),
+            ("acregmin_ns", 0, 60 * _MINUTE),
+            ("acregmax_ns", 0, 60 * _MINUTE),
+            ("acdirmin_ns", 0, 60 * _MINUTE),
+            ("acdirmax_ns", 0, 60 * _MINUTE),
+        ):
+            if not least <= getattr(self, name) <= most:
+                raise UsageError(f"{name} is {getattr(self, name)}: it goes from {least} to {most}")
+
+    @property
+    def minor(self) -> int | None:
+        """Minor version of NFSv4; None for NFSv3."""
+        return None if self.version == "3" else int(self.version.partition(".")[2])
+
+
+_MINUTE = 60_000_000_000

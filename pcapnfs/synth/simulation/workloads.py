@@ -1,0 +1,164 @@
+"""What the programs on the client do, a generator for each thread.
+
+``tar``         unpacks files: each is created, written, and gets mode, owner and times
+``walk``        lists directories and looks at every file, with or without READDIRPLUS
+``cachedread``  reads the same files in rounds: only what changed is read again
+``npm``         looks for names, writes small files, reads all of them, removes all of them
+``noac``        looks at the same files in rounds without attribute cache, and appends to one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from pcapnfs.synth.simulation.client import Client
+from pcapnfs.synth.simulation.exchange import Pause, Work
+from pcapnfs.synth.simulation.filesystem import FileSystem, Node
+from pcapnfs.synth.simulation.options import Options
+
+LONG_AGO_NS = 86_400_000_000_000
+"""How old the files are that were there before, and the times that ``tar`` sets."""
+
+Place = tuple[Node, str]
+"""A directory and a name in it."""
+
+Workload = Callable[[Client, Options, Sequence[Node], range], Work]
+"""What one thread does: the client, the options, the directories, the numbers of its files."""
+
+
+def prepare(files: FileSystem, options: Options) -> None:
+    """What is there before the client comes: the directories, and files unless they are made."""
+    long_ago = options.start_ns - LONG_AGO_NS
+    if options.workload == "tar":
+        return
+    folders = [
+        files.add(files.root, f"d{number:02}", long_ago, folder=True)
+        for number in range(options.directories)
+    ]
+    if options.workload != "npm":
+        for number in range(options.files):
+            directory = folders[number % len(folders)]
+            files.add(directory, file_name(number), long_ago, size=options.size)
+
+
+def begin(client: Client, options: Options, root: Node) -> Work:
+    """What is done once, before the threads begin: the directories, made or looked up."""
+    found = []
+    for number in range(options.directories):
+        name = f"d{number:02}"
+        if options.workload == "tar":
+            directory = yield from client.server.mkdir(root, name)
+            yield from client.server.setattr(directory, mode=0o755)
+        else:
+            directory = yield from client.server.lookup(root, name)
+        found.append(directory)
+    return found
+
+
+def file_name(number: int) -> str:
+    """The name of a file."""
+    return f"f{number:05}"
+
+
+def _place(directories: Sequence[Node], number: int) -> Place:
+    return directories[number % len(directories)], file_name(number)
+
+
+def tar(client: Client, options: Options, directories: Sequence[Node], numbers: range) -> Work:
+    """Six calls a file with NFSv3, as a Linux client's ``tar -x`` by root."""
+    server = client.server
+    for number in numbers:
+        directory, name = _place(directories, number)
+        node = yield from server.create(directory, name)
+        yield from server.setattr(node, mode=0o600)
+        yield from client.write(node)
+        yield from server.setattr(node, mtime_ns=options.start_ns - LONG_AGO_NS)
+        yield from server.setattr(node, mode=0o644)
+        yield from server.setattr(node, mode=0o640)
+        yield from server.close(node)
+
+
+def walk(client: Client, options: Options, directories: Sequence[Node], numbers: range) -> Work:
+    """Each thread lists the directories of its share, and looks at what is in them."""
+    for directory in directories[numbers.start :: options.threads]:
+        yield from client.stat(directory)
+        if options.listing == "lookup":
+            for name in list(directory.entries):
+                node = yield from client.server.lookup(directory, name)
+                yield from client.server.getattr(node)
+            continue
+        plus = options.listing == "readdirplus"
+        cookie, done = 0, False
+        listed: list[Node] = []
+        while not done:
+            nodes, cookie, done = yield from client.server.readdir(directory, cookie, plus=plus)
+            listed += nodes
+        for node in listed:
+            if not plus:
+                yield from client.server.lookup(directory, node.path.rpartition("/")[2])
+                yield from client.server.getattr(node)
+
+
+def cachedread(
+    client: Client, options: Options, directories: Sequence[Node], numbers: range
+) -> Work:
+    """The same files in every round; data that is known to be the same is not read again."""
+    nodes: dict[int, Node] = {}
+    for turn in range(options.rounds):
+        if turn:
+            yield Pause(options.pause_ns)
+        for number in numbers:
+            directory, name = _place(directories, number)
+            if number not in nodes:
+                nodes[number] = yield from client.server.lookup(directory, name)
+            yield from client.read(directory, name, nodes[number])
+            yield from client.stat(nodes[number])
+
+
+def npm(client: Client, options: Options, directories: Sequence[Node], numbers: range) -> Work:
+    """Install, run, clean up: nothing of it is stable that need not be."""
+    del options  # The number of files and their size are all that matters.
+    server = client.server
+    made: list[tuple[Node, str, Node]] = []
+    for number in numbers:
+        directory, name = _place(directories, number)
+        yield from server.lookup(directory, name)
+        node = yield from server.create(directory, name)
+        yield from client.write(node)
+        yield from server.close(node)
+        made.append((directory, name, node))
+    for directory, name, node in made:
+        yield from server.access(node)
+        yield from client.read(directory, name, node)
+    for directory, name, _ in made:
+        yield from server.remove(directory, name)
+
+
+def noac(client: Client, options: Options, directories: Sequence[Node], numbers: range) -> Work:
+    """Every look is a question; what is written is written through."""
+    nodes = []
+    for number in numbers:
+        directory, name = _place(directories, number)
+        nodes.append((yield from client.server.lookup(directory, name)))
+    for turn in range(options.rounds):
+        if turn:
+            yield Pause(options.pause_ns)
+        for node in nodes:
+            yield from client.server.getattr(node)
+            yield from client.server.access(node)
+        if nodes:
+            directory, name = _place(directories, numbers[0])
+            node = nodes[0]
+            yield from client.server.open(directory, name, node)
+            yield from client.server.write(node, node.size, 512, stable=True)
+            yield from client.server.close(node)
+
+
+WORKLOADS: Mapping[str, Workload] = {
+    "tar": tar,
+    "walk": walk,
+    "cachedread": cachedread,
+    "npm": npm,
+    "noac": noac,
+}
+"""By name."""

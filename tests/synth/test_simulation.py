@@ -1,0 +1,288 @@
+"""Simulated captures: what pcapnfs reads in them is what the simulation wrote down.
+
+The truth comes from the simulation's own books: who was asked what, when the last byte of each
+message was seen. The capture is read by the decoder, which shares no code with it, and by tshark.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pcapnfs
+from pcapnfs.cli.app import run
+from pcapnfs.errors import UsageError
+from pcapnfs.synth.simulation.options import LISTINGS, VERSIONS, WORKLOADS, Options
+from pcapnfs.synth.simulation.run import Simulation
+from pcapnfs.synth.simulation.truth import Truth
+from pcapnfs.verify import ours
+from pcapnfs.verify.verification import verify
+
+from .tshark import assert_clean, require_tshark
+
+pytest.importorskip("pcapnfs._core")
+
+US, MS, S = 1_000, 1_000_000, 1_000_000_000
+
+
+def wanted(options: Mapping[str, str | float]) -> Options:
+    return Options(**options)  # type: ignore[arg-type]  # each test gives each its type
+
+
+def made(folder: Path, **options: str | float) -> tuple[Path, Truth]:
+    capture, truth = Simulation(wanted(options)).run()
+    return capture.write(folder / "made.pcap"), truth
+
+
+def assert_read_as_written(path: Path, truth: Truth) -> None:
+    """Call by call to the nanosecond, file by file, and in the figures of `summarize`."""
+    with pcapnfs.open(path) as trace:
+        found = trace.sql(
+            "select xid, op, stability, call_time, reply_time, srt from calls"
+        ).fetchall()
+        files = pcapnfs.perfile(trace, top=0)
+        summary = pcapnfs.summarize(trace)
+    assert {row[0]: row[1:] for row in found} == {
+        call.xid: (
+            call.operation, call.stability, call.call_ns, call.reply_ns,
+            call.reply_ns - call.call_ns,
+        )
+        for call in truth.calls
+    }  # fmt: skip
+    assert {
+        file.path: (file.calls, file.stable_calls, round(file.time_s * S)) for file in files.files
+    } == {file.path: (file.calls, file.stable_calls, file.srt_ns) for file in truth.files}
+    assert summary.trust.matched == len(truth.calls)
+    assert (summary.trust.unanswered, summary.trust.undecoded) == (0, 0)
+    by_name: dict[str, list[int]] = {}
+    for row in summary.operations:
+        sums = by_name.setdefault(row.op, [0, 0, 0])
+        sums[0] += row.calls
+        sums[1] += row.stable_calls
+        sums[2] += round(row.srt.sum_s * S)
+    assert by_name == {
+        row.operation: [row.calls, row.stable_calls, row.srt_ns] for row in truth.operations
+    }
+    stable = [call for call in truth.calls if call.stability == "stable"]
+    assert summary.stability.stable.calls == len(stable)
+    assert summary.stability.stable.sum_s == pytest.approx(
+        sum(call.reply_ns - call.call_ns for call in stable) / S, abs=1e-9
+    )
+
+
+# Truth --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("threads", [1, 3, 8])
+@pytest.mark.parametrize("persist_ns", [0, MS, 12 * MS])
+@pytest.mark.parametrize("rtt_ns", [100 * US, 2 * MS, 20 * MS])
+def test_times_and_counts_are_the_truth(
+    rtt_ns: int, persist_ns: int, threads: int, version: str, tmp_path: Path
+) -> None:
+    path, truth = made(
+        tmp_path, version=version, rtt_ns=rtt_ns, persist_ns=persist_ns, threads=threads, files=16
+    )
+    assert_read_as_written(path, truth)
+    shortest = min(
+        call.reply_ns - call.call_ns for call in truth.calls if call.stability == "stable"
+    )
+    assert shortest >= rtt_ns + persist_ns
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("vantage", ["client", "server"])
+def test_every_workload_is_read_as_written(
+    vantage: str, workload: str, version: str, tmp_path: Path
+) -> None:
+    require_tshark()
+    path, truth = made(
+        tmp_path, workload=workload, version=version, vantage=vantage, files=30, size=3000,
+        wsize=2048, threads=2, connections=2,
+    )  # fmt: skip
+    assert_read_as_written(path, truth)
+    assert_clean(path)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_directories_of_several_pages_are_walked(
+    listing: str, version: str, tmp_path: Path
+) -> None:
+    path, truth = made(
+        tmp_path, workload="walk", listing=listing, version=version, files=250, directories=1
+    )
+    assert_read_as_written(path, truth)
+    asked = {row.operation: row.calls for row in truth.operations}
+    pages = asked.get("READDIRPLUS", 0) + asked.get("READDIR", 0)
+    assert pages == (0 if listing == "lookup" else 3)
+    with pcapnfs.open(path) as trace:
+        result = pcapnfs.readdir(trace)
+        ((entries,),) = trace.sql("select count(*) from entries").fetchall()
+    assert entries == (0 if listing == "lookup" else 250)
+    assert (result.readdirplus_calls, result.readdir_calls) == (
+        (3, 0) if listing == "readdirplus" else (0, pages)
+    )
+
+
+@pytest.mark.parametrize("vantage", ["client", "server"])
+@pytest.mark.parametrize("version", ["3", "4.2"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_loss_and_jitter_do_not_blur_the_truth(
+    seed: int, version: str, vantage: str, tmp_path: Path
+) -> None:
+    require_tshark()
+    path, truth = made(
+        tmp_path, version=version, vantage=vantage, loss=0.03, jitter_ns=300 * US, threads=8,
+        size=9000, files=100, seed=seed,
+    )  # fmt: skip
+    assert_read_as_written(path, truth)
+    assert_clean(path)
+    with pcapnfs.open(path, columns=ours.READS) as trace:
+        assert trace.sql("select sum(retransmitted + out_of_order) > 0 from connections").fetchall()
+        result = verify(trace, [str(path)])
+    assert result.unexplained == 0
+    assert {each.reason for each in result.differences} <= {"waited"}
+
+
+def test_what_a_server_side_capture_lacks_is_the_network(tmp_path: Path) -> None:
+    """The same run seen from both ends: every service time differs by the round trip."""
+    times = {}
+    for vantage in ("client", "server"):
+        _, truth = made(tmp_path, vantage=vantage, rtt_ns=5 * MS, size=100)
+        times[vantage] = [call.reply_ns - call.call_ns for call in truth.calls]
+    apart = {a - b for a, b in zip(times["client"], times["server"], strict=True)}
+    assert apart == {5 * MS}
+
+
+# What clients do ----------------------------------------------------------------------------------
+
+
+def asked(**options: str | float) -> Counter[str]:
+    _, truth = Simulation(wanted(options)).run()
+    return Counter({row.operation: row.calls for row in truth.operations})
+
+
+def test_data_is_read_once_and_asked_about_again() -> None:
+    found = asked(workload="cachedread", files=10, rounds=5, size=1000)
+    assert found["READ"] == 10
+    assert found["LOOKUP"] == 10 + 5
+    assert found["GETATTR"] == 10 * 5  # what opening asks; a look afterwards costs nothing
+
+
+def test_attribute_timeouts_decide_what_is_asked_again() -> None:
+    """Open asks in every round, the look right after it only when attributes are never good."""
+    kept = asked(workload="cachedread", files=10, rounds=4)
+    never = asked(workload="cachedread", files=10, rounds=4, acregmin_ns=0, acregmax_ns=0)
+    assert never["GETATTR"] - kept["GETATTR"] == 10 * 4
+
+
+def test_a_file_larger_than_wsize_is_written_in_pieces_and_committed() -> None:
+    found = asked(files=3, size=100_000, wsize=32768)
+    assert (found["WRITE"], found["COMMIT"]) == (3 * 4, 3)
+    found = asked(files=3, size=32768, wsize=32768)
+    assert (found["WRITE"], found["COMMIT"]) == (3, 0)
+
+
+def test_streams_overlap() -> None:
+    """Eight threads are done in about an eighth of the time."""
+    spans = []
+    for threads in (1, 8):
+        _, truth = Simulation(Options(files=80, threads=threads, directories=1)).run()
+        spans.append(truth.calls[-1].reply_ns - truth.calls[0].call_ns)
+    assert 6 < spans[0] / spans[1] < 9
+
+
+def test_slots_are_used_in_order(tmp_path: Path) -> None:
+    """Each thread has its slot, whose sequence grows by one with each call."""
+    path, _ = made(tmp_path, version="4.1", threads=4, files=20)
+    with pcapnfs.open(path) as trace:
+        slots = trace.sql("select distinct slot from calls where slot is not null").fetchall()
+        offered = trace.sql("select max(highest_slot) from operations").fetchall()
+    assert {slot for (slot,) in slots} == {0, 1, 2, 3}
+    assert offered == [(3,)]
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    options = Options(version="4.2", threads=3, loss=0.05, jitter_ns=MS)
+    first, again, other = (
+        Simulation(replace(options, seed=seed)).run()[0].pcap() for seed in (5, 5, 6)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_five_thousand_files_take_less_than_half_a_minute(tmp_path: Path) -> None:
+    began = time.process_time()
+    path, truth = made(tmp_path, files=5000, version="4.2", threads=8)
+    assert time.process_time() - began < 30
+    assert len(truth.files) >= 5000
+    assert path.stat().st_size > 10_000_000
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"workload": "gzip"},
+        {"version": "4.3"},
+        {"vantage": "moon"},
+        {"listing": "guess"},
+        {"files": 0},
+        {"loss": 0.9},
+        {"loss": float("nan")},
+        {"threads": 65},
+        {"wsize": 1},
+        {"rtt_ns": -1},
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Options(**wrong)
+
+
+def test_the_command_writes_capture_and_truth(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    out = tmp_path / "tar.pcap.gz"
+    command = ["synth", "tar", "-o", str(out), "--nfs", "4.1", "--files", "4", "--persist", "2ms"]
+    assert run(command) == 0
+    assert "calls in" in capsys.readouterr().out
+    truth = json.loads((tmp_path / "tar.json").read_text())
+    assert truth["configured"]["persist_ns"] == 2 * MS
+    assert len([file for file in truth["files"] if "/f" in file["path"]]) == 4
+    with pcapnfs.open(out) as trace:
+        assert trace.sql("select count(*) from calls").fetchall() == [(len(truth["calls"]),)]
+    assert run(command) == 2
+    assert "--force" in capsys.readouterr().err
+    assert run([*command, "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == truth
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["synth", "tar", "-o", "x.txt"],
+        ["synth", "tar", "-o", ".pcap"],
+        ["synth", "zip", "-o", "x.pcap"],
+        ["synth", "tar", "-o", "x.pcap", "--rtt", "5"],
+        ["synth", "tar", "-o", "x.pcap", "--size", "big"],
+    ],
+)
+def test_the_command_refuses_what_makes_no_sense(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    assert list(tmp_path.iterdir()) == []

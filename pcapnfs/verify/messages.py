@@ -90,9 +90,15 @@ class Message:
 
 
 def messages(
-    path: Path, options: Sequence[str], *, last_frame: int | None = None
+    path: Path,
+    options: Sequence[str],
+    *,
+    last_frame: int | None = None,
+    complaints: list[str] | None = None,
 ) -> Iterator[Message]:
     """Every message, in order of frames.
+
+    Where tshark stops within a damaged file, what it says of that is added to `complaints`.
 
     Raises:
         CaptureError: tshark cannot read the file.
@@ -117,7 +123,9 @@ def messages(
         stack.callback(process.kill)
         trees: Generator[Packet] | None = None
         assert process.stdout is not None
+        anything = False
         for line in process.stdout:
+            anything = True
             texts = line.decode("ascii", "replace").rstrip("\r\n").split("\t")
             row = dict(zip(_FIELDS, texts, strict=True))
             if _SEPARATOR not in row["rpc.msgtyp"]:
@@ -129,17 +137,21 @@ def messages(
                 started = packets(path, _SEVERAL, options, last_frame=last_frame)
                 trees = stack.enter_context(closing(started))
             yield from _several(row, trees)
-        _check(path, process, told)
+        why = _complaint(process, told)
+        if why is not None:
+            if not anything or complaints is None:
+                raise CaptureError(f"{path}: tshark gave up: {why}")
+            complaints.append(why)
 
 
-def _check(path: Path, process: subprocess.Popen[bytes], told: IO[bytes]) -> None:
-    """A file that breaks off was read to its break; anything else is a failure."""
-    if process.wait() == 0:
-        return
+def _complaint(process: subprocess.Popen[bytes], told: IO[bytes]) -> str | None:
+    """Why tshark stopped before the end; None when it did not, or the file merely breaks off."""
+    status = process.wait()
     told.seek(0)
     why = told.read()
-    if CUT_SHORT.encode() not in why:
-        raise CaptureError(f"{path}: tshark gave up: {last_line(why)}")
+    if status == 0 or CUT_SHORT.encode() in why:
+        return None
+    return last_line(why)
 
 
 def _several(row: Mapping[str, str], trees: Iterator[Packet]) -> Iterator[Message]:

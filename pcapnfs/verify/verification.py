@@ -97,6 +97,9 @@ class Verification:
     """Where they differ, unexplained ones first."""
     overruled: tuple[Overruled, ...]
     """Ports of clients that tshark would have taken for other protocols, had it not been told."""
+    stopped: str | None
+    """Why tshark did not read the captures to their end; None when it did, or when they merely
+    break off."""
     options: tuple[str, ...]
     """What tshark was told, for a look at the same packets by hand."""
 
@@ -126,10 +129,11 @@ def verify(trace: Trace, paths: Sequence[str], *, packets: int | None = None) ->
         ),
         orphans=ours.orphans(trace),
     )
+    complaints: list[str] = []
     with one_file(paths) as path:
         tally = compare(
             ours.calls(trace, packets),
-            messages.messages(path, options, last_frame=packets),
+            messages.messages(path, options, last_frame=packets, complaints=complaints),
             repeated=ours.repeated(trace),
             situation=situation,
         )
@@ -155,6 +159,7 @@ def verify(trace: Trace, paths: Sequence[str], *, packets: int | None = None) ->
             Overruled(transport, port, protocol)
             for (transport, port), protocol in sorted(owners.items())
         ),
+        stopped=complaints[0] if complaints else None,
         options=options,
     )
 

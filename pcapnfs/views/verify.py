@@ -47,6 +47,8 @@ def screen(result: Verification) -> RenderableType:
     """The verdict, what was compared, the differences, what tshark had to be told."""
     parts: list[RenderableType] = [Text(_verdict(result), style="bold")]
     parts.append(Text(_calls(result)))
+    if result.stopped is not None:
+        parts.append(Text(f"tshark did not read it to its end: {escape(result.stopped)}"))
     parts.append(heading("Compared"))
     rows = [
         [

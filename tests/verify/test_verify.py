@@ -133,6 +133,21 @@ def test_a_file_that_breaks_off_is_compared_up_to_the_break(tmp_path: Path) -> N
     assert result.calls > 100
 
 
+def test_a_file_that_is_damaged_is_compared_up_to_the_damage(tmp_path: Path) -> None:
+    """A packet of impossible length in the middle."""
+    data = bytearray(V3.read_bytes())
+    where = 24
+    for _ in range(1000):
+        where += 16 + int.from_bytes(data[where + 8 : where + 12], "little")
+    data[where + 8 : where + 12] = b"\xff\xff\xff\x7f"
+    damaged = tmp_path / "damaged.pcap"
+    damaged.write_bytes(data)
+    result = verified(damaged)
+    assert result.unexplained == 0
+    assert result.calls > 100
+    assert result.stopped is not None
+
+
 def test_standard_input_cannot_be_read_again() -> None:
     with pcapnfs.open(str(V3), columns=ours.READS) as trace, pytest.raises(UsageError, match="-"):
         verify(trace, ["-"])

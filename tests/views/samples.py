@@ -502,6 +502,7 @@ def verification() -> Verification:
             Difference("only pcapnfs", "behind_gap", "bytes are missing", 1, (4, 5, 9)),
         ),
         overruled=(Overruled("tcp", 993, "tls"), Overruled("tcp", 705, HOSTILE)),
+        stopped="The file appears to be damaged",
         options=("-d", "tcp.port==2049,rpc"),
     )
 

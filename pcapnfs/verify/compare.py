@@ -175,9 +175,12 @@ class _Comparison:
             return self._take((message.frame, message.xid))
         for key in self._by_xid.get(message.xid, ()):
             call = self._waiting[key]
-            same = _identity(call) == _identity(message) and call.operations == message.operations
-            within = call.call_first_frame <= message.frame <= call.call_frame
-            if same and (within or (call.disordered and call.call_frame < message.frame)):
+            if _identity(call) != _identity(message):
+                continue
+            if call.call_first_frame <= message.frame <= call.call_frame:
+                return self._take(key)
+            late = call.disordered and call.call_frame < message.frame
+            if late and call.operations == message.operations:
                 return self._take(key)
         return None
 

@@ -129,6 +129,11 @@ def test_tshark_takes_the_first_segment_of_a_cut_message_for_the_whole() -> None
     assert set(held([ours])) == {("reply", None), ("service time", None)}
     call = replace(OURS, call_first_frame=10, call_frame=11)
     assert held([call], truncated=True) == {("call frame", "first_segment"): [11]}
+    cut = replace(call, undecoded="truncated", operations=(53, 22))
+    assert held([cut], truncated=True) == {
+        ("call frame", "first_segment"): [11],
+        ("operations", "snaplen"): [11],
+    }
 
 
 def test_operations_that_tshark_does_not_know() -> None:

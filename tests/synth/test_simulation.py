@@ -25,7 +25,7 @@ from pcapnfs.synth.simulation.truth import Truth
 from pcapnfs.verify import ours
 from pcapnfs.verify.verification import verify
 
-from .tshark import assert_clean, require_tshark
+from .tshark import assert_clean, fields, require_tshark
 
 pytest.importorskip("pcapnfs._core")
 
@@ -202,13 +202,18 @@ def test_streams_overlap() -> None:
 
 
 def test_slots_are_used_in_order(tmp_path: Path) -> None:
-    """Each thread has its slot, whose sequence grows by one with each call."""
+    """Each thread has its slot, on which the first call is 1 and each one more than the last."""
+    require_tshark()
     path, _ = made(tmp_path, version="4.1", threads=4, files=20)
     with pcapnfs.open(path) as trace:
-        slots = trace.sql("select distinct slot from calls where slot is not null").fetchall()
         offered = trace.sql("select max(highest_slot) from operations").fetchall()
-    assert {slot for (slot,) in slots} == {0, 1, 2, 3}
     assert offered == [(3,)]
+    rows = fields(path, ["nfs.slotid", "nfs.seqid"], "rpc.msgtyp == 0 && nfs.slotid")
+    used: dict[str, list[int]] = {}
+    for slot, sequences in rows:
+        used.setdefault(slot, []).append(int(sequences.split(",")[0], 0))
+    assert set(used) == {"0", "1", "2", "3"}
+    assert all(numbers == [*range(1, len(numbers) + 1)] for numbers in used.values())
 
 
 # Files --------------------------------------------------------------------------------------------

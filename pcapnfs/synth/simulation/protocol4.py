@@ -369,6 +369,8 @@ class Protocol4:
         def call(slot: Slot) -> Request:
             compound = Compound(self._minor)
             if self._minor:
+                # The first on a slot is 1 (RFC 8881 section 2.10.6.1.3).
+                slot.sequence += 1
                 compound.sequence(SESSION, slot.sequence, slot.number, highest)
             ops(compound, slot)
             return compound.request()

@@ -147,7 +147,6 @@ class Simulation:
 
     def _send(self, thread: _Thread, exchange: Exchange) -> None:
         """The client sends a call."""
-        thread.slot.sequence += 1
         number = 0 if exchange.operation == "MNT" else thread.connection
         asked = _Asked(next(self._xids), exchange, number, self._messages[number][0])
         self._messages[number][0] += 1

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pcapnfs.cli import options, output
+from pcapnfs.cli.progress import progress
 
 
 def verify(
@@ -34,7 +35,8 @@ def verify(
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
     with options.open_trace(captures, port, memory, ours.READS) as trace:
         paths = [file.path for file in trace.meta.files]
-        result = checks.verify(trace, paths, packets=packets)
+        with progress() as report:
+            result = checks.verify(trace, paths, packets=packets, progress=report)
     if json:
         output.write([document.to_json(result)])
     else:

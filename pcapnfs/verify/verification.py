@@ -7,7 +7,8 @@ or counted as unexplained.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,13 +105,20 @@ class Verification:
     """What tshark was told, for a look at the same packets by hand."""
 
 
-def verify(trace: Trace, paths: Sequence[str], *, packets: int | None = None) -> Verification:
+def verify(
+    trace: Trace,
+    paths: Sequence[str],
+    *,
+    packets: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verification:
     """Hold a trace against what tshark makes of the captures.
 
     Args:
         trace: The trace.
         paths: The captures that it was made of.
         packets: Compare the first packets only, so many; None: all.
+        progress: Called now and then with bytes compared and bytes in all, about.
 
     Raises:
         CaptureError: tshark cannot read a capture.
@@ -133,7 +141,12 @@ def verify(trace: Trace, paths: Sequence[str], *, packets: int | None = None) ->
     with one_file(paths) as path:
         tally = compare(
             ours.calls(trace, packets),
-            messages.messages(path, options, last_frame=packets, complaints=complaints),
+            _reporting(
+                messages.messages(path, options, last_frame=packets, complaints=complaints),
+                min(sum(file.packets for file in trace.meta.files), packets or sys.maxsize),
+                sum(file.bytes for file in trace.meta.files),
+                progress,
+            ),
             repeated=ours.repeated(trace),
             situation=situation,
         )
@@ -162,6 +175,23 @@ def verify(trace: Trace, paths: Sequence[str], *, packets: int | None = None) ->
         stopped=complaints[0] if complaints else None,
         options=options,
     )
+
+
+def _reporting(
+    theirs: Iterable[messages.Message],
+    packets: int,
+    size: int,
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[messages.Message]:
+    """The same messages; `progress` is told how far they have come."""
+    for number, message in enumerate(theirs):
+        if progress is not None and number % _OFTEN == 0:
+            progress(min(size, size * message.frame // packets), size)
+        yield message
+
+
+_OFTEN = 500
+"""Messages between two reports of progress."""
 
 
 def settings(trace: Trace) -> tuple[str, ...]:

@@ -115,6 +115,15 @@ def test_only_the_first_packets_are_compared_when_asked() -> None:
         verified(V3, packets=0)
 
 
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    with pcapnfs.open(str(V3), columns=ours.READS) as trace:
+        verify(trace, [str(V3)], progress=lambda *each: told.append(each))
+    assert told == sorted(told)
+    assert len(told) > 2
+    assert all(0 <= done <= size for done, size in told)
+
+
 def test_packed_and_several_files_are_put_together(tmp_path: Path) -> None:
     data = V3.read_bytes()
     packed, other = tmp_path / "a.pcap.bz2", tmp_path / "b.pcap.xz"

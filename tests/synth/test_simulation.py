@@ -244,6 +244,7 @@ def test_five_thousand_files_take_less_than_half_a_minute(tmp_path: Path) -> Non
         {"vantage": "moon"},
         {"listing": "guess"},
         {"files": 0},
+        {"files": 1_000_000, "size": 4096},
         {"loss": 0.9},
         {"loss": float("nan")},
         {"threads": 65},

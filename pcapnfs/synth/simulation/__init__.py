@@ -4,6 +4,7 @@
 ``filesystem``   the server's files
 ``exchange``     one call and what answers it
 ``protocol3``, ``protocol4``   what a client can ask, as exchanges of NFSv3 or NFSv4
+``state4``       what NFSv4 calls sessions, owners, states and attributes
 ``client``       a client's caches, which decide what it asks
 ``workloads``    what the programs on the client do
 ``network``      links with delay, jitter and loss, and the TCP segments that a vantage point sees

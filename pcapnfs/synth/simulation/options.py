@@ -24,6 +24,9 @@ FILES_LIMIT = 1_000_000
 SIZE_LIMIT = 1 << 30
 """Bytes of a file; every byte written becomes part of the capture."""
 
+DATA_LIMIT = 1 << 31
+"""Bytes of all files together: the capture is made in memory."""
+
 THREADS_LIMIT = 64
 """Threads: each has a slot of the session, of which the server grants as many."""
 
@@ -126,6 +129,12 @@ class Options:
         ):
             if not least <= getattr(self, name) <= most:
                 raise UsageError(f"{name} is {getattr(self, name)}: it goes from {least} to {most}")
+
+        if self.files * self.size > DATA_LIMIT:
+            raise UsageError(
+                f"{self.files} files of {self.size} bytes are more than the {DATA_LIMIT} bytes "
+                "that a capture is made of at most"
+            )
 
     @property
     def minor(self) -> int | None:

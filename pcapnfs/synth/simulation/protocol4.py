@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pcapnfs.synth.builder.nfs4 import ChangeInfo, Compound, CompoundReply, Stateid
+from pcapnfs.synth.builder.nfs4 import ChangeInfo, Compound, CompoundReply
 from pcapnfs.synth.builder.nfs4.reply_files import Entry4
-from pcapnfs.synth.builder.nfs4.types import FILE_SYNC4, NF4DIR, NF4REG, SHARE_BOTH, UNSTABLE4
+from pcapnfs.synth.builder.nfs4.types import FILE_SYNC4, NF4DIR, SHARE_BOTH, UNSTABLE4
 from pcapnfs.synth.builder.rpc import Request
 from pcapnfs.synth.simulation.exchange import (
     READ,
@@ -24,30 +24,24 @@ from pcapnfs.synth.simulation.exchange import (
 from pcapnfs.synth.simulation.filesystem import FileSystem, Node
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.protocol3 import ENTRIES, VERIFIER, contents, contents_of
-
-SESSION = b"synthetic-sessio"
-"""The client's session."""
-
-CLIENT_ID = 0x5E55_0001
-"""The client, as the server calls it."""
+from pcapnfs.synth.simulation.state4 import (
+    ABOVE,
+    ASKED,
+    CLIENT_ID,
+    PLAIN,
+    PLUS,
+    SESSION,
+    attributes,
+    listed,
+    owner,
+    stateid,
+)
 
 NOENT = 2
 """NFS4ERR_NOENT."""
 
 CONFIRM = 2
 """OPEN4_RESULT_CONFIRM."""
-
-ASKED = (
-    "type change size fsid fileid mode numlinks owner owner_group rawdev space_used time_access "
-    "time_metadata time_modify mounted_on_fileid"
-).split()
-"""What every GETATTR asks for."""
-
-PLUS = ("type", "change", "size", "fsid", "filehandle", "fileid", "mode", "time_modify")
-"""What a READDIR asks for that stands for READDIRPLUS."""
-
-PLAIN = ("rdattr_error", "mounted_on_fileid")
-"""What one asks for that does not."""
 
 EXPORT = "export"
 """The name of the export below the server's root."""
@@ -334,7 +328,7 @@ class Protocol4:
             chosen = names[skipped : skipped + ENTRIES]
             last = skipped + len(chosen)
             entries = [
-                Entry4(skipped + place + 2, name, _listed(node, plus=plus))
+                Entry4(skipped + place + 2, name, listed(node, plus=plus))
                 for place, (name, node) in enumerate(chosen, start=1)
             ]
             reply.putfh().readdir(entries, last >= len(names))
@@ -398,46 +392,3 @@ class Protocol4:
     def confirms(self) -> bool:
         """Open owners must be confirmed: NFSv4.0."""
         return not self._minor
-
-
-ABOVE = b"\x01\x00\x01\x00synth-server-root"
-"""Handle of the server's root, above the export."""
-
-
-def owner(slot: Slot) -> bytes:
-    """The open owner of a thread."""
-    return b"open-owner-%04d" % slot.number
-
-
-def stateid(node: Node) -> Stateid:
-    """The open state of a file."""
-    return Stateid(1, b"open" + node.fileid.to_bytes(8, "big"))
-
-
-def attributes(node: Node) -> dict[str, Any]:
-    """A node's attributes as every GETATTR asks for them."""
-    return {
-        "type": NF4DIR if node.directory else NF4REG,
-        "change": node.change,
-        "size": node.size,
-        "fsid": (1, 1),
-        "fileid": node.fileid,
-        "mode": node.mode,
-        "numlinks": 2 if node.directory else 1,
-        "owner": "0",
-        "owner_group": "0",
-        "rawdev": (0, 0),
-        "space_used": -(-node.size // 4096) * 4096,
-        "time_access": node.modified_ns,
-        "time_metadata": node.changed_ns,
-        "time_modify": node.modified_ns,
-        "mounted_on_fileid": node.fileid,
-    }
-
-
-def _listed(node: Node, *, plus: bool) -> dict[str, Any]:
-    """A node's attributes as a listing shows them."""
-    if not plus:
-        return {"mounted_on_fileid": node.fileid}
-    known = {**attributes(node), "filehandle": node.handle}
-    return {name: known[name] for name in PLUS}

@@ -30,7 +30,7 @@ READS = columns.of(
     operations="call position name new_name",
     files="file path",
     notes="reason frame call",
-    connections="transport client_port server_port",
+    connections="transport client_port server_port missing_bytes",
 )
 """The columns that the queries here read."""
 

@@ -73,7 +73,7 @@ class Call:
     """Segments of its connection were sent again, or came out of order."""
     beginning: bool
     """It may be there in part only: fragments of datagrams of its connection are absent, or it is
-    the last of its connection and was not decoded to its end."""
+    the last of its connection, and has no reply or was not decoded to its end."""
     operations: tuple[int, ...]
     """Operations of a compound, also one of a callback."""
     executed: tuple[int, ...]
@@ -104,7 +104,8 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                coalesce(missing_bytes > 0, false),
                coalesce(retransmitted + out_of_order > 0, false),
                coalesce(transport = 'UDP' and truncated_bytes > 0
-                        or undecoded is not null and last_time = call_time, false),
+                        or (undecoded is not null or reply_frame is null)
+                           and last_time = call_time, false),
                coalesce(compounds.operations, []), coalesce(compounds.executed, [])
         from calls left join compounds using (call) left join connections using (connection)
         where call_frame <= $end

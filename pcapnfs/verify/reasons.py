@@ -27,6 +27,8 @@ TEXTS = {
     "other_connection": "tshark takes the packets for those of a new connection (a SYN flag, or "
     "ports used again), and does not pair across",
     "unknown_operation": "tshark stops at an operation that it does not know",
+    "malformed": "bytes of the message contradict the protocol: both stop there, and pcapnfs takes "
+    "the rest of the operations from the reply",
     "wrong_offset": "tshark reads arguments that it does not know, and goes on at a wrong place: "
     "it shows operations that do not exist",
     "other_program": "an RPC program that has nothing to do with NFS: pcapnfs does not decode it",
@@ -135,6 +137,8 @@ def _operations(
         return "snaplen"
     if same_beginning and call.undecoded == "missing":
         return "behind_gap"
+    if same_beginning and call.undecoded == "malformed" and len(other) < len(mine):
+        return "malformed"
     if len(other) < len(mine) and same_beginning and other and other[-1] in _UNKNOWN_TO_TSHARK:
         return "unknown_operation"
     if not _OPERATIONS.issuperset(other):

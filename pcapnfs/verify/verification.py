@@ -132,9 +132,7 @@ def verify(
     options = settings(trace)
     situation = Situation(
         truncated=any(file.truncated_packets for file in trace.meta.files),
-        missing=bool(
-            trace.sql("select 1 from connections where missing_bytes > 0 limit 1").fetchall()
-        ),
+        missing=_missing(trace),
         orphans=ours.orphans(trace),
     )
     complaints: list[str] = []
@@ -199,15 +197,20 @@ def settings(trace: Trace) -> tuple[str, ...]:
 
     Clients of NFS use ports below 1024, many of which belong to other protocols; tshark asks the
     dissector of the lower port first, and then shows none of a connection's RPC. And it waits for
-    segments that are out of order only when told; where packets were cut at a snaplen it must not,
-    as it would wait for the bytes behind the cut for ever.
+    segments that are out of order only when told; where packets were cut at a snaplen, or are not
+    in the capture, it must not, as it would wait for them for ever.
     """
-    whole = not any(file.truncated_packets for file in trace.meta.files)
+    whole = not any(file.truncated_packets for file in trace.meta.files) and not _missing(trace)
     options = ["-o", f"tcp.reassemble_out_of_order:{str(whole).upper()}"]
     servers, _ = ours.ports(trace)
     for transport, port in sorted(servers)[:PORTS_LIMIT]:
         options += ["-d", f"{transport}.port=={port},rpc"]
     return tuple(options)
+
+
+def _missing(trace: Trace) -> bool:
+    """Whether bytes of some connection are not in the capture."""
+    return bool(trace.sql("select 1 from connections where missing_bytes > 0 limit 1").fetchall())
 
 
 def _differences(tally: Tally) -> tuple[Difference, ...]:

@@ -136,6 +136,16 @@ def test_tshark_takes_the_first_segment_of_a_cut_message_for_the_whole() -> None
     }
 
 
+def test_what_is_malformed_is_read_up_to_the_same_place() -> None:
+    broken = replace(OURS, undecoded="malformed")
+    shown = [replace(CALL, operations=(53, 22)), REPLY]
+    assert held([broken], shown) == {("operations", "malformed"): [10]}
+    assert held([OURS], shown) == {("operations", None): [10]}
+    assert held([broken], [replace(CALL, operations=(53, 10)), REPLY]) == {
+        ("operations", None): [10]
+    }
+
+
 def test_operations_that_tshark_does_not_know() -> None:
     ours = replace(OURS, operations=(53, 22, 46, 9))
     assert held([ours], [replace(CALL, operations=(53, 22, 46)), REPLY]) == {

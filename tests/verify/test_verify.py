@@ -5,7 +5,7 @@ from __future__ import annotations
 import bz2
 import json
 import lzma
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,9 @@ import pytest
 import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
+from pcapnfs.synth.builder import Capture, damage
+from pcapnfs.synth.simulation.options import Options
+from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.verify import ours, tool
 from pcapnfs.verify.compare import compare
 from pcapnfs.verify.messages import Message, messages
@@ -51,6 +54,32 @@ def test_every_difference_on_a_real_capture_has_its_reason(name: str) -> None:
     result = verified(*captures()[name])
     assert [each for each in result.differences if each.reason is None] == []
     assert result.unexplained == 0
+
+
+# Damage -------------------------------------------------------------------------------------------
+
+DAMAGE: dict[str, Callable[[Capture], Capture]] = {
+    "a hundredth of the packets is missing": lambda c: damage.drop(c, damage.at_random(0.01, 1)),
+    "a fifth of the packets is missing": lambda c: damage.drop(c, damage.at_random(0.2, 1)),
+    "packets were cut at 100 bytes": lambda c: damage.snap(c, 100),
+    "packets are missing, and were cut": lambda c: damage.snap(
+        damage.drop(c, damage.at_random(0.02, 1)), 150
+    ),
+    "packets were captured twice": lambda c: damage.duplicate(c, damage.at_random(0.1, 1), 20_000),
+    "it began midway": lambda c: damage.cut_start(c, 500),
+    "it ended too early": lambda c: damage.cut_end(c, 301),
+}
+
+
+@pytest.mark.parametrize("version", ["3", "4.2"])
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damage_explains_what_differs(kind: str, version: str, tmp_path: Path) -> None:
+    """And most of what pcapnfs finds is compared all the same."""
+    options = Options(version=version, files=150, threads=4, size=9000, jitter_ns=100_000)
+    whole, _ = Simulation(options).run()
+    result = verified(DAMAGE[kind](whole).write(tmp_path / "damaged.pcap"))
+    assert [each for each in result.differences if each.reason is None] == []
+    assert result.pairs > 0.85 * result.calls > 0
 
 
 # Faults -------------------------------------------------------------------------------------------

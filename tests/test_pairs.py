@@ -70,6 +70,19 @@ def test_a_pair_of_ports_used_again(tmp_path: Path) -> None:
     ) == [(10, 2, 1)]
 
 
+@pytest.mark.parametrize("frame", [1, 2], ids=["SYN", "SYN+ACK"])
+def test_a_handshake_that_comes_after_the_first_data(frame: int, tmp_path: Path) -> None:
+    """Its number says that it belongs to what was seen, and opens nothing new."""
+    talk = Conversation().open(T)
+    for xid in range(8):
+        talk.call(xid, T + (xid + 1) * MS, *nfs3.access(FH))
+        talk.reply(xid, T + (xid + 1) * MS + 1000, OK)
+    late = damage.delay(talk.capture(), damage.frames(frame), 2 * MS + MS // 2)
+    path = late.write(tmp_path / "late.pcap")
+    assert calls(path) == [(xid, True) for xid in range(8)]
+    assert rows(path, "SELECT count(DISTINCT connection) FROM calls") == [(1,)]
+
+
 def test_an_xid_used_again(tmp_path: Path) -> None:
     """Another call with the same xid is another call, whether the first was answered or not."""
     talk = Conversation()

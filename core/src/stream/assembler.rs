@@ -110,6 +110,12 @@ impl Assembler {
         self.next
     }
 
+    /// Whether everything so far followed on this sequence number, as far back as is remembered: a SYN
+    /// with it is the beginning of this stream, though it comes late.
+    pub fn followed(&self, first: SeqNumber) -> bool {
+        self.next.is_some_and(|next| usize::try_from(next.ahead_of(first)) == Ok(self.run))
+    }
+
     /// The first segment that waits for a hole to be filled: where it starts, and its stamp.
     pub fn waiting(&self) -> Option<(SeqNumber, Stamp)> {
         self.held.front().map(|held| (held.sequence, held.stamp))
@@ -319,6 +325,17 @@ mod tests {
         assert_eq!(assembler.skip_to(SeqNumber(500)), 494);
         assert_eq!(assembler.offer(SeqNumber(500), piece(b"gh", 4)), Offered::InOrder(piece(b"gh", 4)));
         assert_eq!(assembler.offer(SeqNumber(6), piece(b"xx", 5)), Offered::Known, "too late");
+    }
+
+    #[test]
+    fn a_stream_knows_the_number_that_it_began_with() {
+        let mut assembler = Assembler::default();
+        assert!(!assembler.followed(SeqNumber(7)));
+        assembler.offer(SeqNumber(7), piece(b"abc", 1));
+        assembler.offer(SeqNumber(10), piece(b"de", 2));
+        assert!(assembler.followed(SeqNumber(7)));
+        assert!(!assembler.followed(SeqNumber(8)) && !assembler.followed(SeqNumber(12)));
+        assert!(!assembler.followed(SeqNumber(6)) && !assembler.followed(SeqNumber(1 << 31)));
     }
 
     #[test]

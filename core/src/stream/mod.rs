@@ -479,8 +479,9 @@ impl State {
     /// Whether a SYN from `side` opens a new connection on the same pair of ports.
     fn reused_by(&self, side: Side, segment: &Segment<'_>) -> bool {
         let direction = self.directions.of(side);
-        let begun =
-            direction.assembler.next().is_some_and(|next| next != SeqNumber(segment.sequence).advance(1));
+        let first = SeqNumber(segment.sequence).advance(1);
+        let begun = direction.assembler.next().is_some_and(|next| next != first)
+            && !direction.assembler.followed(first);
         let seen_data = self.connection.counts.low.segments + self.connection.counts.high.segments > 0;
         begun || (seen_data && direction.assembler.next().is_none())
     }
@@ -506,8 +507,9 @@ impl State {
             if segment.payload.length > 0 && self.directions.of(side).assembler.next().is_some() {
                 return;
             }
-            if self.directions.of_mut(side).assembler.next() != Some(sequence) {
-                self.directions.of_mut(side).assembler.begin(sequence);
+            let assembler = &mut self.directions.of_mut(side).assembler;
+            if assembler.next() != Some(sequence) && !assembler.followed(sequence) {
+                assembler.begin(sequence);
             }
         }
         if segment.payload.length > 0 && !segment.flags.rst() {

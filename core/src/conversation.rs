@@ -225,7 +225,7 @@ impl Conversations {
     ) {
         let recognised = recognise(record.bytes);
         let believed = match recognised {
-            Some(Recognised::Call) => true,
+            Some(Recognised::Call { .. }) => true,
             Some(Recognised::Reply { xid }) => {
                 self.known_port(connection).is_some() || self.messages.pairing.expects(id, side.other(), xid)
             }

@@ -173,14 +173,20 @@ impl Walker<'_> {
         id
     }
 
-    fn renamed(&mut self, facts: &Facts<'_>) -> Place {
-        let (directory, target_directory) = match facts.handle {
+    /// The two objects that RENAME and LINK are about: both named by the arguments of NFSv3, the saved and
+    /// the current handle of a compound (RFC 8881 sections 18.9 and 18.26).
+    fn source_and_target(&mut self, facts: &Facts<'_>) -> (Option<FileId>, Option<FileId>) {
+        match facts.handle {
             Some(handle) => (
                 Some(self.names.by_handle(self.server, handle)),
                 facts.other_directory.map(|handle| self.names.by_handle(self.server, handle)),
             ),
             None => (self.saved, self.current),
-        };
+        }
+    }
+
+    fn renamed(&mut self, facts: &Facts<'_>) -> Place {
+        let (directory, target_directory) = self.source_and_target(facts);
         let (Some(from), Some(name)) = (directory, facts.name) else {
             return Place { file: None, directory, target_directory };
         };
@@ -204,13 +210,7 @@ impl Walker<'_> {
     }
 
     fn linked(&mut self, facts: &Facts<'_>) -> Place {
-        let (file, directory) = match facts.handle {
-            Some(handle) => (
-                Some(self.names.by_handle(self.server, handle)),
-                facts.other_directory.map(|handle| self.names.by_handle(self.server, handle)),
-            ),
-            None => (self.saved, self.current),
-        };
+        let (file, directory) = self.source_and_target(facts);
         if let (Some(0), Some(id), Some(directory), Some(name)) = (facts.status, file, directory, facts.name)
         {
             // The first name stays the one that paths show; the new one denotes the object too.

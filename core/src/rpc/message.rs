@@ -44,7 +44,10 @@ const RPC_VERSION: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recognised {
     /// A call of a program that travels with NFS.
-    Call,
+    Call {
+        /// Its transaction identifier.
+        xid: u32,
+    },
     /// A reply.
     Reply {
         /// Its transaction identifier.
@@ -66,7 +69,7 @@ pub fn recognise(message: &[u8]) -> Option<Recognised> {
             let known = version_of_rpc == RPC_VERSION && program::plausible(program, version, procedure);
             let flavor = c.u32().ok().is_none_or(|flavor| Flavor(flavor).name().is_some());
             let length = c.u32().ok().is_none_or(|length| length as usize <= AUTH_BODY_LIMIT);
-            (known && flavor && length).then_some(Recognised::Call)
+            (known && flavor && length).then_some(Recognised::Call { xid })
         }
         1 => {
             match c.u32().ok()? {

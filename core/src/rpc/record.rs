@@ -203,7 +203,7 @@ impl RecordReader {
     /// Nothing follows any more. Gives the message that was begun, if its header is there.
     pub fn end(&mut self, peer: &dyn Peer) -> Option<Record<'_>> {
         self.take_back();
-        let call = !self.tentative() && recognise(&self.buffer) == Some(Recognised::Call);
+        let call = !self.tentative() && matches!(recognise(&self.buffer), Some(Recognised::Call { .. }));
         let complete = call || self.confirmed(u64::MAX, peer);
         let rest = if let State::Fragment { rest, .. } = self.state { rest } else { 0 };
         self.state = State::Searching;
@@ -220,9 +220,8 @@ impl RecordReader {
 
     /// Whether a message of the other side belongs to the one that was found by a search.
     fn confirmed(&self, frame: u64, peer: &dyn Peer) -> bool {
-        let xid = self.buffer.first_chunk::<4>().map(|xid| u32::from_be_bytes(*xid));
         match recognise(&self.buffer) {
-            Some(Recognised::Call) => xid.is_some_and(|xid| peer.answered(xid, frame)),
+            Some(Recognised::Call { xid }) => peer.answered(xid, frame),
             Some(Recognised::Reply { xid }) => peer.waits_for(xid),
             None => false,
         }

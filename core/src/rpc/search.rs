@@ -97,7 +97,7 @@ fn begins_record(bytes: &[u8], length: usize, origin: Origin, peer: &dyn Peer) -
     match recognise(header.get(..mark.length).unwrap_or(header))? {
         Recognised::Reply { xid } if peer.waits_for(xid) => return Some(false),
         Recognised::Reply { .. } if !(alone || origin.segment && origin.trusted) => return None,
-        Recognised::Call if mark.last && mark.length < CALL_HEADER => return None,
+        Recognised::Call { .. } if mark.last && mark.length < CALL_HEADER => return None,
         _ => {}
     }
     match header.get(mark.length..) {
@@ -153,12 +153,9 @@ pub(super) fn restarts(bytes: &[u8], buffered: &[u8], tentative: bool, frame: u6
     }
     match recognise(header.get(..mark.length).unwrap_or(header)) {
         Some(Recognised::Reply { xid }) => peer.waits_for(xid),
-        Some(Recognised::Call) => match recognise(buffered) {
+        Some(Recognised::Call { .. }) => match recognise(buffered) {
             _ if tentative => true,
-            Some(Recognised::Call) => {
-                let xid = buffered.first_chunk::<4>().map(|xid| u32::from_be_bytes(*xid));
-                xid.is_some_and(|xid| peer.answered(xid, frame))
-            }
+            Some(Recognised::Call { xid }) => peer.answered(xid, frame),
             Some(Recognised::Reply { xid }) => !peer.waits_for(xid),
             None => true,
         },

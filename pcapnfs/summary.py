@@ -19,22 +19,6 @@ from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses import sizes as _sizes
 from pcapnfs.analyses import stability as _stability
 from pcapnfs.analyses import trust as _trust
-from pcapnfs.analyses.cache import Cache, cache
-from pcapnfs.analyses.capture import Capture, capture
-from pcapnfs.analyses.files import Files, files
-from pcapnfs.analyses.operations import (
-    OperationCount,
-    OperationTimes,
-    SignatureTimes,
-    operation_counts,
-    operation_times,
-    signature_times,
-)
-from pcapnfs.analyses.patterns import Patterns, patterns
-from pcapnfs.analyses.readdir import Readdir, readdir
-from pcapnfs.analyses.sizes import Sizes, sizes
-from pcapnfs.analyses.stability import Stability, stability
-from pcapnfs.analyses.trust import Trust, trust
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -63,27 +47,27 @@ PATTERNS = 10
 class Summary:
     """What the capture says, and how far that can be trusted."""
 
-    capture: Capture
+    capture: _capture.Capture
     """What was read."""
-    trust: Trust
+    trust: _trust.Trust
     """What was matched and decoded, and what was not."""
-    operations: tuple[OperationTimes, ...]
+    operations: tuple[_operations.OperationTimes, ...]
     """Service times by protocol and main operation, longest sum first."""
-    signatures: tuple[SignatureTimes, ...]
+    signatures: tuple[_operations.SignatureTimes, ...]
     """Service times of NFSv4 calls by signature, longest sum first; the first hundred."""
-    op_counts: tuple[OperationCount, ...]
+    op_counts: tuple[_operations.OperationCount, ...]
     """Every single operation, also those inside compounds, most frequent first."""
-    stability: Stability
+    stability: _stability.Stability
     """Calls split by what they ask of the server's storage."""
-    files: Files
+    files: _files.Files
     """How many files, and what one of them costs in calls."""
-    patterns: Patterns
+    patterns: _patterns.Patterns
     """Files folded into classes by their calls, longest time first; the first ten."""
-    sizes: Sizes
+    sizes: _sizes.Sizes
     """How large the files are."""
-    readdir: Readdir
+    readdir: _readdir.Readdir
     """How directories were listed, and what followed; the five that cost most."""
-    cache: Cache
+    cache: _cache.Cache
     """What clients asked again, and what that says of mount options; the five objects that cost
     most."""
 
@@ -97,15 +81,15 @@ class Summary:
 def summarize(trace: Trace) -> Summary:
     """Answer the first questions about a trace."""
     return Summary(
-        capture=capture(trace),
-        trust=trust(trace),
-        operations=operation_times(trace),
-        signatures=signature_times(trace),
-        op_counts=operation_counts(trace),
-        stability=stability(trace),
-        files=files(trace),
-        patterns=patterns(trace, top=PATTERNS),
-        sizes=sizes(trace),
-        readdir=readdir(trace, top=SHOWN),
-        cache=cache(trace, top=SHOWN),
+        capture=_capture.capture(trace),
+        trust=_trust.trust(trace),
+        operations=_operations.operation_times(trace),
+        signatures=_operations.signature_times(trace),
+        op_counts=_operations.operation_counts(trace),
+        stability=_stability.stability(trace),
+        files=_files.files(trace),
+        patterns=_patterns.patterns(trace, top=PATTERNS),
+        sizes=_sizes.sizes(trace),
+        readdir=_readdir.readdir(trace, top=SHOWN),
+        cache=_cache.cache(trace, top=SHOWN),
     )

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses import order
 from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.mount_options import Mount, mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
-from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     import duckdb
@@ -179,10 +179,7 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
     Raises:
         UsageError: `sort` is unknown, or `top` is negative.
     """
-    if sort not in get_args(Sort):
-        raise UsageError(f"files can be sorted by {', '.join(get_args(Sort))}, not by {sort!r}")
-    if top < 0:
-        raise UsageError("the number of files cannot be negative; 0 shows all")
+    order.check("files", top=top, sort=sort, kinds=Sort)
     with change_ids(trace) as cursor:
         cursor.execute(_HELD, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS})
         cursor.execute(_BY_FILE)

@@ -18,14 +18,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.programs import NFS_PROGRAMS
 
 if TYPE_CHECKING:
     import duckdb
 
     from pcapnfs.trace import Trace
-
-NFS_PROGRAMS = (100003, 100227)
-"""NFS and NFSACL: programs whose replies bring attributes."""
 
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""

@@ -6,16 +6,16 @@ one that the pattern leaves out, on a name not found or a directory above an exp
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pcapnfs import columns
-from pcapnfs.analyses import owners
+from pcapnfs.analyses import order, owners
 from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
-from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -56,6 +56,32 @@ class Total:
     time_s: float
     """Sum of their service times, seconds."""
 
+    @classmethod
+    def of(cls, parts: Collection[Costly], *, files: int) -> Total:
+        """Add up what `files` files cost; `parts` are these files, or groups of them."""
+        return cls(
+            files=files,
+            calls=sum(part.calls for part in parts),
+            stable_calls=sum(part.stable_calls for part in parts),
+            time_s=sum(part.time_s for part in parts),
+        )
+
+
+class Costly(Protocol):
+    """A file, or some, whose calls were counted."""
+
+    @property
+    def calls(self) -> int:
+        """Calls."""
+
+    @property
+    def stable_calls(self) -> int:
+        """Those of them that were stable."""
+
+    @property
+    def time_s(self) -> float:
+        """Sum of their service times, seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -72,12 +98,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done."""
-        if self.sort not in get_args(Sort):
-            raise UsageError(
-                f"files can be sorted by {', '.join(get_args(Sort))}, not by {self.sort!r}"
-            )
-        if self.top < 0:
-            raise UsageError("the number of files cannot be negative; 0 shows all")
+        order.check("files", top=self.top, sort=self.sort, kinds=Sort)
 
     def parameters(self) -> dict[str, object]:
         """What `PLACED` asks for."""
@@ -190,10 +211,5 @@ def totals(trace: Trace, selection: Selection) -> dict[str, Total]:
     places = ("listed", "not_matched", "left_out", "without_file")
     parts = {place: found.get(place, Total(0, 0, 0, 0.0)) for place in places}
     return parts | {
-        "total": Total(
-            files=sum(part.files for part in parts.values()),
-            calls=sum(part.calls for part in parts.values()),
-            stable_calls=sum(part.stable_calls for part in parts.values()),
-            time_s=sum(part.time_s for part in parts.values()),
-        )
+        "total": Total.of(parts.values(), files=sum(part.files for part in parts.values()))
     }

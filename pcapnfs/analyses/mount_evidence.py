@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.change_ids import age_s
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
-from pcapnfs.analyses.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
 
 if TYPE_CHECKING:
     import duckdb
@@ -144,8 +144,7 @@ def _by_mount(
 
 def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
     def number(name: str) -> int | None:
-        value = row.get(name)
-        return None if value is None else integer(value)
+        return whole(row.get(name))
 
     def age(name: str) -> float | None:
         value = row.get(name)

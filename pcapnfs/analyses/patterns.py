@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses import owners, steps
+from pcapnfs.analyses import order, owners, steps
 from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.steps import STEPS
-from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -137,18 +136,12 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     Raises:
         UsageError: `top` is negative.
     """
-    if top < 0:
-        raise UsageError("the number of classes cannot be negative; 0 shows all")
+    order.check("classes", top=top)
     total, without_file = _totals(trace)
     rows = trace.sql(_CLASSES.format(top=top or "all"), {"longest": LONGEST}).fetchall()
     class_count, files = (integer(rows[0][0]), integer(rows[0][1])) if rows else (0, 0)
     classes = tuple(_class(row[2:], files, total.time_s) for row in rows)
-    shown = Total(
-        files=sum(each.files for each in classes),
-        calls=sum(each.calls for each in classes),
-        stable_calls=sum(each.stable_calls for each in classes),
-        time_s=sum(each.time_s for each in classes),
-    )
+    shown = Total.of(classes, files=sum(each.files for each in classes))
     others = Total(
         files=files - shown.files,
         calls=total.calls - without_file.calls - shown.calls,

@@ -172,16 +172,8 @@ def perfile(
     """
     selection = Selection(top, sort, show_all, match)
     files = tuple(file_costs(trace, selection))
-    return PerFile(files=files, sort=sort, shown=sum_up(files), **totals(trace, selection))
-
-
-def sum_up(files: tuple[FileCost, ...]) -> Total:
-    """What these files cost together."""
-    return Total(
-        files=len(files),
-        calls=sum(file.calls for file in files),
-        stable_calls=sum(file.stable_calls for file in files),
-        time_s=sum(file.time_s for file in files),
+    return PerFile(
+        files=files, sort=sort, shown=Total.of(files, files=len(files)), **totals(trace, selection)
     )
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses import order
 from pcapnfs.analyses.change_ids import ASKS_STATE, number_mounts
-from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
-from pcapnfs.errors import UsageError
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
 
 if TYPE_CHECKING:
     import duckdb
@@ -171,12 +171,7 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     Raises:
         UsageError: `sort` is unknown, or `top` is negative.
     """
-    if sort not in get_args(Sort):
-        raise UsageError(
-            f"directories can be sorted by {', '.join(get_args(Sort))}, not by {sort!r}"
-        )
-    if top < 0:
-        raise UsageError("the number of directories cannot be negative; 0 shows all")
+    order.check("directories", top=top, sort=sort, kinds=Sort)
     with closing(trace.cursor()) as cursor:
         number_mounts(cursor)
         for statement in (_LISTED, _FOLLOWED, _TOLD, _BY_DIRECTORY):
@@ -197,7 +192,7 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
             entries=integer(entries),
             bytes=integer(size),
             time_s=seconds(time) or 0.0,
-            largest_request_bytes=None if largest is None else integer(largest),
+            largest_request_bytes=whole(largest),
             plus_lost=integer(lost),
             plus_won_back=integer(won),
             revalidations=integer(asked),

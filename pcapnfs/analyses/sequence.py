@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses import lookup, owners, steps
 from pcapnfs.analyses.owners import OWNED
-from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.steps import STEPS
 from pcapnfs.errors import UsageError
 
@@ -246,12 +246,12 @@ def _file(trace: Trace, file: int, limit: int) -> FileSequence:
     return FileSequence(
         file=file,
         path=str(path),
-        export=_text(export),
+        export=text(export),
         server=str(server),
         handles=tuple(handles or ()),
-        fileid=_whole(fileid),
+        fileid=whole(fileid),
         role=str(role),
-        size_bytes=_whole(size),
+        size_bytes=whole(size),
         removed=bool(removed),
         names=_names(trace, file),
         calls=integer(calls),
@@ -295,15 +295,15 @@ def _step(row: tuple[Any, ...], operations: tuple[Operation, ...]) -> Step:
         version=str(protocol),
         call_first_frame=integer(call_first),
         call_frame=integer(call_frame),
-        reply_first_frame=_whole(reply_first),
-        reply_frame=_whole(reply_frame),
+        reply_first_frame=whole(reply_first),
+        reply_frame=whole(reply_frame),
         start_s=seconds(start) or 0.0,
         gap_s=seconds(gap),
         srt_s=seconds(srt),
         stability=str(stability),
-        status=_text(status),
+        status=text(status),
         client=str(client),
-        uid=_whole(uid),
+        uid=whole(uid),
         transmissions=integer(transmissions),
         operations=operations,
     )
@@ -326,16 +326,16 @@ def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ..
             Operation(
                 op=str(op),
                 executed=bool(executed),
-                status=_text(status),
+                status=text(status),
                 stability=str(stability),
-                name=_text(name),
-                new_name=_text(new_name),
-                offset_bytes=_whole(offset),
-                requested_bytes=_whole(requested),
-                done_bytes=_whole(done),
-                requested_level=_text(requested_level),
-                committed_level=_text(committed_level),
-                set_size_bytes=_whole(set_size),
+                name=text(name),
+                new_name=text(new_name),
+                offset_bytes=whole(offset),
+                requested_bytes=whole(requested),
+                done_bytes=whole(done),
+                requested_level=text(requested_level),
+                committed_level=text(committed_level),
+                set_size_bytes=whole(set_size),
             )
         )
     return {call: tuple(operations) for call, operations in found.items()}
@@ -379,16 +379,8 @@ def _names(trace: Trace, file: int) -> tuple[KnownName, ...]:
             path=str(path),
             from_frame=integer(frame),
             from_s=seconds(time) or 0.0,
-            until_frame=_whole(until_frame),
+            until_frame=whole(until_frame),
             until_s=seconds(until),
         )
         for path, frame, time, until_frame, until in rows
     )
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _whole(value: object) -> int | None:
-    return None if value is None else integer(value)

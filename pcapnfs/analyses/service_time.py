@@ -77,6 +77,16 @@ def integer(value: object) -> int:
     return 0 if value is None else int(number(value))
 
 
+def whole(value: object) -> int | None:
+    """A whole number from the database; NULL is None."""
+    return None if value is None else integer(value)
+
+
+def text(value: object) -> str | None:
+    """Text from the database; NULL is None."""
+    return None if value is None else str(value)
+
+
 def number(value: object) -> int | float:
     """A number from the database.
 

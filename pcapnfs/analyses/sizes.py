@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.owners import OBJECTS
-from pcapnfs.analyses.service_time import integer, number
+from pcapnfs.analyses.service_time import integer, number, whole
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -149,7 +149,7 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
         mean_bytes=None if mean is None else float(mean),
         p50_bytes=None if p50 is None else float(p50),
         p95_bytes=None if p95 is None else float(p95),
-        max_bytes=None if largest is None else integer(largest),
+        max_bytes=whole(largest),
         mtu_bytes=mtu,
         bins=_bins(trace, population, payload, count, listed_too=listed_too),
         frame=_fit(payload, mtu_source, row[8], count),

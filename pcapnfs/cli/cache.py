@@ -24,11 +24,8 @@ def cache(
 ) -> None:
     """Say what clients asked again, what they found, and which mount options that points to."""
     from pcapnfs.analyses import cache as analysis
-    from pcapnfs.views import caching, document
+    from pcapnfs.views import caching
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.cache(trace, top=top, sort=sort)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(caching.cache(result))
+    output.answer(result, lambda: caching.cache(result), json=json)

@@ -16,6 +16,7 @@ from pcapnfs import columns, units
 from pcapnfs.cli import last, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
@@ -59,10 +60,6 @@ Memory = Annotated[
         show_default=False,
     ),
 ]
-
-NFS_PROGRAMS = (100003, 100227)
-"""RPC programs NFS and NFSACL; a capture with neither holds no NFS."""
-
 
 READS = columns.of(calls="callback program protocol", notes="reason")
 """The columns that show whether a capture holds NFS."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +35,16 @@ def screen(renderable: RenderableType) -> None:
     with console.capture() as captured:
         console.print(renderable)
     write([captured.get()])
+
+
+def answer(result: object, draw: Callable[[], RenderableType], *, json: bool) -> None:
+    """Write the result of a command: as JSON, or what `draw` makes of it."""
+    if not json:
+        screen(draw())
+        return
+    from pcapnfs.views import document
+
+    write([document.to_json(result)])
 
 
 def write(pieces: Iterable[str]) -> None:

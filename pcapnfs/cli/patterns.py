@@ -20,12 +20,8 @@ def patterns(
 ) -> None:
     """Fold the files into classes by what was done to them, call after call."""
     from pcapnfs.analyses import patterns as analysis
-    from pcapnfs.views import document
     from pcapnfs.views import patterns as view
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.patterns(trace, top=top)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(view.screen(result))
+    output.answer(result, lambda: view.screen(result), json=json)

@@ -24,11 +24,8 @@ def readdir(
 ) -> None:
     """Say how directories were listed, and which calls on their entries followed."""
     from pcapnfs.analyses import readdir as analysis
-    from pcapnfs.views import caching, document
+    from pcapnfs.views import caching
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.readdir(trace, top=top, sort=sort)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(caching.readdir(result))
+    output.answer(result, lambda: caching.readdir(result), json=json)

@@ -46,16 +46,13 @@ def sequence(
 ) -> None:
     """Show what happened to a file, call by call: frames, gaps, times, operations."""
     from pcapnfs.analyses import sequence as analysis
-    from pcapnfs.views import document
     from pcapnfs.views import sequence as view
 
     if json and wireshark:
         raise UsageError("either --json or --wireshark, not both")
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.sequence(trace, file=file, name=name, top=top, calls=calls)
-    if json:
-        output.write([document.to_json(result)])
-    elif wireshark:
+    if wireshark:
         output.write([view.display_filter(result) + "\n"])
     else:
-        output.screen(view.screen(result))
+        output.answer(result, lambda: view.screen(result), json=json)

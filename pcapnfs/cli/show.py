@@ -24,14 +24,10 @@ def show(
 ) -> None:
     """Show Wireshark's dissection of a call and its reply, by the number of any of their frames."""
     from pcapnfs.verify import dissection, tool
-    from pcapnfs.views import document
     from pcapnfs.views import show as view
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
     with options.open_trace(captures, port, memory, dissection.READS) as trace:
         paths = [file.path for file in trace.meta.files]
         result = dissection.show(trace, paths, frame, every_layer=all_layers)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(view.screen(result))
+    output.answer(result, lambda: view.screen(result), json=json)

@@ -20,12 +20,8 @@ def sizes(
 ) -> None:
     """Show how large the files are, and how many fit one frame, one READ, one WRITE."""
     from pcapnfs.analyses import sizes as analysis
-    from pcapnfs.views import document
     from pcapnfs.views import sizes as view
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.sizes(trace, listed_too=listed_too)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(view.screen(result))
+    output.answer(result, lambda: view.screen(result), json=json)

@@ -13,11 +13,8 @@ def summarize(
 ) -> None:
     """Say what was read, how far to trust it, and where the service time went."""
     from pcapnfs import summary
-    from pcapnfs.views import document, screen
+    from pcapnfs.views import screen
 
     with options.open_trace(captures, port, memory, summary.READS) as trace:
         result = summary.summarize(trace)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(screen.summary(result))
+    output.answer(result, lambda: screen.summary(result), json=json)

@@ -29,7 +29,6 @@ def verify(
     """Compare every call, operation, status and service time with tshark's."""
     from pcapnfs.verify import ours, tool
     from pcapnfs.verify import verification as checks
-    from pcapnfs.views import document
     from pcapnfs.views import verify as view
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
@@ -37,7 +36,4 @@ def verify(
         paths = [file.path for file in trace.meta.files]
         with progress() as report:
             result = checks.verify(trace, paths, packets=packets, progress=report)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(view.screen(result))
+    output.answer(result, lambda: view.screen(result), json=json)

@@ -20,6 +20,7 @@ from pcapnfs.analyses import (
     pergroup,
     readdir,
     sequence,
+    shares,
     sizes,
     stability,
     trust,
@@ -63,6 +64,10 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "sequence": (
         sequence.READS,
         lambda trace: (_sequence(trace, name="*"), _sequence(trace, file="/")),
+    ),
+    "shares": (
+        shares.READS,
+        lambda trace: shares.register(trace).order("call").fetchall(),
     ),
     "sizes": (sizes.READS, sizes.sizes),
     "stability": (stability.READS, stability.stability),

@@ -1,0 +1,109 @@
+"""Time shared equally among the intervals that are open at each instant.
+
+Takes intervals in whole nanoseconds, each of a group (a client), and parts of them; gives the share
+of each. With F(t) the integral of dt / n(t) over the instants at which n(t) > 0 intervals of the
+group are open, the share of an interval is F(end) - F(begin): one sort and one cumulative sum.
+Promises that whole shares add up, group by group, to the time in which any interval was open, to
+the nanosecond. Knows nothing of calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Times = NDArray[np.int64]
+    Numbers = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Half-open intervals, and parts of them, as columns."""
+
+    begin: Times
+    """Begin of each, ns."""
+    end: Times
+    """End of each, ns; not before its begin."""
+    group: Numbers
+    """Group of each, from 0."""
+    groups: int
+    """Number of groups."""
+    part_of: Numbers
+    """For each part, the interval that it lies in."""
+    part_begin: Times
+    """Begin of each part, ns."""
+    part_end: Times
+    """End of each part, ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What each interval and each part was given, and what there was to give."""
+
+    whole: Floats
+    """Share of each interval, ns."""
+    parts: Floats
+    """Share of each part, ns; that of its interval holds it."""
+    open_ns: Times
+    """By group: time in which at least one interval was open, ns, exact."""
+
+
+def equal_shares(intervals: Intervals) -> Shares:
+    """Share every instant equally among the open intervals of each group."""
+    count = len(intervals.begin)
+    times = np.concatenate(
+        (intervals.begin, intervals.end, intervals.part_begin, intervals.part_end)
+    )
+    if intervals.groups > 1:
+        of_part = intervals.group[intervals.part_of]
+        group = np.concatenate((intervals.group, intervals.group, of_part, of_part))
+        order = np.lexsort((times, group))
+        group = group[order]
+    else:
+        # Calls come nearly in order of time, which a merge sort makes use of.
+        order = np.argsort(times, kind="stable")
+        group = np.zeros(len(times), np.int32)
+    times = times[order]
+    # Begins open an interval, ends close one; between begin and end of parts nothing changes.
+    change = np.zeros(len(times), np.int32)
+    change[order < count] = 1
+    change[(order >= count) & (order < 2 * count)] = -1
+    # What lies between two groups is nobody's: there, nothing is open.
+    piece = np.diff(times)
+    is_open = np.cumsum(change)[:-1]
+    shared = is_open > 0
+    open_ns = np.zeros(intervals.groups, np.int64)
+    np.add.at(open_ns, group[:-1][shared], piece[shared])
+    booked = np.zeros(len(times))
+    np.cumsum(np.divide(piece, is_open, out=booked[1:], where=shared), out=booked[1:])
+    at = np.empty(len(times))
+    at[order] = booked
+    split = np.split(at, (count, 2 * count, 2 * count + len(intervals.part_of)))
+    return Shares(whole=split[1] - split[0], parts=split[3] - split[2], open_ns=open_ns)
+
+
+def whole_nanoseconds(shares: Floats, group: Numbers, totals: Times) -> Times:
+    """Round shares so that those of each group add up to its total exactly.
+
+    Running sums are rounded, not the shares, so that each share is off by less than a nanosecond
+    but for what the arithmetic of floats has lost.
+    """
+    order = np.argsort(group, kind="stable")
+    running = np.cumsum(shares[order])
+    last = np.flatnonzero(np.diff(group[order], append=-1))
+    members = np.diff(last, prepend=-1)
+    reached = np.cumsum(totals[group[order[last]]])
+    start = reached - totals[group[order[last]]]
+    earlier = np.concatenate(([0.0], running[last]))[:-1]
+    steps = np.rint(running - np.repeat(earlier, members)).astype(np.int64)
+    steps = np.minimum(steps + np.repeat(start, members), np.repeat(reached, members))
+    steps[last] = reached
+    rounded = np.empty(len(shares), np.int64)
+    rounded[order] = np.diff(steps, prepend=0)
+    return rounded

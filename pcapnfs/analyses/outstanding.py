@@ -43,7 +43,7 @@ READS = columns.of(
 """The columns that the queries here read."""
 
 KINDS = ("stable", "unstable", "unstable_write", "read", "state", "unknown")
-"""What a call is outstanding for, by its column `stability`."""
+"""What a call is outstanding for, by its column `stability`; without reply that is unknown."""
 
 TRANSFER = len(KINDS)
 """Kind of a part in which the call's own bytes were moving."""
@@ -141,6 +141,38 @@ def outstanding(trace: Trace, *, added_ns: Mapping[int, int] | None = None) -> O
     )
 
 
+def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outstanding:
+    """What was outstanding for one client from one instant to another, which becomes the span.
+
+    A call that began earlier, or ended later, is in it with what falls in between: at each instant
+    as many are outstanding as before.
+    """
+    intervals = calls.intervals
+    begin = np.maximum(intervals.begin, begin_ns)
+    end = np.minimum(intervals.end, end_ns)
+    kept = (intervals.group == client) & (begin <= end) & (intervals.begin < end_ns)
+    place = np.cumsum(kept) - 1
+    part_begin = np.maximum(intervals.part_begin, begin_ns)
+    part_end = np.minimum(intervals.part_end, end_ns)
+    part_kept = kept[intervals.part_of] & (part_begin < part_end)
+    return Outstanding(
+        span_ns=end_ns - begin_ns,
+        clients=(calls.clients[client],),
+        call=calls.call[kept],
+        kind=calls.kind[kept],
+        intervals=Intervals(
+            begin=begin[kept] - begin_ns,
+            end=end[kept] - begin_ns,
+            group=np.zeros(int(kept.sum()), np.int32),
+            groups=1,
+            part_of=place[intervals.part_of[part_kept]],
+            part_begin=part_begin[part_kept] - begin_ns,
+            part_end=part_end[part_kept] - begin_ns,
+        ),
+        part_kind=calls.part_kind[part_kept],
+    )
+
+
 def _rows(trace: Trace, start: int) -> tuple[tuple[str, ...], NDArray[np.int32], Rows]:
     """Clients; for each pair of client and server, the client; the calls in order of number."""
     pairs = trace.sql(
@@ -156,6 +188,7 @@ def _rows(trace: Trace, start: int) -> tuple[tuple[str, ...], NDArray[np.int32],
         ) using (client, server)
     """
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
+    unknown = KINDS.index("unknown")
     kinds = " ".join(f"when '{kind}' then {place}" for place, kind in enumerate(KINDS))
     rows = trace.sql(
         f"""
@@ -163,7 +196,8 @@ def _rows(trace: Trace, start: int) -> tuple[tuple[str, ...], NDArray[np.int32],
                call_first_time - {start} as first, call_time - {start} as sent,
                coalesce(reply_first_time - {start}, -1) as answering,
                coalesce(reply_time - {start}, -1) as answered,
-               (case stability {kinds} else {KINDS.index("unknown")} end)::utinyint as kind,
+               (case when reply_time is null then {unknown}
+                     else (case stability {kinds} else {unknown} end) end)::utinyint as kind,
                {_REFUSED} as refused,
                transmissions > 1 as resent
         from calls {join if len(pairs) > 1 else ""}

@@ -23,6 +23,7 @@ from pcapnfs.analyses import (
     shares,
     sizes,
     stability,
+    time_budget,
     trust,
 )
 from pcapnfs.errors import UsageError
@@ -72,6 +73,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "sizes": (sizes.READS, sizes.sizes),
     "stability": (stability.READS, stability.stability),
     "summary": (summary.READS, summary.summarize),
+    "time_budget": (time_budget.READS, time_budget.time_budget),
     "trust": (trust.READS, trust.trust),
 }
 """Every question, with what it says it reads."""

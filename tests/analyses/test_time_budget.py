@@ -1,0 +1,210 @@
+"""The clock of each client, booked to what it waited for: every nanosecond in exactly one row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pcapnfs.analyses.outstanding import KINDS, outstanding, within
+from pcapnfs.analyses.time_budget import ROWS, Budget, of_calls, time_budget
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
+
+
+def rows_of(budget: Budget) -> dict[str, float]:
+    """The rows that are not zero, in ms."""
+    return {row: round(time_s * 1e3, 6) for row, time_s, _ in budget.shares() if time_s}
+
+
+def total_ns(budget: Budget) -> int:
+    """The sum of all rows, ns, each rounded to the nanosecond that it stands for."""
+    return sum(round(time_s * 1e9) for _, time_s, _ in budget.shares())
+
+
+def test_each_kind_of_call_has_its_row_and_the_rest_is_the_clients() -> None:
+    rows = [
+        call(1, "CREATE", 4, stability="stable"),
+        call(2, "GETATTR", 2),
+        call(3, "WRITE", 5, stability="unstable_write"),
+        call(4, "READ", 6, stability="read", reply_first_time=START_NS + 45 * MILLISECOND),
+        call(5, "EXCHANGE_ID", 1, stability="state"),
+        call(6, "OPEN", 3, stability="unknown"),
+        call(7, "OPEN", 1, status_name="NFS4ERR_DELAY"),
+        call(8, "OPEN", 2, stability="stable"),
+        call(9, "CB_RECALL", 9, callback=True),
+    ]
+    with trace_of(calls=rows) as trace:
+        (budget,) = time_budget(trace).clients
+    assert rows_of(budget) == {
+        "stable": 6,
+        "unstable": 2,
+        "unstable_write": 5,
+        "read": 5,
+        "state": 1,
+        "unknown": 3,
+        "transfer": 1,
+        "waiting": 10,
+        "client": 10_000 - 33,
+    }
+    assert budget.wall_s == 10
+    assert budget.calls == 8
+    assert budget.concurrency == 1
+    assert total_ns(budget) == 10_000 * MILLISECOND
+
+
+def test_kinds_that_overlap_share_the_clock() -> None:
+    rows = [
+        call(1, "WRITE", 20, stability="stable"),
+        call(2, "READ", 20, stability="read", client="10.0.0.2"),
+        call(3, "READ", 20, stability="read", client="10.0.0.3"),
+    ]
+    with trace_of(calls=rows) as trace:
+        found = time_budget(trace)
+    assert [rows_of(budget) for budget in found.clients] == [
+        {"stable": 15, "read": 15, "client": 9_970},
+        {"read": 20, "client": 9_980},
+    ]
+    assert [budget.concurrency for budget in found.clients] == [pytest.approx(4 / 3), 1]
+    assert rows_of(found.total) == {"stable": 15, "read": 35, "client": 19_950}
+    assert (found.total.wall_s, found.total.client, found.clients_in_all) == (20, None, 2)
+    assert found.total.concurrency == pytest.approx(1.2)
+
+
+def test_who_waited_longest_comes_first_and_the_total_has_everybody() -> None:
+    rows = [call(number, "READ", number, client=f"10.0.1.{number}") for number in range(1, 6)]
+    with trace_of(calls=rows) as trace:
+        found = time_budget(trace, top=2)
+        assert len(time_budget(trace, top=0).clients) == 5
+    assert [budget.client for budget in found.clients] == ["10.0.1.5", "10.0.1.4"]
+    assert rows_of(found.total) == {"unstable": 15, "client": 49_985}
+
+
+def test_a_capture_without_calls_has_no_clients_and_no_time() -> None:
+    with trace_of() as trace:
+        found = time_budget(trace)
+    assert found.clients == ()
+    assert found.total.concurrency is None
+    assert found.total.shares()[0] == ("stable", 0, None)
+
+
+def test_a_part_of_the_capture_holds_what_was_outstanding_then() -> None:
+    rows = [
+        call(1, "WRITE", 20, stability="stable", reply_first_time=START_NS + 26 * MILLISECOND),
+        call(2, "READ", 20, stability="read"),
+        call(5, "READ", 20, client="10.0.0.3"),
+    ]
+    with trace_of(calls=rows) as trace:
+        calls = outstanding(trace)
+    part = within(calls, 0, 24 * MILLISECOND, 44 * MILLISECOND)
+    (budget,) = of_calls(part).clients
+    assert rows_of(budget) == {"stable": 1, "transfer": 2, "read": 13, "client": 4}
+    assert part.call.tolist() == [1, 2]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A call of the property below; times are ns after the start."""
+
+    client: int
+    server: int
+    begin: int
+    sending: int
+    kind: str
+    refused: bool
+    srt: int | None
+    answering: int
+
+    def row(self, number: int) -> Row:
+        """As the table calls has it."""
+        sent = START_NS + self.begin + self.sending
+        row: dict[str, object] = {
+            "call": number,
+            "client": f"10.0.0.{self.client}",
+            "server": f"10.0.1.{self.server}",
+            # No two are the same call, so that none is taken for another's repetition.
+            "op": f"OP{number}",
+            "call_first_time": START_NS + self.begin,
+            "call_time": sent,
+            "stability": self.kind,
+            "transmissions": 1,
+        }
+        if self.srt is not None:
+            row |= {
+                "reply_first_time": sent + self.srt - self.answering,
+                "reply_time": sent + self.srt,
+                "srt": self.srt,
+                "status_name": "NFS4ERR_DELAY" if self.refused else "NFS4_OK",
+            }
+        return row
+
+
+DRAWN = st.builds(
+    Drawn,
+    client=st.integers(0, 2),
+    server=st.integers(0, 1),
+    begin=st.integers(0, 40),
+    sending=st.integers(0, 4),
+    kind=st.sampled_from(KINDS),
+    refused=st.booleans(),
+    srt=st.none() | st.integers(-3, 20),
+    answering=st.integers(0, 5),
+)
+
+SPAN = 80
+"""Length of the capture, ns."""
+
+
+def naive(drawn: list[Drawn], client: int) -> dict[str, Fraction]:
+    """The budget of a client by its definition, instant by instant."""
+    booked: dict[str, Fraction] = defaultdict(Fraction)
+    for instant in range(SPAN):
+        doing = []
+        for each in drawn:
+            sent = each.begin + each.sending
+            if each.srt is None:
+                later = [
+                    other.begin + other.sending + max(other.srt, 0)
+                    for other in drawn
+                    if (other.client, other.server) == (each.client, each.server)
+                    and other.srt is not None
+                    and other.begin + other.sending > sent
+                ]
+                answering = answered = min(later, default=SPAN)
+            else:
+                answered = sent + max(each.srt, 0)
+                answering = max(sent, min(answered, sent + each.srt - each.answering))
+            if each.client == client and each.begin <= instant < answered:
+                refused = each.refused and each.srt is not None
+                moving = instant < sent or instant >= answering
+                kind = "unknown" if each.srt is None else each.kind
+                doing.append("waiting" if refused else "transfer" if moving else kind)
+        for kind in doing:
+            booked[kind] += Fraction(1, len(doing))
+        if not doing:
+            booked["client"] += 1
+    return booked
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(DRAWN, min_size=1, max_size=8))
+def test_every_nanosecond_is_in_the_row_of_its_definition(drawn: list[Drawn]) -> None:
+    span = meta(end_ns=START_NS + SPAN)
+    with trace_of(span, calls=[each.row(number) for number, each in enumerate(drawn)]) as trace:
+        found = time_budget(trace)
+    clients = sorted({each.client for each in drawn})
+    assert sorted(budget.client or "" for budget in found.clients) == [
+        f"10.0.0.{client}" for client in clients
+    ]
+    for budget in found.clients:
+        expected = naive(drawn, int((budget.client or "").rpartition(".")[2]))
+        assert total_ns(budget) == SPAN
+        for row, time_s, _ in budget.shares():
+            assert abs(time_s * 1e9 - expected[row]) <= 1.5, row
+    assert total_ns(found.total) == SPAN * len(clients)
+    for row in ROWS:
+        parts = sum(round(getattr(budget, f"{row}_s") * 1e9) for budget in found.clients)
+        assert round(getattr(found.total, f"{row}_s") * 1e9) == parts

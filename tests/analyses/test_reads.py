@@ -18,6 +18,7 @@ from pcapnfs.analyses import (
     patterns,
     perfile,
     pergroup,
+    phases,
     readdir,
     sequence,
     shares,
@@ -61,6 +62,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             pergroup.pergroup(trace, by) for by in ("directory", "client", "uid", "extension")
         ],
     ),
+    "phases": (phases.READS, phases.phases),
     "readdir": (readdir.READS, readdir.readdir),
     "sequence": (
         sequence.READS,

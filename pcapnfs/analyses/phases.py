@@ -1,0 +1,238 @@
+"""What a client did one after the other: its calls cut where the mixture of operations changes.
+
+A script creates, lists, reads and removes in turn; a time budget of all of it tells of none. The
+cuts are found from the sequence of operations alone (mixture.py), and at pauses that take a good
+part of a phase. Promises that each call of a client is in exactly one of its phases, and that
+phases, and the pauses between them, follow one another without overlap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import columns, units
+from pcapnfs.analyses import mixture
+from pcapnfs.analyses import outstanding as _outstanding
+from pcapnfs.analyses.equal_shares import equal_shares
+from pcapnfs.analyses.outstanding import outstanding, within
+from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.time_budget import Budget, of_calls
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.outstanding import Outstanding
+    from pcapnfs.trace import Trace
+
+    Places = NDArray[np.int64]
+
+READS = columns.together(
+    _outstanding.READS,
+    columns.of(calls="call callback op file", files="file identity role"),
+)
+"""The columns that this reads."""
+
+CLIENTS = 5
+"""Clients whose phases are told, those that waited longest."""
+
+PAUSE_SHARE = 0.25
+"""A pause that takes this share of a phase divides it: what came before and what came after have
+little to do with each other."""
+
+PAUSE_CALLS = 16
+"""Phases with fewer calls are not divided by pauses: there is little to tell of their parts."""
+
+NAMED_SHARE = 0.8
+"""A phase is named after the operations that make up this share of its time."""
+
+NAMED = 3
+"""Operations in the name of a phase, at most."""
+
+OPERATIONS = 5
+"""Operations of a phase that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseOperation:
+    """Calls of a phase with one main operation."""
+
+    op: str
+    """Procedure; for NFSv4 the compound's main operation."""
+    calls: int
+    """Calls that began in the phase."""
+    time_s: float
+    """Their share of the phase's clock, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Calls of one client, one after the other, with a mixture of operations of their own."""
+
+    client: str
+    """Address of the client."""
+    name: str
+    """The operations that its time went to, longest first."""
+    start: str | None
+    """When its first call began, ISO 8601 in UTC; None in a capture without packets."""
+    start_s: float
+    """The same from the capture's start, seconds."""
+    pause_s: float
+    """No call was outstanding between the phase before, or the capture's start, and this one,
+    seconds."""
+    calls: int
+    """Calls that began in it."""
+    files: int
+    """Regular files that these addressed by handle or name."""
+    operations: tuple[PhaseOperation, ...]
+    """The main operations that took longest, at most five."""
+    budget: Budget
+    """Where its time went, from the begin of its first call to the end of its last, or the begin of
+    the next phase."""
+
+
+def phases(
+    trace: Trace, calls: Outstanding | None = None, *, top: int = CLIENTS
+) -> tuple[Phase, ...]:
+    """Divide what each client did into phases.
+
+    Args:
+        trace: The trace.
+        calls: Its calls, where they are known already.
+        top: Clients, those that waited longest first; 0 for all.
+    """
+    found = calls or outstanding(trace)
+    intervals = found.intervals
+    waited = np.bincount(
+        intervals.group, intervals.end - intervals.begin, minlength=len(found.clients)
+    )
+    what = _What.of(trace)
+    order = np.argsort(-waited, kind="stable")
+    return tuple(
+        phase
+        for client in order[: top or None].tolist()
+        for phase in _of_client(found, what, client)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _What:
+    """What each call was, as columns beside the outstanding ones."""
+
+    start_ns: int | None
+    """The capture's start, ns since 1970; None without packets."""
+    names: tuple[str, ...]
+    """Main operations, sorted."""
+    op: NDArray[np.int32]
+    """Of each call, the place in `names`."""
+    file: NDArray[np.int64]
+    """Of each call, the regular file that it addressed; -1 without."""
+
+    @classmethod
+    def of(cls, trace: Trace) -> _What:
+        """Ask the trace."""
+        rows = trace.sql(
+            """
+            select call, number::integer as op, coalesce(identity::bigint, -1) as file
+            from calls
+                join (
+                    select op, row_number() over (order by op) - 1 as number
+                    from (select distinct op from calls where not callback)
+                ) using (op)
+                left join (select files.file, identity from files where role = 'file') using (file)
+            where not callback
+            """
+        ).fetchnumpy()
+        names = trace.sql("select distinct op from calls where not callback order by op").fetchall()
+        order = np.argsort(rows["call"], kind="stable")
+        return cls(
+            trace.meta.start_ns,
+            tuple(name for (name,) in names),
+            rows["op"][order],
+            np.asarray(rows["file"])[order],
+        )
+
+
+def _of_client(calls: Outstanding, what: _What, client: int) -> list[Phase]:
+    """The phases of one client in order."""
+    intervals = calls.intervals
+    mine = np.flatnonzero(intervals.group == client)
+    mine = mine[np.argsort(intervals.begin[mine], kind="stable")]
+    begin, end = intervals.begin[mine], intervals.end[mine]
+    reached = np.maximum.accumulate(end)
+    pauses = begin - np.concatenate(([0], reached))[:-1]
+    starts = _divided(begin, reached, mixture.changes(what.op[mine], pauses))
+    told: list[Phase] = []
+    until = 0
+    for start, following in zip(starts, [*starts[1:], len(mine)], strict=True):
+        first = int(begin[start])
+        last = int(reached[following - 1])
+        if following < len(mine):
+            last = min(last, int(begin[following]))
+        members = mine[start:following]
+        told.append(_phase(calls, what, client, members, (first, last), first - until))
+        until = last
+    return told
+
+
+def _divided(begin: Places, reached: Places, starts: list[int]) -> list[int]:
+    """Divide phases at their long pauses; `reached` is how far the calls up to each place go."""
+    divided = []
+    for start, following in zip(starts, [*starts[1:], len(begin)], strict=True):
+        divided.append(start)
+        if following - start < PAUSE_CALLS:
+            continue
+        pauses = begin[start + 1 : following] - reached[start : following - 1]
+        span = reached[following - 1] - begin[start]
+        divided += (start + 1 + np.flatnonzero(pauses >= PAUSE_SHARE * span)).tolist()
+    return divided
+
+
+def _phase(
+    calls: Outstanding,
+    what: _What,
+    client: int,
+    members: Places,
+    span: tuple[int, int],
+    pause_ns: int,
+) -> Phase:
+    """One phase; its members are the calls that began in it, its span is ns from the start."""
+    part = within(calls, client, *span)
+    given = equal_shares(part.intervals)
+    ops = what.op[np.searchsorted(calls.call, part.call)]
+    times = np.bincount(ops, given.whole, len(what.names)) / NANOSECONDS
+    counts = np.bincount(what.op[members], minlength=len(what.names))
+    # Those that took longest; among equals the most frequent, then by name.
+    order = np.lexsort((-counts, -times))
+    operations = tuple(
+        PhaseOperation(what.names[op], int(counts[op]), float(times[op]))
+        for op in order.tolist()
+        if counts[op] or times[op]
+    )
+    files = what.file[members]
+    return Phase(
+        client=calls.clients[client],
+        name=_name(operations),
+        start=None if what.start_ns is None else units.timestamp(what.start_ns + span[0]),
+        start_s=span[0] / NANOSECONDS,
+        pause_s=pause_ns / NANOSECONDS,
+        calls=len(members),
+        files=len(np.unique(files[files >= 0])),
+        operations=operations[:OPERATIONS],
+        budget=of_calls(part, given).total,
+    )
+
+
+def _name(operations: tuple[PhaseOperation, ...]) -> str:
+    """The first operations, as many as make up most of the time."""
+    wanted = NAMED_SHARE * sum(operation.time_s for operation in operations)
+    names: list[str] = []
+    told = 0.0
+    for operation in operations[:NAMED]:
+        if names and told >= wanted:
+            break
+        names.append(operation.op)
+        told += operation.time_s
+    return ", ".join(names)

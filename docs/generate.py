@@ -1,8 +1,8 @@
 """Writes the pages of the documentation that the code knows best.
 
-`python docs/generate.py` writes commands, json, tables, operations, coverage and reasons; with
-`--check` it compares them instead and exits with 1 when one is out of date. Names of pages limit it
-to those.
+`python docs/generate.py` writes commands, json, tables, operations, coverage, findings and reasons;
+with `--check` it compares them instead and exits with 1 when one is out of date. Names of pages
+limit it to those.
 """
 
 from __future__ import annotations
@@ -77,6 +77,37 @@ def json_keys() -> str:
     )
 
 
+def findings() -> str:
+    """Every rule and its thresholds."""
+    from pcapnfs.diagnosis.rules import RULES
+
+    sections = []
+    for rule in RULES:
+        module = sys.modules[rule.judge.__module__]
+        text = textwrap.fill(inspect.getdoc(module) or "", sys.maxsize)
+        section = f"## `{rule.id}`\n\n{text}\n\nOrigin: {rule.origin}.\n"
+        if rule.topic is not None:
+            same = [f"`{each.id}`" for each in RULES if each.topic == rule.topic and each != rule]
+            if same:
+                section += f"\nMerged with {', '.join(same)} where they speak of the same.\n"
+        if rule.thresholds:
+            rows = [
+                f"| `{threshold.name}` | {threshold.value:g} | {threshold.unit} "
+                f"| {threshold.meaning} | {threshold.origin} |"
+                for threshold in rule.thresholds
+            ]
+            head = "| threshold | value | unit | what it limits | origin |\n" + "| --- " * 5 + "|\n"
+            section += f"\n{head}{_lines(rows)}"
+        sections.append(section)
+    return _page(
+        "Findings",
+        "The rules behind `pcapnfs findings`. A threshold is changed with "
+        "`--threshold NAME=VALUE`, or in the table `[thresholds]` of a TOML file given with "
+        "`--config`.",
+        sections,
+    )
+
+
 def documents() -> dict[str, type]:
     """The results that commands write as JSON."""
     from pcapnfs.analyses.cache import Cache
@@ -86,6 +117,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.readdir import Readdir
     from pcapnfs.analyses.sequence import Sequence
     from pcapnfs.analyses.sizes import Sizes
+    from pcapnfs.diagnosis.judging import Findings
     from pcapnfs.summary import Summary
     from pcapnfs.synth.simulation.truth import Truth
     from pcapnfs.verify.dissection import Shown
@@ -93,6 +125,7 @@ def documents() -> dict[str, type]:
 
     return {
         "pcapnfs summarize --json": Summary,
+        "pcapnfs findings --json": Findings,
         "pcapnfs perfile --json": PerFile,
         "pcapnfs perfile --by … --json": PerGroup,
         "pcapnfs patterns --json": Patterns,
@@ -245,6 +278,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "tables": tables,
     "operations": operations,
     "coverage": coverage,
+    "findings": findings,
     "reasons": reasons,
 }
 
@@ -282,6 +316,8 @@ def _json_type(hint: object) -> tuple[str, type | None, str]:
         (inner,) = [argument for argument in arguments if argument is not types.NoneType]
         kind, result, suffix = _json_type(inner)
         return f"{kind} or null", result, suffix
+    if origin is typing.Literal:
+        return " or ".join(f"`{value}`" for value in arguments), None, ""
     if origin is tuple:
         kind, result, suffix = _json_type(arguments[0])
         return f"list of {kind}", result, "[]" + suffix

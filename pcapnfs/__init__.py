@@ -1,6 +1,7 @@
 """Explains from a packet capture why an NFS mount is slow.
 
-`open` decodes captures into a `Trace`; `summarize` answers the first questions, `patterns`,
+`open` decodes captures into a `Trace`; `summarize` answers the first questions, `findings`
+says what is wrong, `patterns`,
 `sequence`, `perfile`, `pergroup` and `sizes` those about files, `readdir` and `cache` those about
 listings and caches; `Trace.sql` takes all others. Heavy libraries are imported when a name is first
 used.
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.readdir import readdir
     from pcapnfs.analyses.sequence import sequence
     from pcapnfs.analyses.sizes import sizes
+    from pcapnfs.diagnosis.judging import findings
     from pcapnfs.summary import Summary, summarize
     from pcapnfs.trace import Trace, open
 
@@ -34,6 +36,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "cache",
+    "findings",
     "open",
     "patterns",
     "perfile",
@@ -48,6 +51,7 @@ _HOMES = {
     "Summary": "pcapnfs.summary",
     "Trace": "pcapnfs.trace",
     "cache": "pcapnfs.analyses.cache",
+    "findings": "pcapnfs.diagnosis.judging",
     "open": "pcapnfs.trace",
     "patterns": "pcapnfs.analyses.patterns",
     "perfile": "pcapnfs.analyses.perfile",

@@ -15,6 +15,7 @@ import typer
 from pcapnfs import __version__
 from pcapnfs.cli import (
     cache,
+    findings,
     output,
     patterns,
     perfile,
@@ -42,6 +43,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("summarize")(summarize.summarize)
+app.command("findings")(findings.findings)
 app.command("patterns")(patterns.patterns)
 app.command("sequence")(sequence.sequence)
 app.command("perfile")(perfile.perfile)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -34,7 +35,8 @@ def screen(renderable: RenderableType) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     with console.capture() as captured:
         console.print(renderable)
-    write([captured.get()])
+    # Rich fills lines up to the width: blanks at their ends are no use in a ticket.
+    write([re.sub(r" +$", "", captured.get(), flags=re.M)])
 
 
 def answer(result: object, draw: Callable[[], RenderableType], *, json: bool) -> None:

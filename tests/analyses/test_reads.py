@@ -14,6 +14,7 @@ from pcapnfs.analyses import (
     cache,
     capture,
     files,
+    not_found,
     operations,
     patterns,
     perfile,
@@ -46,6 +47,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),
+    "not_found": (not_found.READS, not_found.not_found),
     "operations": (
         operations.READS,
         lambda trace: (

@@ -31,6 +31,17 @@ FORBIDDEN = {
         "typer",
         "scapy",
     ),
+    "diagnosis": (
+        "typer",
+        "rich",
+        "duckdb",
+        "numpy",
+        "pcapnfs.views",
+        "pcapnfs.cli",
+        "pcapnfs._core",
+        "pcapnfs.trace",
+        "scapy",
+    ),
     "verify": ("typer", "rich", "pcapnfs.views", "pcapnfs.cli", "pcapnfs._core", "scapy"),
     "cli": ("duckdb", "numpy", "pcapnfs._core", "scapy"),
 }

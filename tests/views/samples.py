@@ -22,6 +22,8 @@ from pcapnfs.analyses.service_time import ServiceTime
 from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
 from pcapnfs.analyses.stability import Stability, StabilityRow
 from pcapnfs.analyses.trust import Trust
+from pcapnfs.diagnosis.finding import Advice, Finding
+from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.summary import Summary
 from pcapnfs.verify.dissection import Line, Message, Reading, Shown
 from pcapnfs.verify.verification import Aspect, Difference, Overruled, Verification
@@ -540,3 +542,74 @@ def render(renderable: RenderableType, width: int) -> str:
     with console.capture() as captured:
         console.print(renderable)
     return captured.get()
+
+
+def findings() -> Findings:
+    """Three findings: with and without cost, of a mount and of the whole capture."""
+    pair = ("10.0.0.2", "10.0.0.1")
+    return Findings(
+        findings=(
+            Finding(
+                id="noac",
+                severity="problem",
+                title="The mount keeps no attributes (noac)",
+                about=pair,
+                seen="1,460 of 1,478 GETATTRs asked for attributes that had not changed and were "
+                "younger than a second.",
+                why="Each of them is a round trip, and every WRITE has to be on stable storage "
+                "before the program goes on.",
+                cost_s=20.5,
+                cost_share=0.336,
+                alone_s=24.0,
+                advice=(
+                    Advice("Mount without noac.", "other clients' changes are seen 3 s later."),
+                    Advice("Where one file needs it, open that one with O_SYNC."),
+                ),
+                confidence="likely",
+                data="1,478 GETATTRs, 60 WRITEs",
+                frames=(12, 30, 31),
+                display_filter="frame.number in {12, 30..31}",
+                also=("getattr_storm",),
+                origin="nfs(5), the attribute cache",
+            ),
+            Finding(
+                id="negative_lookups",
+                severity="warning",
+                title="Programs look for names that do not exist",
+                about=pair,
+                seen="300 of 400 LOOKUPs found nothing.",
+                why="Each of them is a round trip that gives nothing.",
+                cost_s=1.25,
+                cost_share=0.0205,
+                alone_s=1.25,
+                advice=(Advice("Put the directory that holds the file first."),),
+                confidence="certain",
+                data="400 LOOKUPs",
+                frames=(),
+                display_filter=None,
+                also=(),
+                origin="practice",
+            ),
+            Finding(
+                id="server_capture",
+                severity="note",
+                title="The capture was taken at the server",
+                about=(),
+                seen="The server answers SYNs within 12 µs.",
+                why="Service times hold no network.",
+                cost_s=None,
+                cost_share=None,
+                alone_s=None,
+                advice=(Advice("Capture at the client: tcpdump -i eth0 -s 0 port 2049."),),
+                confidence="certain",
+                data="1 connection",
+                frames=(1,),
+                display_filter="frame.number in {1}",
+                also=(),
+                origin="SPEC",
+            ),
+        ),
+        checked=34,
+        budget_s=61.0,
+        booked_s=21.75,
+    )

@@ -1,0 +1,156 @@
+"""Names that were looked for and never were: what a search path costs.
+
+Takes a trace; counts LOOKUPs, and OPENs that look a name up, answered NOENT. A name that came into
+being in that directory later in the capture does not count: whoever creates a file looks first
+whether it is there.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares
+from pcapnfs.analyses.service_time import integer, seconds
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server callback call_frame",
+        operations="call op executed status directory name",
+        names="call directory name file",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+NOENT = 2
+"""NFS3ERR_NOENT, NFS4ERR_NOENT (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
+
+NAMES_SHOWN = 5
+"""Names that are told."""
+
+PLACES_SHOWN = 6
+"""Directories of a name that are told."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingName:
+    """A name that was looked for in vain."""
+
+    name: str
+    """The name; not escaped."""
+    searches: int
+    """How often it was looked for."""
+    directories: int
+    """In how many directories."""
+    places: tuple[str, ...]
+    """The first of them, in the order in which they were searched; not escaped."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """What one client looked for in vain on one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    lookups: int
+    """Its LOOKUPs, and OPENs by name that create nothing, answered."""
+    missing: int
+    """Those of them that found nothing, of a name that did not come into being there later."""
+    again: int
+    """Those of them that the client had looked for in the same directory before."""
+    names: tuple[MissingName, ...]
+    """The names looked for most."""
+    time_s: float
+    """What they took of the clock (`shares`), seconds."""
+    frames: tuple[int, ...]
+    """Example frames: of calls."""
+
+
+def not_found(trace: Trace) -> tuple[NotFound, ...]:
+    """Count, for each client and server, by the time it took."""
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_MISSED, {"noent": NOENT})
+        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
+        names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
+    found: dict[tuple[str, str], list[MissingName]] = {}
+    for client, server, name, searches, directories, places in names:
+        found.setdefault((client, server), []).append(
+            MissingName(str(name), integer(searches), integer(directories), tuple(places))
+        )
+    return tuple(
+        NotFound(
+            client=str(client),
+            server=str(server),
+            lookups=integer(lookups),
+            missing=integer(missing),
+            again=integer(again),
+            names=tuple(found.get((client, server), ())),
+            time_s=seconds(time) or 0.0,
+            frames=tuple(frames),
+        )
+        for client, server, lookups, missing, again, time, frames in pairs
+    )
+
+
+_MISSED = """
+    create temp table missed as
+    with looked as (
+        select call, client, server, call_frame, operations.directory, name,
+               operations.status = $noent as gone
+        from operations join calls using (call)
+        where operations.op in ('LOOKUP', 'OPEN') and operations.executed
+          and not callback
+          and name is not null and operations.directory is not null
+    )
+    select looked.*, gone and not exists (
+        select 1 from names where names.directory = looked.directory and names.name = looked.name
+                              and names.file is not null and names.call > looked.call
+    ) as missing
+    from looked
+"""
+
+_PAIRS = """
+    with told as (
+        select *, missing and row_number() over (
+            partition by client, server, directory, name, missing order by call
+        ) > 1 as again
+        from missed
+    )
+    select client, server, count(*), count(*) filter (missing), count(*) filter (again),
+           sum(share) filter (missing),
+           (list(call_frame order by call_frame) filter (missing))[:$examples]
+    from told left join shares using (call)
+    group by client, server having count(*) filter (missing) > 0
+    order by sum(share) filter (missing) desc, client, server
+"""
+
+_NAMES = """
+    with places as (
+        select client, server, name, directory, count(*) as searches, min(call) as first
+        from missed where missing group by client, server, name, directory
+    ),
+    located as (
+        select places.*, path from places join (select file, path from files) on file = directory
+    )
+    select client, server, name, sum(searches)::bigint, count(*),
+           list(path order by first)[:$places]
+    from located
+    group by client, server, name
+    qualify row_number() over (
+        partition by client, server order by sum(searches) desc, name
+    ) <= $names
+    order by client, server, sum(searches) desc, name
+"""

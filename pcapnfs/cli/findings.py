@@ -1,0 +1,48 @@
+"""`pcapnfs findings`: what is wrong, how sure, what it costs, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+
+Threshold = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="NAME=VALUE",
+        help="Another value for a threshold of a rule (docs/findings.md); may be repeated.",
+        show_default=False,
+    ),
+]
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Take thresholds from the table [thresholds] of a TOML file.",
+        show_default=False,
+    ),
+]
+
+
+def findings(
+    captures: options.CapturesOrLast = None,
+    threshold: Threshold = None,
+    config: Config = None,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Say what is wrong, how sure that is, what it costs and what to do about it."""
+    from pcapnfs.diagnosis import judging, thresholds
+    from pcapnfs.views import findings as view
+
+    values = thresholds.chosen(judging.thresholds(), threshold or (), config)
+    with options.open_trace(captures, port, memory, judging.READS) as trace:
+        result = judging.findings(trace, values=values)
+    output.answer(result, lambda: view.screen(result), json=json)

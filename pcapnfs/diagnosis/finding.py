@@ -1,0 +1,140 @@
+"""What a finding is, and what a rule says before costs are settled.
+
+A `Rule` judges; it gives an `Observed` for each thing that it saw, with `Claim`s on the time
+budget; `settle` makes `Finding`s of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+Severity = Literal["problem", "warning", "note"]
+"""`problem`: it costs much of the time, or puts data at risk. `warning`: it may, or costs some.
+`note`: worth knowing when reading the rest."""
+
+Confidence = Literal["certain", "likely", "possible"]
+"""`certain`: the packets say so themselves. `likely`: they have no other common cause. `possible`:
+there is another one, or there is little data."""
+
+SEVERITIES: tuple[Severity, ...] = ("problem", "warning", "note")
+"""From the gravest."""
+
+EXAMPLES = 5
+"""Frames that a finding names at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Something that can be done about it."""
+
+    action: str
+    """What to change, and where: a mount option, an export option, hardware, the application."""
+    risk: str | None = None
+    """What it may break or lose; None when it is safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Time that a rule holds its finding responsible for."""
+
+    row: str
+    """The row of the time budget in which that time is booked."""
+    seconds: float
+    """How much of it would not have been spent otherwise, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a rule saw."""
+
+    severity: Severity
+    """How grave it is."""
+    title: str
+    """It in a few words."""
+    seen: str
+    """What was counted and measured, in sentences."""
+    why: str
+    """Why that matters."""
+    advice: tuple[Advice, ...]
+    """What can be done, best first."""
+    confidence: Confidence
+    """How sure it is."""
+    data: str
+    """How much there was to judge by."""
+    frames: tuple[int, ...] = ()
+    """Example frames, most telling first."""
+    claims: tuple[Claim, ...] = ()
+    """What it costs; empty when it costs no time, or the capture cannot tell how much."""
+    about: tuple[str, ...] = ()
+    """Whom it concerns: client and server, or empty for the whole capture."""
+    display_filter: str | None = None
+    """A Wireshark display filter for all evidence; None: one for the example frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: one file in `rules`."""
+
+    id: str
+    """Its name, which never changes."""
+    title: str
+    """What it looks for, in a few words."""
+    origin: str
+    """Where it comes from: who uses it, which specification says so."""
+    judge: Callable[[Material, Values], Iterable[Observed]]
+    """The rule itself: a pure function."""
+    thresholds: tuple[Threshold, ...] = ()
+    """What it compares with."""
+    topic: str | None = None
+    """Rules of one topic say the same of one subject in other words: only the one with the larger
+    cost is shown. None: it is alone."""
+    general: bool = False
+    """It speaks of time in general, whatever the cause: it claims what no particular rule did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong, or worth knowing."""
+
+    id: str
+    """The rule's name: stable, for scripts and tickets."""
+    severity: Severity
+    """`problem`: it costs much of the time, or puts data at risk; `warning`: it may, or costs some;
+    `note`: worth knowing when reading the rest."""
+    title: str
+    """It in a few words."""
+    about: tuple[str, ...]
+    """Addresses of the client and the server that it concerns; empty: the whole capture."""
+    seen: str
+    """What was counted and measured, in sentences."""
+    why: str
+    """Why that matters."""
+    cost_s: float | None
+    """What it costs beyond the costlier findings, seconds of the time budget: these add up over all
+    findings. None when it costs no time, or the capture cannot tell how much."""
+    cost_share: float | None
+    """The same as a share of the time budget, 0…1; None like `cost_s`."""
+    alone_s: float | None
+    """What would be saved if this alone were mended, seconds: findings may share time, so these do
+    not add up. None like `cost_s`."""
+    advice: tuple[Advice, ...]
+    """What can be done, best first."""
+    confidence: Confidence
+    """`certain`: the packets say so themselves; `likely`: they have no other common cause;
+    `possible`: there is another one, or there is little data."""
+    data: str
+    """How much there was to judge by."""
+    frames: tuple[int, ...]
+    """Example frames, most telling first."""
+    display_filter: str | None
+    """A Wireshark display filter for the evidence; None without any frame to show."""
+    also: tuple[str, ...]
+    """Names of other rules that say the same of the same subject, and were merged into this."""
+    origin: str
+    """Where the rule comes from."""

@@ -1,0 +1,74 @@
+"""Runs the rules over a trace: the one place where material, thresholds and rules meet.
+
+Takes a trace; gives `Findings`. A rule that saw nothing is silent; `checked` says how many looked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.diagnosis import material as _material
+from pcapnfs.diagnosis.finding import Finding, Rule
+from pcapnfs.diagnosis.rules import RULES
+from pcapnfs.diagnosis.settle import settle
+from pcapnfs.diagnosis.thresholds import Threshold, Values, chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.trace import Trace
+
+READS = _material.READS
+"""The columns that the rules' material is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the rules found."""
+
+    findings: tuple[Finding, ...]
+    """Gravest first, of one severity the costliest first."""
+    checked: int
+    """Rules that looked."""
+    budget_s: float
+    """The time budget of which costs are shares: the capture's span, once for each client, s."""
+    booked_s: float
+    """What the costs add up to, seconds."""
+
+
+def thresholds() -> tuple[Threshold, ...]:
+    """All thresholds of all rules, in the rules' order."""
+    return tuple(threshold for rule in RULES for threshold in rule.thresholds)
+
+
+def findings(trace: Trace, *, values: Values | None = None) -> Findings:
+    """Let all rules look at a trace.
+
+    Args:
+        trace: The trace.
+        values: The thresholds (`thresholds.chosen`); None for their own values.
+    """
+    return judge(_material.gather(trace), values=values)
+
+
+def judge(material: Material, *, values: Values | None = None) -> Findings:
+    """Let all rules look at what the analyses gave."""
+    return judge_by(RULES, material, values=values)
+
+
+def judge_by(
+    rules: Iterable[Rule], material: Material, *, values: Values | None = None
+) -> Findings:
+    """Let these rules look at what the analyses gave."""
+    rules = tuple(rules)
+    limits = chosen(thresholds()) if values is None else values
+    rows = material.budget_rows()
+    found = settle(((rule, seen) for rule in rules for seen in rule.judge(material, limits)), rows)
+    return Findings(
+        findings=found,
+        checked=len(rules),
+        budget_s=sum(rows.values()),
+        booked_s=sum(finding.cost_s or 0.0 for finding in found),
+    )

@@ -1,0 +1,74 @@
+"""Names looked for in vain: a search path that goes over NFS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.not_found import NotFound
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "negative_lookups.share", 0.3, "share", "LOOKUPs that find nothing", "default of this tool"
+)
+LEAST = Threshold(
+    "negative_lookups.least", 30, "calls", "such LOOKUPs, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server with many of them."""
+    for pair in material.not_found:
+        if pair.missing < values[LEAST.name] or pair.missing < values[SHARE.name] * pair.lookups:
+            continue
+        yield Observed(
+            severity="warning",
+            title="Programs look for names that do not exist",
+            seen=f"{units.count(pair.missing)} of {units.count(pair.lookups)} LOOKUPs found "
+            f"nothing, {units.count(pair.again)} of them for the second time or later. "
+            f"Most wanted: {_names(pair)}.",
+            why="Each of them is a round trip that gives nothing: a program searches a list of "
+            "directories (PATH, LD_LIBRARY_PATH, PYTHONPATH, node_modules of each parent), and "
+            "the file is further down the list, or the client does not remember that it is not "
+            "there.",
+            advice=(
+                Advice(
+                    "Put the directory that holds the file first in the search path, or take "
+                    "directories on NFS out of it."
+                ),
+                Advice(
+                    "If lookupcache=positive or lookupcache=none is among the mount options, "
+                    "mount without it, so that the client remembers names that are not there.",
+                    "another client's new file may be seen up to acdirmax later.",
+                ),
+            ),
+            confidence="certain",
+            data=f"{units.count(pair.lookups)} LOOKUPs",
+            frames=pair.frames,
+            claims=(Claim("unstable", pair.time_s),),
+            about=(pair.client, pair.server),
+        )
+
+
+def _names(pair: NotFound) -> str:
+    told = [
+        f"{missing.name} ({units.count(missing.searches)} times: {', '.join(missing.places)}"
+        f"{', …' if missing.directories > len(missing.places) else ''})"
+        for missing in pair.names
+    ]
+    return "; ".join(told)
+
+
+RULE = Rule(
+    id="negative_lookups",
+    title="Names looked for that do not exist",
+    origin="practice: search paths over NFS (npm, PATH, LD_LIBRARY_PATH)",
+    judge=judge,
+    thresholds=(SHARE, LEAST),
+)

@@ -1,0 +1,112 @@
+"""Lets what the rules claim add up to no more than the time there was.
+
+Takes what the rules saw and the rows of the time budget; gives findings. A second is booked to one
+finding only: particular rules before general ones, costlier ones first. Rules of one topic that
+speak of the same client and server become one finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pcapnfs import wireshark
+from pcapnfs.diagnosis.finding import EXAMPLES, SEVERITIES, Finding, Observed, Rule
+
+
+def settle(
+    observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, float]
+) -> tuple[Finding, ...]:
+    """Settle the costs, gravest finding first.
+
+    Args:
+        observed: What each rule saw.
+        budget: The rows of the time budget, in seconds. A claim on a row that it lacks is a fault
+            of the rule.
+
+    Raises:
+        KeyError: A rule claims time of a row that the budget does not have.
+    """
+    left = dict(budget)
+    total = sum(budget.values())
+    findings = [
+        _finding(rule, seen, _book(seen, left), _alone(seen, budget), total, also)
+        for rule, seen, also in _merged(observed, budget)
+    ]
+    findings.sort(
+        key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.alone_s or 0.0))
+    )
+    return tuple(findings)
+
+
+def _merged(
+    observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, float]
+) -> list[tuple[Rule, Observed, tuple[str, ...]]]:
+    """One of each topic and subject, with the names of the others; in the order of booking."""
+    ordered = sorted(
+        observed,
+        key=lambda pair: (
+            pair[0].general,
+            -(_alone(pair[1], budget) or 0.0),
+            SEVERITIES.index(pair[1].severity),
+            pair[0].id,
+        ),
+    )
+    kept: dict[object, tuple[Rule, Observed, list[str]]] = {}
+    for place, (rule, seen) in enumerate(ordered):
+        subject = place if rule.topic is None else (rule.topic, seen.about)
+        if subject not in kept:
+            kept[subject] = (rule, seen, [])
+        elif rule.id != kept[subject][0].id and rule.id not in kept[subject][2]:
+            kept[subject][2].append(rule.id)
+    return [(rule, seen, tuple(also)) for rule, seen, also in kept.values()]
+
+
+def _alone(seen: Observed, budget: Mapping[str, float]) -> float | None:
+    """What it costs by itself: no more of a row than the row holds."""
+    if not seen.claims:
+        return None
+    claimed: dict[str, float] = {}
+    for claim in seen.claims:
+        claimed[claim.row] = claimed.get(claim.row, 0.0) + max(claim.seconds, 0.0)
+    return sum(min(seconds, budget[row]) for row, seconds in claimed.items())
+
+
+def _book(seen: Observed, left: dict[str, float]) -> float | None:
+    """Take from the rows what is claimed and still there."""
+    if not seen.claims:
+        return None
+    booked = 0.0
+    for claim in seen.claims:
+        part = min(max(claim.seconds, 0.0), left[claim.row])
+        left[claim.row] -= part
+        booked += part
+    return booked
+
+
+def _finding(
+    rule: Rule,
+    seen: Observed,
+    cost_s: float | None,
+    alone_s: float | None,
+    total: float,
+    also: tuple[str, ...],
+) -> Finding:
+    frames = tuple(dict.fromkeys(seen.frames))[:EXAMPLES]
+    return Finding(
+        id=rule.id,
+        severity=seen.severity,
+        title=seen.title,
+        about=seen.about,
+        seen=seen.seen,
+        why=seen.why,
+        cost_s=cost_s,
+        cost_share=None if cost_s is None or total <= 0 else min(cost_s / total, 1.0),
+        alone_s=alone_s,
+        advice=seen.advice,
+        confidence=seen.confidence,
+        data=seen.data,
+        frames=frames,
+        display_filter=seen.display_filter or (wireshark.frames(frames) if frames else None),
+        also=also,
+        origin=rule.origin,
+    )

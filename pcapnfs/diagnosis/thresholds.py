@@ -1,0 +1,100 @@
+"""The numbers that rules compare with: named, documented with their origin, adjustable.
+
+Takes `--threshold NAME=VALUE` and a TOML file with a table `[thresholds]`; gives `Values`. Promises
+that a name that no rule has, or a value that is no number, is refused in one sentence.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pcapnfs.errors import UsageError
+
+Values = Mapping[str, float]
+"""The value of every threshold, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number that a rule compares with."""
+
+    name: str
+    """Its name: that of the rule, a dot, and what it limits."""
+    value: float
+    """Its value unless the user says otherwise."""
+    unit: str
+    """Its unit: `s`, `bytes`, `share` (0…1), `calls` …"""
+    meaning: str
+    """What happens beyond it."""
+    origin: str
+    """Where the value comes from."""
+
+
+def chosen(
+    known: Iterable[Threshold], settings: Iterable[str] = (), config: Path | None = None
+) -> dict[str, float]:
+    """The value of every threshold: of a setting, else of the file, else its own.
+
+    Args:
+        known: All thresholds.
+        settings: `NAME=VALUE`, later ones before earlier ones.
+        config: A TOML file.
+
+    Raises:
+        UsageError: The file cannot be read, a name is unknown, or a value is no finite number.
+    """
+    values = {threshold.name: threshold.value for threshold in known}
+    for name, value in _of_file(config).items() if config is not None else ():
+        values[name] = _checked(values, name, value, f"{config}: ")
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--threshold takes NAME=VALUE, not {setting!r}")
+        values[name.strip()] = _checked(values, name.strip(), _number(text), "--threshold: ")
+    return values
+
+
+def _of_file(config: Path) -> dict[str, object]:
+    try:
+        with config.open("rb") as file:
+            settings = tomllib.load(file)
+    except OSError as error:
+        raise UsageError(f"{config}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{config}: this is no TOML: {error}") from error
+    table = settings.get("thresholds", {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{config}: [thresholds] is no table of names and numbers")
+    return dict(_flat(table))
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterable[tuple[str, object]]:
+    """Names with dots, which TOML reads as tables within tables."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _checked(known: Mapping[str, float], name: str, value: object, where: str) -> float:
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        offer = f"; is it {' or '.join(near)}?" if near else "; docs/findings.md lists them"
+        raise UsageError(f"{where}there is no threshold {name!r}{offer}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise UsageError(f"{where}the threshold {name} takes a number, not {value!r}")
+    return float(value)
+
+
+def _number(text: str) -> float | str:
+    """The number that a text writes; else the text, for the message."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,133 @@
+"""Findings on a terminal: what is wrong, what it costs, what to do; gravest first.
+
+Takes `Findings`; gives Rich renderables that fit 80 columns and use 140.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import note
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.diagnosis.finding import Advice, Finding
+    from pcapnfs.diagnosis.judging import Findings
+
+STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
+"""Colours of the severities."""
+
+IN_SHORT = 6
+"""Findings that the summary names."""
+
+
+def screen(result: Findings) -> RenderableType:
+    """The screen of `findings`."""
+    return Group(
+        Text(in_a_sentence(result)),
+        *(part for found in result.findings for part in _finding(found)),
+    )
+
+
+def in_short(result: Findings) -> list[RenderableType]:
+    """The block of the summary: a line for each of the gravest."""
+    if not result.findings:
+        return [note(in_a_sentence(result))]
+    shown = result.findings[:IN_SHORT]
+    rows = [[found.severity, cost(found), escape(found.title), found.id] for found in shown]
+    columns = (
+        Column("", align="left"),
+        Column("costs"),
+        Column("finding", align="left", least=40, cut="end"),
+        Column("rule", align="left", priority=1),
+    )
+    rest = len(result.findings) - len(shown)
+    more = f"{plural(rest, 'more', 'more')}; " if rest else ""
+    return [
+        FittedTable(columns, rows),
+        note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
+    ]
+
+
+def in_a_sentence(result: Findings) -> str:
+    """How many there are, and how much of the time they explain."""
+    looked = plural(result.checked, "rule", "rules")
+    if not result.findings:
+        return f"Nothing found by {looked}."
+    counts = [
+        plural(number, severity, f"{severity}s")
+        for severity in STYLES
+        if (number := sum(found.severity == severity for found in result.findings))
+    ]
+    sentence = f"{looked}: {', '.join(counts)}."
+    if result.booked_s:
+        sentence += (
+            f" They account for {units.duration(result.booked_s)} of "
+            f"{units.duration(result.budget_s)} "
+            f"({units.share(result.booked_s / result.budget_s)})."
+        )
+    return sentence
+
+
+def cost(found: Finding) -> str:
+    """What it costs, in time and as a share; empty when it costs none."""
+    if found.cost_s is None or found.alone_s is None:
+        return ""
+    shown = f"{units.duration(found.cost_s)}"
+    return shown if found.cost_share is None else f"{shown}, {units.share(found.cost_share)}"
+
+
+def _finding(found: Finding) -> list[RenderableType]:
+    title = Text()
+    title.append(f"\n{found.severity.upper()}  ", style=STYLES[found.severity])
+    title.append(escape(found.title), style="bold")
+    lines = [
+        ("Costs", _costs(found)),
+        ("Where", _where(found.about)),
+        ("Seen", escape(found.seen)),
+        ("Why", escape(found.why)),
+        *(("Do" if place == 0 else "", _advice(each)) for place, each in enumerate(found.advice)),
+        ("Sure", f"{found.confidence}; {escape(found.data)}"),
+        ("Show", found.display_filter or ""),
+        ("Rule", _rule(found)),
+    ]
+    grid = Table.grid(padding=(0, 2, 0, 0), expand=False)
+    grid.add_column(width=7, justify="right", style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in lines:
+        if text:
+            grid.add_row(label, Text(text))
+    return [title, grid]
+
+
+def _costs(found: Finding) -> str:
+    if found.cost_s is None or found.alone_s is None:
+        return ""
+    sentence = f"{cost(found)} of the time"
+    if found.alone_s - found.cost_s > 0.01 * found.alone_s:
+        sentence += f" ({units.duration(found.alone_s)} counting what other findings share)"
+    return sentence
+
+
+def _where(about: tuple[str, ...]) -> str:
+    return " → ".join(escape(address) for address in about)
+
+
+def _advice(advice: Advice) -> str:
+    if advice.risk is None:
+        return escape(advice.action)
+    return f"{escape(advice.action)} Risk: {escape(advice.risk)}"
+
+
+def _rule(found: Finding) -> str:
+    also = f", also {', '.join(found.also)}" if found.also else ""
+    return f"{found.id}{also} ({escape(found.origin)})"

@@ -1,0 +1,1 @@
+"""Rules, their thresholds, and how their costs are settled."""

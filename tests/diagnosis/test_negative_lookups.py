@@ -1,0 +1,44 @@
+"""The rule for names that are looked for in vain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.not_found import MissingName, NotFound
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.negative_lookups import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+MANY = NotFound(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    lookups=100,
+    missing=30,
+    again=12,
+    names=(MissingName("libc.so.6", 20, 7, ("opt/lib", "lib")), MissingName("cc", 10, 1, ("bin",))),
+    time_s=1.5,
+    frames=(3, 7),
+)
+
+
+def test_a_third_of_the_lookups_is_too_much() -> None:
+    (seen,) = seen_by(RULE, nothing(not_found=(MANY,)))
+    assert seen.seen == (
+        "30 of 100 LOOKUPs found nothing, 12 of them for the second time or later. "
+        "Most wanted: libc.so.6 (20 times: opt/lib, lib, …); cc (10 times: bin)."
+    )
+    assert seen.claims == (Claim("unstable", 1.5),)
+    assert seen.about == ("10.0.0.2", "10.0.0.1")
+
+
+@pytest.mark.parametrize("change", [{"missing": 29}, {"lookups": 101}])
+def test_a_little_less_is_not(change: dict[str, int]) -> None:
+    pair = replace(MANY, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(not_found=(pair,))) == []
+
+
+def test_the_user_may_think_otherwise() -> None:
+    pair = replace(MANY, lookups=101)
+    assert seen_by(RULE, nothing(not_found=(pair,)), "negative_lookups.share=0.2")

@@ -1,0 +1,59 @@
+"""Screens of findings at 80 and 140 columns, compared with what people approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Group
+
+from pcapnfs.diagnosis.judging import Findings
+from pcapnfs.views import findings
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", ["findings", "findings-short"])
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    result = samples.findings()
+    drawn = {
+        "findings": findings.screen(result),
+        "findings-short": Group(*findings.in_short(result)),
+    }
+    text = samples.render(drawn[name], width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+def test_nothing_found_is_said() -> None:
+    nothing = Findings((), checked=30, budget_s=10.0, booked_s=0.0)
+    assert samples.render(findings.screen(nothing), 80) == "Nothing found by 30 rules.\n"
+    assert samples.render(Group(*findings.in_short(nothing)), 80) == (
+        "  Nothing found by 30 rules.\n"
+    )
+
+
+def test_text_from_the_capture_stays_text() -> None:
+    result = samples.findings()
+    hostile = replace(result.findings[0], title=samples.HOSTILE, seen=samples.HOSTILE)
+    text = samples.render(findings.screen(replace(result, findings=(hostile,))), 80)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert text.count(r"\x1b[31m[bold]<script>\u202e") == 2
+
+
+def test_the_summary_counts_what_it_leaves_out() -> None:
+    result = samples.findings()
+    many = replace(result, findings=result.findings * 3)
+    assert "3 more; pcapnfs findings says" in samples.render(Group(*findings.in_short(many)), 80)

@@ -110,9 +110,15 @@ impl Assembler {
         self.next
     }
 
+    /// Whether this is where the stream begins: nothing came yet after this sequence number, or all that
+    /// came followed on it.
+    pub fn begins_at(&self, first: SeqNumber) -> bool {
+        self.next == Some(first) || self.followed(first)
+    }
+
     /// Whether everything so far followed on this sequence number, as far back as is remembered: a SYN
     /// with it is the beginning of this stream, though it comes late.
-    pub fn followed(&self, first: SeqNumber) -> bool {
+    fn followed(&self, first: SeqNumber) -> bool {
         self.next.is_some_and(|next| usize::try_from(next.ahead_of(first)) == Ok(self.run))
     }
 
@@ -335,6 +341,7 @@ mod tests {
         assembler.offer(SeqNumber(10), piece(b"de", 2));
         assert!(assembler.followed(SeqNumber(7)));
         assert!(!assembler.followed(SeqNumber(8)) && !assembler.followed(SeqNumber(12)));
+        assert!(assembler.begins_at(SeqNumber(7)) && !assembler.begins_at(SeqNumber(8)));
         assert!(!assembler.followed(SeqNumber(6)) && !assembler.followed(SeqNumber(1 << 31)));
     }
 

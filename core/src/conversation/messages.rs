@@ -1,0 +1,304 @@
+//! From records to rows: calls and replies are paired, decoded, placed among the files, and written.
+//!
+//! Takes the records of all connections, each with the parties of its own. Promises that each is
+//! counted: in a row of calls, or in a note with its reason.
+
+use std::net::{IpAddr, SocketAddr};
+
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
+
+use super::parties::{Parties, Sealed, offset_in};
+use crate::cursor::Cursor;
+use crate::error::{DecodeError, Layer, Reason};
+use crate::names::{Names, Placed, ServerId};
+use crate::nfs::{Done, Shape, Walk, emptied, protocol};
+use crate::roles::Roles;
+use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, unwrap_body};
+use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
+use crate::rpc::record::Record;
+use crate::rpc::{program, tls};
+use crate::stream::assembler::Stamp;
+use crate::stream::{ConnectionId, Side};
+use crate::table::{Exchange, Tables};
+
+/// Ports learnt from portmappers; beyond it those that were learnt before stay (`ports_limit`).
+const LEARNT_LIMIT: usize = 4096;
+
+/// What is behind the records: pairs, names, rows.
+#[derive(Default)]
+pub(super) struct Messages {
+    pub(super) pairing: Pairing,
+    pub(super) names: Names,
+    pub(super) tables: Tables,
+    placed: Placed,
+    pub(super) servers: HashMap<IpAddr, ServerId, RandomState>,
+    pub(super) server_texts: Vec<String>,
+    /// Memory for the operations of the next call.
+    operations: Vec<Done<'static>>,
+    pub(super) roles: Roles,
+    /// Ports at which portmappers said that one of the known programs is.
+    pub(super) learnt: HashSet<(ServerId, u16), RandomState>,
+    pub(super) calls: u64,
+    pub(super) undecoded: u64,
+    /// Records of which only the beginning was kept.
+    pub(super) records_cut: u64,
+    /// Services whose port was not learnt, because so many were known.
+    pub(super) ports_overlooked: u64,
+}
+
+impl Messages {
+    /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
+    pub(super) fn take(
+        &mut self,
+        id: ConnectionId,
+        parties: &mut Parties,
+        side: Side,
+        record: &Record<'_>,
+    ) -> Result<bool, DecodeError> {
+        self.records_cut += u64::from(record.limit == Reason::RecordLimit);
+        let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
+        let header = c.u32().and_then(|xid| {
+            let before = c.clone();
+            match c.u32()? {
+                0 => Ok((xid, Some(Call::parse(&mut c, xid)?.0))),
+                1 => Ok((xid, None)),
+                _ => Err(before.malformed()),
+            }
+        });
+        match header {
+            Ok((_, Some(call))) => {
+                self.take_call(id, parties, side, record, &call);
+                Ok(true)
+            }
+            Ok((xid, None)) => Ok(self.take_reply(id, parties, side, record, xid)),
+            Err(error) => {
+                self.undecoded += 1;
+                let reason =
+                    if error.reason == Reason::Malformed { Reason::Desynchronised } else { error.reason };
+                self.tables.note(&DecodeError { reason, ..error }, record.last, Some(id), None, None);
+                if error.reason == Reason::Malformed { Err(error) } else { Ok(false) }
+            }
+        }
+    }
+
+    fn take_call(
+        &mut self,
+        id: ConnectionId,
+        parties: &mut Parties,
+        side: Side,
+        record: &Record<'_>,
+        call: &Call<'_>,
+    ) {
+        let callback = program::is_for_client(call.program, call.procedure);
+        parties.client.get_or_insert(if callback { side.other() } else { side });
+        let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, call);
+        if let Some((number, request)) = displaced {
+            self.complete(number, request, None, parties);
+        }
+        match outcome {
+            CallOutcome::New => {
+                let server = parties.servers.of(if callback { side } else { side.other() });
+                if let (Some(server), Some(handle)) = (*server, parties.probable_handle(record.bytes)) {
+                    self.names.await_handle(server, handle);
+                }
+            }
+            CallOutcome::Again => {}
+            CallOutcome::Answered { call, request, reply } => {
+                self.complete(call, request, Some(reply.record()), parties);
+            }
+            CallOutcome::Late { call: number } => {
+                let error = limit(Reason::RetransmittedCall, record.length);
+                self.tables.note(&error, record.last, Some(id), Some(number), Some(call.xid));
+            }
+        }
+    }
+
+    /// Whether the reply belongs to a call.
+    fn take_reply(
+        &mut self,
+        id: ConnectionId,
+        parties: &mut Parties,
+        side: Side,
+        record: &Record<'_>,
+        xid: u32,
+    ) -> bool {
+        match self.pairing.reply(id, side.other(), xid, record) {
+            ReplyOutcome::Early => return false,
+            ReplyOutcome::Answers { call, request } => self.complete(call, request, Some(*record), parties),
+            ReplyOutcome::Again { call } => {
+                let error = limit(Reason::DuplicateReply, record.length);
+                self.tables.note(&error, record.last, Some(id), Some(call), Some(xid));
+            }
+        }
+        true
+    }
+
+    pub(super) fn orphan(&mut self, connection: ConnectionId, xid: u32, reply: &Kept) {
+        let error = limit(Reason::ReplyWithoutCall, reply.record().length);
+        self.tables.note(&error, reply.last, Some(connection), None, Some(xid));
+    }
+
+    /// Decodes a call with its reply, and writes its rows.
+    pub(super) fn complete(
+        &mut self,
+        call: u64,
+        request: Box<Request>,
+        reply: Option<Record<'_>>,
+        parties: &mut Parties,
+    ) {
+        self.calls += 1;
+        if let Some(since) = self.write(call, &request, reply, parties) {
+            parties.sealed.get_or_insert(Sealed { since, bytes: 0 });
+        }
+        self.pairing.recycle(request);
+    }
+
+    /// Notes a connection under TLS: one note, however long it was.
+    pub(super) fn seal(&mut self, id: ConnectionId, sealed: Sealed) {
+        self.undecoded += 1;
+        let needed = usize::try_from(sealed.bytes.min(u64::from(u32::MAX))).unwrap_or(usize::MAX);
+        let error =
+            DecodeError { layer: Layer::Record, reason: Reason::Encrypted, offset: 0, needed, available: 0 };
+        self.tables.note(&error, sealed.since, Some(id), None, None);
+    }
+
+    /// Gives the place of the reply from which on the connection is under TLS, if this reply grants it.
+    fn write(
+        &mut self,
+        call: u64,
+        request: &Request,
+        reply: Option<Record<'_>>,
+        parties: &mut Parties,
+    ) -> Option<Stamp> {
+        let message = request.message.record();
+        let mut c = Cursor::of_prefix(message.bytes, message.length, message.limit, Layer::Rpc);
+        let parsed = c.u32().and_then(|xid| c.u32().and_then(|_call| Call::parse(&mut c, xid)));
+        let Ok((header, stop)) = parsed else { return None }; // It was parsed when it came.
+        let arguments = match stop {
+            Some(stop) => Err(stop),
+            None => unwrap_body(&mut c, &header.credential, Layer::Call),
+        };
+        let (mut reply_status, mut refusal_stop) = (None, None);
+        let results = reply.map(|reply| {
+            let mut c = Cursor::of_prefix(reply.bytes, reply.length, reply.limit, Layer::Rpc);
+            c.u32()?; // xid
+            c.u32()?; // REPLY
+            let status = ReplyStatus::parse(&mut c)?;
+            reply_status = Some(status);
+            match status {
+                ReplyStatus::Accepted(AcceptStatus::SUCCESS) => {
+                    unwrap_body(&mut c, &header.credential, Layer::Reply).map(Some)
+                }
+                // Refused is refused, however the reply ends: the outcome is known.
+                refused => {
+                    refusal_stop = refused.end_of_refusal(&mut c).err();
+                    Ok(None)
+                }
+            }
+        });
+        let results = results.and_then(Result::transpose);
+        let protocol = protocol(header.program, header.version);
+        let control = header.control();
+        let shape = if control.is_some() { Shape::Void } else { protocol.shape };
+        let room = emptied(std::mem::take(&mut self.operations));
+        let walk = Walk::of(room, shape, header.procedure, arguments, results);
+        let callback = program::is_for_client(header.program, header.procedure);
+        let client = if callback { request.caller.other() } else { request.caller };
+        let server = self.server(parties, client.other());
+        if header.program == program::PORTMAP {
+            self.learn_ports(server, &walk);
+        }
+        if header.program == program::NFS {
+            parties.carried.add(header.version, &walk);
+        }
+        let handle = walk.operations.iter().find_map(|done| done.facts.handle);
+        parties.handle_at = handle.and_then(|handle| offset_in(message.bytes, handle));
+        self.names.place(server, &walk.operations, &mut self.placed);
+        if self.placed.tells_servers {
+            self.learn_servers(server, *parties.ends.of(client.other()), &walk);
+        }
+        let reply_stop = walk.reply_stop.or(refusal_stop);
+        for (stop, record) in [(walk.call_stop, Some(message)), (reply_stop, reply)] {
+            if let (Some(stop), Some(record)) = (stop, record) {
+                self.undecoded += 1;
+                self.tables.note(&stop, record.last, Some(request.connection), Some(call), Some(header.xid));
+            }
+        }
+        let number;
+        let procedure_name = match (control, header.procedure) {
+            (Some(control), _) => control,
+            (None, 0) => "NULL",
+            (None, 1) if matches!(shape, Shape::Compound(_)) => "COMPOUND",
+            (None, procedure) => {
+                number = procedure.to_string();
+                &number
+            }
+        };
+        self.tables.append(&Exchange {
+            call,
+            client: parties.addresses.of(client),
+            server: parties.addresses.of(client.other()),
+            callback,
+            request,
+            header,
+            reply,
+            reply_status,
+            protocol: protocol.name,
+            statuses: protocol.statuses,
+            procedure_name,
+            walk: &walk,
+            placed: &self.placed,
+            stop: walk.call_stop.or(reply_stop),
+        });
+        self.operations = emptied(walk.operations);
+        let granted = |reply: &Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);
+        reply.filter(granted).map(|reply| reply.last)
+    }
+
+    fn server(&mut self, parties: &mut Parties, side: Side) -> ServerId {
+        let address = parties.ends.of(side).ip();
+        *parties.servers.of_mut(side).get_or_insert_with(|| self.server_at(address))
+    }
+
+    fn server_at(&mut self, address: IpAddr) -> ServerId {
+        let texts = &mut self.server_texts;
+        *self.servers.entry(address).or_insert_with(|| {
+            texts.push(address.to_string());
+            (texts.len() - 1) as ServerId
+        })
+    }
+
+    /// Learns what the server at `address` says of itself and of data servers.
+    fn learn_servers(&mut self, server: ServerId, address: SocketAddr, walk: &Walk<'_>) {
+        let succeeded = walk.operations.iter().filter(|done| done.facts.status == Some(0));
+        for told in succeeded.filter_map(|done| done.facts.pnfs.as_deref()) {
+            if let Some(flags) = told.server_flags {
+                self.roles.tell(address, flags);
+            }
+            for data_server in &told.data_servers {
+                if let (true, Some(device)) = (self.roles.name(*data_server), told.device) {
+                    let data_server = self.server_at(data_server.address.ip());
+                    self.names.locate_device(server, device, data_server);
+                }
+            }
+        }
+    }
+
+    fn learn_ports(&mut self, server: ServerId, walk: &Walk<'_>) {
+        for service in walk.operations.iter().flat_map(|done| &done.facts.services) {
+            let known = service.port != 0 && program::find(service.program).is_some();
+            let place = (server, service.port);
+            if known && self.learnt.len() < LEARNT_LIMIT {
+                self.learnt.insert(place);
+            } else if known && !self.learnt.contains(&place) {
+                self.ports_overlooked += 1;
+            }
+        }
+    }
+}
+
+/// A note that is no failure of a parser: the whole message is meant.
+pub(super) fn limit(reason: Reason, length: usize) -> DecodeError {
+    DecodeError { layer: Layer::Rpc, reason, offset: 0, needed: length, available: length }
+}

@@ -1,0 +1,53 @@
+//! Who talks on a connection, and what its calls look like.
+
+use std::net::SocketAddr;
+
+use crate::names::ServerId;
+use crate::roles::Carried;
+use crate::stream::assembler::Stamp;
+use crate::stream::{ConnectionId, Side, Sides};
+use crate::table::columns::Word;
+
+/// Longest handle of any version of NFS (RFC 7530 section 2.1, `NFS4_FHSIZE`).
+const LONGEST_HANDLE: usize = 128;
+
+/// Who talks on a connection.
+pub(super) struct Parties {
+    pub(super) addresses: Sides<Word>,
+    pub(super) ends: Sides<SocketAddr>,
+    /// Numbers of those that were called.
+    pub(super) servers: Sides<Option<ServerId>>,
+    /// The side of the NFS client, once a call told it.
+    pub(super) client: Option<Side>,
+    pub(super) siblings: Vec<ConnectionId>,
+    /// Where in the last call the first handle stood. A client's calls are much alike, so the handle
+    /// of the next call is probably there too.
+    pub(super) handle_at: Option<usize>,
+    /// It became TLS.
+    pub(super) sealed: Option<Sealed>,
+    /// What it carried of NFS.
+    pub(super) carried: Carried,
+}
+
+impl Parties {
+    /// What is most often the first handle of a call, or no handle at all.
+    #[inline]
+    pub(super) fn probable_handle<'a>(&self, call: &'a [u8]) -> Option<&'a [u8]> {
+        let (before, rest) = call.split_at_checked(self.handle_at?)?;
+        let length = before.last_chunk::<4>().map(|length| u32::from_be_bytes(*length) as usize);
+        rest.get(..length.filter(|length| *length <= LONGEST_HANDLE)?)
+    }
+}
+
+/// Where in `bytes` a part of it begins.
+pub(super) fn offset_in(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    let offset = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+    (offset <= bytes.len()).then_some(offset)
+}
+
+/// What is seen of a connection under TLS.
+#[derive(Clone, Copy)]
+pub(super) struct Sealed {
+    pub(super) since: Stamp,
+    pub(super) bytes: u64,
+}

@@ -1,0 +1,118 @@
+//! What the stream stage tells of a connection: its ends, what it delivers, what was seen of it.
+
+use std::net::SocketAddr;
+
+use crate::stream::assembler::{Piece, Stamp};
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The end whose address and port sort first.
+    #[default]
+    Low,
+    /// The other end.
+    High,
+}
+
+impl Side {
+    /// The other end.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Low => Self::High,
+            Self::High => Self::Low,
+        }
+    }
+}
+
+/// Something that each side has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sides<T> {
+    /// Of the side that sorts first.
+    pub low: T,
+    /// Of the other side.
+    pub high: T,
+}
+
+impl<T> Sides<T> {
+    /// What `side` has.
+    pub fn of(&self, side: Side) -> &T {
+        match side {
+            Side::Low => &self.low,
+            Side::High => &self.high,
+        }
+    }
+
+    /// What `side` has, to be changed.
+    pub fn of_mut(&mut self, side: Side) -> &mut T {
+        match side {
+            Side::Low => &mut self.low,
+            Side::High => &mut self.high,
+        }
+    }
+}
+
+/// What a direction delivers.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// Bytes in order.
+    Piece(Piece<'a>),
+    /// Bytes that are not in the capture; the stamp is that of the segment after them.
+    Gap {
+        /// How many.
+        length: usize,
+        /// Of the segment after the gap.
+        stamp: Stamp,
+    },
+}
+
+/// TCP or UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// TCP: a stream of records.
+    Tcp,
+    /// UDP: a message per datagram.
+    Udp,
+}
+
+/// What one side of a connection was seen to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SideCounts {
+    /// Segments or datagrams with data.
+    pub segments: u64,
+    /// Payload bytes, each counted once.
+    pub bytes: u64,
+    /// Segments whose bytes had all been seen.
+    pub retransmitted: u64,
+    /// Segments that came before their predecessors.
+    pub out_of_order: u64,
+    /// Bytes sent and acknowledged that are not in the capture.
+    pub missing_bytes: u64,
+    /// Payload bytes past the snaplen.
+    pub truncated_bytes: u64,
+    /// Segments that announced a window of 0.
+    pub zero_windows: u64,
+}
+
+/// What is known about a connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// Address and port of each end.
+    pub ends: Sides<SocketAddr>,
+    /// First frame.
+    pub first: Stamp,
+    /// Last frame.
+    pub last: Stamp,
+    /// The side that sent the SYN, and when.
+    pub syn: Option<(Side, i64)>,
+    /// When the SYN+ACK came.
+    pub syn_ack: Option<i64>,
+    /// When the handshake was completed.
+    pub established: Option<i64>,
+    /// The smaller of the maximum segment sizes that the sides announced.
+    pub segment_size: Option<u16>,
+    /// What each side was seen to do.
+    pub counts: Sides<SideCounts>,
+}

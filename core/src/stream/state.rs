@@ -1,0 +1,309 @@
+//! What is known of one connection: its two directions, and when a hole in them is given up.
+//!
+//! Takes the segments of a connection, gives what can be delivered of them. Promises that a hole is
+//! told once, with its length, before the bytes behind it.
+
+use crate::packet::Segment;
+use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
+use crate::stream::connection::{Connection, Event, Side, Sides};
+use crate::stream::seq::SeqNumber;
+
+/// Frames after which an acknowledged hole is given up: a capture of two ports
+/// can put an ACK before the segment that it acknowledges, but not by many frames …
+const ACKNOWLEDGED_PATIENCE_FRAMES: u64 = 64;
+
+/// … and not by much time.
+pub(super) const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
+
+/// After this time a hole is given up even though no ACK was seen for it: longer than any sensible
+/// retransmission takes, so that a capture of one direction alone is still decoded.
+const PATIENCE_NS: i64 = 60_000_000_000;
+
+/// Length of the gap that is told when a direction turns out to be somewhere else: longer than any
+/// record.
+const ELSEWHERE: usize = 1 << 31;
+
+/// A hole at the end of what was sent is believed up to this length: longer than any record.
+const TAIL_LIMIT: i64 = 1 << 21;
+
+/// After this time a hole at the end is given up, if nothing came meanwhile: longer than the clocks of
+/// two capture ports are apart as a rule, shorter than a reply is held for its call.
+const TAIL_PATIENCE_NS: i64 = 500_000_000;
+
+/// What is known of one direction.
+#[derive(Default)]
+struct Direction {
+    assembler: Assembler,
+    /// The segment that last continued what was delivered.
+    delivered: Stamp,
+    /// The highest acknowledgement that the other side sent for this direction.
+    acknowledged: Option<SeqNumber>,
+    /// An end of the stream beyond what was delivered, as the latest packets claim it, and the first
+    /// of them.
+    beyond: Option<(SeqNumber, Stamp)>,
+    /// What seemed lost at the end of the stream was not: the other side's packets come first here.
+    misled: bool,
+    /// The end of the stream, once FIN told it.
+    fin: Option<SeqNumber>,
+}
+
+/// A connection, and what it takes to put its bytes in order.
+pub(super) struct State {
+    pub(super) connection: Connection,
+    directions: Sides<Direction>,
+    /// Nobody wants this connection's bytes.
+    pub(super) ignored: bool,
+    /// It is among those that wait behind a hole.
+    pub(super) listed: bool,
+    /// Holes given up because more was held than the limits allow.
+    pub(super) overfull: u64,
+    /// Memory held behind holes.
+    pub(super) held_bytes: usize,
+}
+
+impl State {
+    pub(super) fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            directions: Sides::default(),
+            ignored: false,
+            listed: false,
+            overfull: 0,
+            held_bytes: 0,
+        }
+    }
+
+    /// Whether a SYN from `side` opens a new connection on the same pair of ports.
+    pub(super) fn reused_by(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let direction = self.directions.of(side);
+        let first = SeqNumber(segment.sequence).advance(1);
+        if direction.assembler.next().is_some() {
+            return !direction.assembler.begins_at(first);
+        }
+        self.connection.counts.low.segments + self.connection.counts.high.segments > 0
+    }
+
+    /// Takes a segment from `side`; `sink` gets what both directions can deliver now, in order.
+    pub(super) fn take(
+        &mut self,
+        side: Side,
+        segment: &Segment<'_>,
+        stamp: Stamp,
+        mut sink: impl FnMut(&Connection, Side, Event<'_>),
+    ) {
+        self.connection.last = stamp;
+        if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
+            self.connection.counts.of_mut(side).zero_windows += 1;
+        }
+        if self.ignored {
+            return;
+        }
+        self.handshake(side, segment, stamp);
+        let mut sequence = SeqNumber(segment.sequence);
+        if segment.flags.syn() {
+            sequence = sequence.advance(1);
+            if segment.payload.length > 0 && self.directions.of(side).assembler.next().is_some() {
+                return;
+            }
+            let assembler = &mut self.directions.of_mut(side).assembler;
+            if !assembler.begins_at(sequence) {
+                assembler.begin(sequence);
+            }
+        }
+        if segment.payload.length > 0 && !segment.flags.rst() {
+            let piece = Piece { bytes: segment.payload.bytes, length: segment.payload.length, stamp };
+            self.data(side, sequence, piece, &mut sink);
+        }
+        let direction = self.directions.of_mut(side);
+        if segment.flags.fin() {
+            direction.fin = Some(sequence.advance(segment.payload.length));
+        }
+        if segment.flags.ack() && !segment.flags.rst() {
+            self.directions.of_mut(side.other()).acknowledge(SeqNumber(segment.acknowledgement), stamp);
+        }
+        self.give_up_hopeless(stamp, &mut sink);
+    }
+
+    /// Whether a direction waits for bytes that were sent.
+    pub(super) fn waits(&self) -> bool {
+        self.directions.low.waits() || self.directions.high.waits()
+    }
+
+    /// Memory held behind holes now; `held_bytes` is what it was when it was last counted.
+    pub(super) fn holds(&self) -> usize {
+        self.directions.low.assembler.held_bytes() + self.directions.high.assembler.held_bytes()
+    }
+
+    /// Stops delivering bytes.
+    pub(super) fn ignore(&mut self) {
+        self.ignored = true;
+        self.directions = Sides::default();
+    }
+
+    /// Gives up the holes that will not be filled any more.
+    pub(super) fn give_up_hopeless(
+        &mut self,
+        now: Stamp,
+        sink: &mut impl FnMut(&Connection, Side, Event<'_>),
+    ) {
+        for side in [Side::Low, Side::High] {
+            while self.hopeless(side, now) && self.give_up(side, sink) {}
+        }
+    }
+
+    fn handshake(&mut self, side: Side, segment: &Segment<'_>, stamp: Stamp) {
+        let connection = &mut self.connection;
+        let flags = segment.flags;
+        if flags.syn()
+            && let Some(size) = segment.maximum_segment_size()
+        {
+            connection.segment_size = Some(connection.segment_size.map_or(size, |other| other.min(size)));
+        }
+        match (flags.syn(), flags.ack()) {
+            (true, false) if connection.syn_ack.is_none() => {
+                connection.syn = Some((side, stamp.time_ns));
+            }
+            (true, true) => {
+                connection.syn_ack.get_or_insert(stamp.time_ns);
+            }
+            (false, true)
+                if connection.established.is_none()
+                    && connection.syn_ack.is_some()
+                    && connection.syn.is_some_and(|(opener, _)| opener == side) =>
+            {
+                connection.established = Some(stamp.time_ns);
+            }
+            _ => {}
+        }
+    }
+
+    fn data(
+        &mut self,
+        side: Side,
+        sequence: SeqNumber,
+        piece: Piece<'_>,
+        sink: &mut impl FnMut(&Connection, Side, Event<'_>),
+    ) {
+        self.connection.counts.of_mut(side).segments += 1;
+        match self.directions.of_mut(side).assembler.offer(sequence, piece) {
+            Offered::Known => self.connection.counts.of_mut(side).retransmitted += 1,
+            Offered::Held => self.connection.counts.of_mut(side).out_of_order += 1,
+            Offered::Elsewhere(piece, too_soon) => {
+                let counts = self.connection.counts.of_mut(side);
+                counts.missing_bytes = counts.missing_bytes.saturating_sub(too_soon as u64);
+                self.directions.of_mut(side).misled |= too_soon > 0;
+                sink(&self.connection, side, Event::Gap { length: ELSEWHERE, stamp: piece.stamp });
+                deliver(&mut self.connection, side, piece, sink);
+            }
+            Offered::InOrder(piece) => {
+                self.directions.of_mut(side).delivered = piece.stamp;
+                deliver(&mut self.connection, side, piece, sink);
+                self.deliver_ready(side, sink);
+            }
+        }
+    }
+
+    fn deliver_ready(&mut self, side: Side, sink: &mut impl FnMut(&Connection, Side, Event<'_>)) {
+        let direction = self.directions.of_mut(side);
+        while let Some(piece) = direction.assembler.take_ready() {
+            deliver(&mut self.connection, side, piece, sink);
+        }
+    }
+
+    /// Whether the hole that `side`'s direction waits for will not be filled any more.
+    fn hopeless(&self, side: Side, now: Stamp) -> bool {
+        let direction = self.directions.of(side);
+        let assembler = &direction.assembler;
+        let (received, since) = match (assembler.waiting(), direction.beyond) {
+            // The receiver has what is missing here.
+            (Some((waiting_at, since)), _) => {
+                (direction.acknowledged.is_some_and(|until| until.ahead_of(waiting_at) >= 0), since)
+            }
+            (None, Some((_, since))) => {
+                let since = since.max(direction.delivered);
+                return now.time_ns.saturating_sub(since.time_ns) > TAIL_PATIENCE_NS;
+            }
+            (None, None) => return false,
+        };
+        // While bytes arrive in order, what is held lies not behind a hole but out of place.
+        let since = since.max(direction.delivered);
+        let waited_ns = now.time_ns.saturating_sub(since.time_ns);
+        if assembler.overfull() || waited_ns > PATIENCE_NS {
+            return true;
+        }
+        // The capture had time enough to show it.
+        let waited_frames = now.frame.saturating_sub(since.frame);
+        received && (waited_frames > ACKNOWLEDGED_PATIENCE_FRAMES || waited_ns > ACKNOWLEDGED_PATIENCE_NS)
+    }
+
+    /// Gives up the next hole of a direction and delivers what is behind it.
+    pub(super) fn give_up(
+        &mut self,
+        side: Side,
+        sink: &mut impl FnMut(&Connection, Side, Event<'_>),
+    ) -> bool {
+        let direction = self.directions.of_mut(side);
+        self.overfull += u64::from(direction.assembler.overfull());
+        let gap = direction.assembler.give_up().or_else(|| direction.skip_tail());
+        let Some((length, stamp)) = gap else { return false };
+        self.connection.counts.of_mut(side).missing_bytes += length as u64;
+        sink(&self.connection, side, Event::Gap { length, stamp });
+        self.deliver_ready(side, sink);
+        true
+    }
+}
+
+impl Direction {
+    /// Takes what the other side has received.
+    fn acknowledge(&mut self, acknowledged: SeqNumber, stamp: Stamp) {
+        let ahead = self.acknowledged.map(|before| acknowledged.ahead_of(before));
+        // Far behind: the numbers are those of another connection between these ports.
+        if ahead.is_none_or(|ahead| ahead > 0 || ahead.unsigned_abs() > WINDOW as u64) {
+            self.acknowledged = Some(acknowledged);
+        }
+        self.claim(acknowledged, stamp);
+    }
+
+    /// Takes where the stream ends by a packet that acknowledges it. The nearest end that is claimed
+    /// counts, since a single number may be damaged. (That bytes were sent proves nothing: the network
+    /// may have lost them, and they come again.)
+    #[inline]
+    fn claim(&mut self, end: SeqNumber, stamp: Stamp) {
+        let Some(next) = self.assembler.next() else { return };
+        let end = self.fin.filter(|fin| end.ahead_of(*fin) > 0).unwrap_or(end);
+        // FIN counts as a byte; where it was not seen, a single one may be that.
+        let least = if self.fin.is_some() { 1 } else { 2 };
+        self.beyond = if !self.misled && (least..=TAIL_LIMIT).contains(&end.ahead_of(next)) {
+            let nearer = |(before, since): (SeqNumber, Stamp)| {
+                (if end.ahead_of(before) > 0 { before } else { end }, since)
+            };
+            Some(self.beyond.map_or((end, stamp), nearer))
+        } else {
+            None
+        };
+    }
+
+    /// Whether bytes were sent that are not there.
+    fn waits(&self) -> bool {
+        self.beyond.is_some() || self.assembler.waiting().is_some()
+    }
+
+    /// Passes over what was sent but not captured, where nothing is held: its length.
+    fn skip_tail(&mut self) -> Option<(usize, Stamp)> {
+        let (end, stamp) = self.beyond.take()?;
+        let length = self.assembler.skip_to(end);
+        (length > 0).then_some((length, stamp))
+    }
+}
+
+fn deliver(
+    connection: &mut Connection,
+    side: Side,
+    piece: Piece<'_>,
+    sink: &mut impl FnMut(&Connection, Side, Event<'_>),
+) {
+    let counts = connection.counts.of_mut(side);
+    counts.bytes += piece.length as u64;
+    counts.truncated_bytes += (piece.length - piece.bytes.len()) as u64;
+    sink(connection, side, Event::Piece(piece));
+}

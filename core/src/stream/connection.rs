@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::stream::assembler::{Piece, Stamp};
+use crate::stream::timing::AckTimes;
 
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -92,6 +93,30 @@ pub struct SideCounts {
     pub truncated_bytes: u64,
     /// Segments that announced a window of 0.
     pub zero_windows: u64,
+    /// Time from the announcement of a window of 0 to the next larger one, nanoseconds.
+    pub zero_window_ns: i64,
+    /// Since when the window has been 0.
+    pub zero_since: Option<i64>,
+}
+
+impl SideCounts {
+    /// Takes a window that was announced.
+    #[inline]
+    pub(super) fn window(&mut self, window: u16, time_ns: i64) {
+        if window == 0 {
+            self.zero_windows += 1;
+            self.zero_since.get_or_insert(time_ns);
+        } else if let Some(since) = self.zero_since.take() {
+            let lasted = time_ns.saturating_sub(since).max(0);
+            self.zero_window_ns = self.zero_window_ns.saturating_add(lasted);
+        }
+    }
+
+    /// The time for which the window was 0, when the connection was last seen at `last_ns`.
+    pub fn zero_window_until(&self, last_ns: i64) -> i64 {
+        let open = self.zero_since.map_or(0, |since| last_ns.saturating_sub(since).max(0));
+        self.zero_window_ns.saturating_add(open)
+    }
 }
 
 /// What is known about a connection.
@@ -115,4 +140,6 @@ pub struct Connection {
     pub segment_size: Option<u16>,
     /// What each side was seen to do.
     pub counts: Sides<SideCounts>,
+    /// How long each side took to acknowledge what the other had sent.
+    pub acks: Sides<AckTimes>,
 }

@@ -1,8 +1,8 @@
 //! Segments → connections whose two directions deliver bytes in order.
 //!
 //! Takes segments and datagrams, gives for each connection and side pieces of the stream, gaps that
-//! will not be filled any more, and ends. It counts what TCP itself shows (handshake, losses,
-//! windows) and knows no RPC.
+//! will not be filled any more, and ends. It counts and times what TCP itself shows (handshake,
+//! acknowledgements, losses, windows) and knows no RPC.
 //!
 //! A hole in a direction is filled when its segments come late, and given up when the receiver has
 //! acknowledged it and nothing came for a while: then the capture, not the network, lost it.
@@ -10,6 +10,8 @@
 pub mod seq;
 
 pub mod assembler;
+
+pub mod timing;
 
 mod connection;
 
@@ -272,6 +274,7 @@ impl Connections {
             established: None,
             segment_size: None,
             counts: Sides::default(),
+            acks: Sides::default(),
         };
         self.states.insert(id, State::new(connection));
         self.by_ends.insert(ends, id);
@@ -303,3 +306,6 @@ fn ordered(source: SocketAddr, destination: SocketAddr, transport: Transport) ->
 fn place((source, destination, _): &Ends) -> usize {
     usize::from(source.port().wrapping_mul(3) ^ destination.port()) % RECENT
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use crate::packet::Segment;
 use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
 use crate::stream::connection::{Connection, Event, Side, Sides};
 use crate::stream::seq::SeqNumber;
+use crate::stream::timing::UnderWay;
 
 /// Frames after which an acknowledged hole is given up: a capture of two ports
 /// can put an ACK before the segment that it acknowledges, but not by many frames …
@@ -45,6 +46,8 @@ struct Direction {
     misled: bool,
     /// The end of the stream, once FIN told it.
     fin: Option<SeqNumber>,
+    /// What waits for its acknowledgement.
+    under_way: UnderWay,
 }
 
 /// A connection, and what it takes to put its bytes in order.
@@ -92,8 +95,8 @@ impl State {
         mut sink: impl FnMut(&Connection, Side, Event<'_>),
     ) {
         self.connection.last = stamp;
-        if segment.window == 0 && !segment.flags.rst() && !segment.flags.syn() {
-            self.connection.counts.of_mut(side).zero_windows += 1;
+        if !segment.flags.rst() && !segment.flags.syn() {
+            self.connection.counts.of_mut(side).window(segment.window, stamp.time_ns);
         }
         if self.ignored {
             return;
@@ -119,7 +122,15 @@ impl State {
             direction.fin = Some(sequence.advance(segment.payload.length));
         }
         if segment.flags.ack() && !segment.flags.rst() {
-            self.directions.of_mut(side.other()).acknowledge(SeqNumber(segment.acknowledgement), stamp);
+            let acknowledged = SeqNumber(segment.acknowledgement);
+            let direction = self.directions.of_mut(side.other());
+            if let Some(sent_ns) = direction.sent_until(acknowledged)
+                && !segment.flags.fin()
+            {
+                let with_data = segment.payload.length > 0;
+                self.connection.acks.of_mut(side).add(stamp.time_ns.saturating_sub(sent_ns), with_data);
+            }
+            direction.acknowledge(acknowledged, stamp);
         }
         self.give_up_hopeless(stamp, &mut sink);
     }
@@ -184,11 +195,26 @@ impl State {
         piece: Piece<'_>,
         sink: &mut impl FnMut(&Connection, Side, Event<'_>),
     ) {
-        self.connection.counts.of_mut(side).segments += 1;
-        match self.directions.of_mut(side).assembler.offer(sequence, piece) {
-            Offered::Known => self.connection.counts.of_mut(side).retransmitted += 1,
-            Offered::Held => self.connection.counts.of_mut(side).out_of_order += 1,
+        let counts = self.connection.counts.of_mut(side);
+        counts.segments += 1;
+        let direction = self.directions.of_mut(side);
+        let behind_hole = direction.assembler.waiting().is_some();
+        let length = piece.length;
+        match direction.assembler.offer(sequence, piece) {
+            Offered::Known => {
+                // A keepalive repeats the last byte (RFC 9293 section 3.8.4).
+                let keepalive = length == 1 && direction.assembler.next() == Some(sequence.advance(1));
+                if !keepalive {
+                    counts.retransmitted += 1;
+                    direction.under_way.forget();
+                }
+            }
+            Offered::Held => {
+                counts.out_of_order += 1;
+                direction.under_way.forget();
+            }
             Offered::Elsewhere(piece, too_soon) => {
+                direction.under_way.forget();
                 let counts = self.connection.counts.of_mut(side);
                 counts.missing_bytes = counts.missing_bytes.saturating_sub(too_soon as u64);
                 self.directions.of_mut(side).misled |= too_soon > 0;
@@ -196,7 +222,13 @@ impl State {
                 deliver(&mut self.connection, side, piece, sink);
             }
             Offered::InOrder(piece) => {
-                self.directions.of_mut(side).delivered = piece.stamp;
+                direction.delivered = piece.stamp;
+                // What fills a hole, or was sent in part before, came late or twice.
+                if behind_hole || piece.length < length {
+                    direction.under_way.forget();
+                } else {
+                    direction.under_way.sent(sequence.advance(length), piece.stamp.time_ns);
+                }
                 deliver(&mut self.connection, side, piece, sink);
                 self.deliver_ready(side, sink);
             }
@@ -244,6 +276,7 @@ impl State {
     ) -> bool {
         let direction = self.directions.of_mut(side);
         self.overfull += u64::from(direction.assembler.overfull());
+        direction.under_way.forget();
         let gap = direction.assembler.give_up().or_else(|| direction.skip_tail());
         let Some((length, stamp)) = gap else { return false };
         self.connection.counts.of_mut(side).missing_bytes += length as u64;
@@ -254,6 +287,17 @@ impl State {
 }
 
 impl Direction {
+    /// When the last of what the other side has received now was sent, where that can be told: all of it
+    /// must be in the capture.
+    #[inline]
+    fn sent_until(&mut self, acknowledged: SeqNumber) -> Option<i64> {
+        if self.assembler.next().is_none_or(|next| acknowledged.ahead_of(next) > 0) {
+            self.under_way.forget();
+            return None;
+        }
+        self.under_way.acknowledged(acknowledged)
+    }
+
     /// Takes what the other side has received.
     fn acknowledge(&mut self, acknowledged: SeqNumber, stamp: Stamp) {
         let ahead = self.acknowledged.map(|before| acknowledged.ahead_of(before));

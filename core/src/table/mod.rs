@@ -193,6 +193,8 @@ impl Tables {
     ) {
         let (near, far) = (connection.ends.of(client), connection.ends.of(client.other()));
         let (up, down) = (connection.counts.of(client), connection.counts.of(client.other()));
+        let (from_client, from_server) = (connection.acks.of(client), connection.acks.of(client.other()));
+        let last_ns = connection.last.time_ns;
         let syn = connection.syn.map(|(_, time_ns)| time_ns);
         let between = |from: Option<i64>, to: Option<i64>| Some(to? - from?);
         let opener_is_client = connection.syn.is_some_and(|(opener, _)| opener == client);
@@ -213,6 +215,18 @@ impl Tables {
             handshake: connection.established.is_some(),
             syn_rtt: between(syn, connection.syn_ack).filter(|_| opener_is_client),
             ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
+            client_acks: from_client.alone.count,
+            client_ack_min: from_client.alone.least(),
+            client_ack_rtt: from_client.prompt(),
+            client_turns: from_client.with_data.count,
+            client_turn_min: from_client.with_data.least(),
+            client_turn_rtt: from_client.turn(),
+            server_acks: from_server.alone.count,
+            server_ack_min: from_server.alone.least(),
+            server_ack_rtt: from_server.prompt(),
+            server_turns: from_server.with_data.count,
+            server_turn_min: from_server.with_data.least(),
+            server_turn_rtt: from_server.turn(),
             segment_size: connection.segment_size.map(u32::from),
             client_segments: up.segments,
             server_segments: down.segments,
@@ -223,6 +237,8 @@ impl Tables {
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
             zero_windows: up.zero_windows + down.zero_windows,
+            client_zero_window: up.zero_window_until(last_ns),
+            server_zero_window: down.zero_window_until(last_ns),
             tls: sealed.is_some(),
             sealed_bytes: sealed.unwrap_or(0),
             ..ConnectionRow::default()

@@ -1,0 +1,149 @@
+//! What is told of a connection, on segments written by hand: a client `C` and a server `S`.
+
+use std::net::SocketAddr;
+
+use super::*;
+use crate::packet::{Payload, TcpFlags};
+
+const US: i64 = 1_000;
+const ACK: u8 = 0x10;
+const FIN_ACK: u8 = 0x11;
+const SYN: u8 = 0x02;
+const SYN_ACK: u8 = 0x12;
+const RST_ACK: u8 = 0x14;
+
+/// Segments as they are captured; sequence numbers count from 1 behind the SYN.
+#[derive(Default)]
+struct Wire {
+    connections: Connections,
+    id: ConnectionId,
+    frame: u64,
+    window: Option<u16>,
+}
+
+impl Wire {
+    /// A segment at a time in microseconds: who sends it, flags, sequence, acknowledgement, length.
+    fn send(
+        &mut self,
+        at_us: i64,
+        from: char,
+        flags: u8,
+        sequence: u32,
+        acknowledgement: u32,
+        length: usize,
+    ) {
+        let client: SocketAddr = "10.0.0.2:700".parse().unwrap();
+        let server: SocketAddr = "10.0.0.3:2049".parse().unwrap();
+        let (source, destination) = if from == 'C' { (client, server) } else { (server, client) };
+        self.frame += 1;
+        let data = vec![0; length];
+        let segment = Segment {
+            source,
+            destination,
+            sequence,
+            acknowledgement,
+            flags: TcpFlags(flags),
+            window: self.window.unwrap_or(500),
+            options: &[],
+            payload: Payload::new(&data, length),
+        };
+        let stamp = Stamp { frame: self.frame, time_ns: at_us * US };
+        self.id = self.connections.segment(&segment, stamp, |_, _, _, _| ());
+    }
+
+    fn connection(&self) -> &Connection {
+        self.connections.get(self.id).unwrap()
+    }
+
+    /// Microseconds of the shortest ACK alone and with data of `C` and `S`.
+    fn least(&self) -> [Option<i64>; 4] {
+        let acks = &self.connection().acks;
+        [&acks.low.alone, &acks.low.with_data, &acks.high.alone, &acks.high.with_data]
+            .map(|times| times.least().map(|ns| ns / US))
+    }
+
+    fn counts(&self) -> [u64; 4] {
+        let acks = &self.connection().acks;
+        [&acks.low.alone, &acks.low.with_data, &acks.high.alone, &acks.high.with_data]
+            .map(|times| times.count)
+    }
+}
+
+#[test]
+fn an_ack_alone_is_told_from_one_with_data() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(240, 'S', ACK, 1, 101, 0);
+    wire.send(5_240, 'S', ACK, 1, 101, 50); // The reply.
+    wire.send(5_250, 'C', ACK, 101, 51, 0);
+    wire.send(9_000, 'C', ACK, 101, 51, 100);
+    wire.send(9_700, 'S', ACK, 51, 201, 50);
+    wire.send(9_780, 'C', ACK, 201, 101, 100);
+    assert_eq!(wire.least(), [Some(10), Some(80), Some(240), Some(700)]);
+    assert_eq!(wire.counts(), [1, 1, 1, 1]);
+}
+
+#[test]
+fn what_was_sent_twice_is_not_timed() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(200_000, 'C', ACK, 1, 1, 100);
+    wire.send(200_010, 'S', ACK, 1, 101, 0);
+    assert_eq!(wire.counts(), [0; 4]);
+    wire.send(300_000, 'C', ACK, 101, 1, 100);
+    wire.send(300_240, 'S', ACK, 1, 201, 0);
+    assert_eq!(wire.least(), [None, None, Some(240), None]);
+    assert_eq!(wire.connection().counts.low.retransmitted, 1);
+}
+
+#[test]
+fn what_came_out_of_order_or_after_a_gap_is_not_timed() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(10, 'C', ACK, 201, 1, 100);
+    wire.send(5_000, 'C', ACK, 101, 1, 100); // Lost on the way here, or overtaken.
+    wire.send(5_010, 'S', ACK, 1, 301, 0);
+    assert_eq!(wire.counts(), [0; 4]);
+    wire.send(6_000, 'C', ACK, 301, 1, 100);
+    wire.send(7_000, 'S', ACK, 1, 501, 0); // Of data that is not in the capture.
+    assert_eq!(wire.counts(), [0; 4]);
+}
+
+#[test]
+fn openings_endings_and_keepalives_are_not_timed() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', SYN, 0, 0, 0);
+    wire.send(240, 'S', SYN_ACK, 0, 1, 0);
+    wire.send(250, 'C', ACK, 1, 1, 0);
+    wire.send(1_000, 'C', ACK, 1, 1, 100);
+    wire.send(1_900, 'S', ACK, 1, 101, 50);
+    assert_eq!(wire.counts(), [0, 0, 0, 1]);
+    wire.send(2_000, 'C', ACK, 101, 51, 0);
+    wire.send(60_000_000, 'C', ACK, 100, 51, 1); // A keepalive, and its answer.
+    wire.send(60_000_240, 'S', ACK, 51, 101, 0);
+    assert_eq!(wire.counts(), [1, 0, 0, 1]);
+    assert_eq!(wire.connection().counts.low.retransmitted, 0);
+    wire.send(61_000_000, 'S', ACK, 51, 101, 50);
+    wire.send(61_000_010, 'C', RST_ACK, 101, 101, 0);
+    wire.send(61_000_020, 'C', FIN_ACK, 101, 101, 0);
+    assert_eq!(wire.counts(), [1, 0, 0, 1]);
+}
+
+#[test]
+fn a_window_of_zero_lasts_until_the_next_larger_one() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.window = Some(0);
+    wire.send(100, 'S', ACK, 1, 101, 0);
+    wire.send(200, 'S', ACK, 1, 101, 0);
+    wire.send(250, 'S', RST_ACK, 1, 101, 0);
+    wire.window = None;
+    wire.send(300, 'C', ACK, 101, 1, 100);
+    wire.send(600, 'S', ACK, 1, 201, 0);
+    wire.window = Some(0);
+    wire.send(1_000, 'S', ACK, 1, 201, 0);
+    let counts = wire.connection().counts.high;
+    assert_eq!((counts.zero_windows, counts.zero_window_ns), (3, 500 * US));
+    assert_eq!(counts.zero_window_until(1_700 * US), 1_200 * US);
+    assert_eq!(wire.connection().counts.low.zero_window_until(1_700 * US), 0);
+}

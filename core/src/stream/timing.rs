@@ -1,0 +1,233 @@
+//! How long acknowledgements take: the round trip between the capture point and the end that sends them.
+//!
+//! Takes the segments that continued a direction and the acknowledgements of the other side; gives
+//! times from data to the first ACK that covers it. Promises that no time is taken from data that may
+//! have been sent twice, came out of order or followed a gap (RFC 6298 section 3, Karn's rule), and that
+//! memory is bounded: a few segments under way and a fixed number of times in each direction.
+//!
+//! An ACK that comes alone says most: it takes a round trip, and up to half a second more where the
+//! receiver delays it (RFC 1122 section 4.2.3.2). One that comes with data took a round trip and what
+//! the end did meanwhile: a server's service time, or the client's thinking. So the two are kept apart,
+//! and what they tell are low quantiles. The timestamps option (RFC 7323) would not help: its clock ticks
+//! every millisecond, and it cannot tell when a delayed ACK could have gone.
+
+use crate::stream::seq::SeqNumber;
+
+/// Segments under way that are remembered. Later ones are passed over until an ACK makes room.
+const UNDER_WAY: usize = 8;
+
+/// Times kept of one kind: when there are more, every second one, then every fourth …
+const KEPT: usize = 64;
+
+/// An ACK that took this much longer than the quickest one is taken for delayed. Linux and BSD delay by
+/// 40 ms or more, which a coarse timer (100 Hz) shortens by up to 10 ms.
+const DELAY_NS: u32 = 30_000_000;
+
+/// The data of a direction that waits for its acknowledgement.
+#[derive(Clone, Copy, Default)]
+pub(super) struct UnderWay {
+    /// Where segments ended, and when they were seen; `count` of them from `first` on, in a ring.
+    sent: [(SeqNumber, i64); UNDER_WAY],
+    first: u8,
+    count: u8,
+    /// Segments were passed over after the latest that is remembered.
+    passed_over: bool,
+}
+
+impl UnderWay {
+    /// A segment continued the stream.
+    #[inline]
+    pub(super) fn sent(&mut self, end: SeqNumber, time_ns: i64) {
+        let at = usize::from(self.first + self.count) % UNDER_WAY;
+        match self.sent.get_mut(at) {
+            Some(place) if usize::from(self.count) < UNDER_WAY => {
+                *place = (end, time_ns);
+                self.count += 1;
+            }
+            _ => self.passed_over = true,
+        }
+    }
+
+    /// Nothing that is under way can be timed any more.
+    #[inline]
+    pub(super) fn forget(&mut self) {
+        self.count = 0;
+        self.passed_over = false;
+    }
+
+    /// Everything before `until` was received: when the last of it was sent, where that is known.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, until: SeqNumber) -> Option<i64> {
+        let mut latest = None;
+        while self.count > 0 {
+            let (end, time_ns) = *self.sent.get(usize::from(self.first))?;
+            if until.ahead_of(end) < 0 {
+                return latest.map(|(_, time_ns)| time_ns);
+            }
+            latest = Some((end, time_ns));
+            self.first = (self.first + 1) % UNDER_WAY as u8;
+            self.count -= 1;
+        }
+        // What follows may have caused this ACK, and is not remembered.
+        let unsure = std::mem::take(&mut self.passed_over);
+        latest.filter(|(end, _)| !unsure || *end == until).map(|(_, time_ns)| time_ns)
+    }
+}
+
+/// Times of one kind: how many, the least, and a systematic sample of them.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// How many there were.
+    pub count: u64,
+    least: u32,
+    kept: Vec<u32>,
+    /// One of 2^this many is kept.
+    thinned: u32,
+}
+
+impl Times {
+    /// Takes a time in nanoseconds, of which 4.3 s are kept. A negative one shows that clocks differ, or
+    /// that the capture is disordered, and says nothing.
+    #[inline]
+    fn add(&mut self, ns: i64) {
+        let Ok(ns) = u32::try_from(ns.min(i64::from(u32::MAX))) else { return };
+        self.least = if self.count == 0 { ns } else { self.least.min(ns) };
+        if self.count.trailing_zeros() >= self.thinned {
+            self.keep(ns);
+        }
+        self.count += 1;
+    }
+
+    fn keep(&mut self, ns: u32) {
+        if self.kept.len() >= KEPT {
+            let mut even = false;
+            self.kept.retain(|_| {
+                even = !even;
+                even
+            });
+            self.thinned += 1;
+            if self.count.trailing_zeros() < self.thinned {
+                return;
+            }
+        }
+        self.kept.push(ns);
+    }
+
+    /// The least; `None` without any.
+    pub fn least(&self) -> Option<i64> {
+        (self.count > 0).then_some(i64::from(self.least))
+    }
+
+    /// The value below which `percent` of the kept times lie that are at most `span` above the least.
+    fn quantile(&self, percent: usize, span: u32) -> Option<i64> {
+        let most = self.least.saturating_add(span);
+        let mut near: Vec<u32> = self.kept.iter().copied().filter(|ns| *ns <= most).collect();
+        near.sort_unstable();
+        // The least may not be among those kept.
+        near.get(near.len() * percent / 100).copied().map(i64::from).or(self.least())
+    }
+}
+
+/// How long one end took to acknowledge what the other sent.
+#[derive(Clone, Debug, Default)]
+pub struct AckTimes {
+    /// ACKs that came alone.
+    pub alone: Times,
+    /// ACKs that came with data.
+    pub with_data: Times,
+}
+
+impl AckTimes {
+    #[inline]
+    pub(super) fn add(&mut self, ns: i64, with_data: bool) {
+        if with_data {
+            self.with_data.add(ns);
+        } else {
+            self.alone.add(ns);
+        }
+    }
+
+    /// The lower quartile of the ACKs that came alone and were not delayed: a usual round trip.
+    ///
+    /// Captured at both ends of one connection, this is what a call takes longer at its client: the
+    /// median holds the load of the end besides, and the least is too good.
+    pub fn prompt(&self) -> Option<i64> {
+        self.alone.quantile(25, DELAY_NS)
+    }
+
+    /// The 5th percentile of the ACKs that came with data: no round trip takes longer as a rule.
+    pub fn turn(&self) -> Option<i64> {
+        self.with_data.quantile(5, u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn times(all: impl IntoIterator<Item = i64>) -> Times {
+        let mut times = Times::default();
+        all.into_iter().for_each(|ns| times.add(ns));
+        times
+    }
+
+    #[test]
+    fn an_ack_is_timed_from_the_last_segment_that_it_covers() {
+        let mut under_way = UnderWay::default();
+        under_way.sent(SeqNumber(u32::MAX), 10);
+        under_way.sent(SeqNumber(100), 20);
+        under_way.sent(SeqNumber(200), 30);
+        assert_eq!(under_way.acknowledged(SeqNumber(u32::MAX - 1)), None);
+        assert_eq!(under_way.acknowledged(SeqNumber(150)), Some(20));
+        assert_eq!(under_way.acknowledged(SeqNumber(150)), None, "the first ACK alone counts");
+        assert_eq!(under_way.acknowledged(SeqNumber(200)), Some(30));
+    }
+
+    #[test]
+    fn an_ack_of_segments_that_are_not_remembered_says_nothing() {
+        let mut under_way = UnderWay::default();
+        for i in 1..=20 {
+            under_way.sent(SeqNumber(100 * i), i64::from(i));
+        }
+        assert_eq!(under_way.acknowledged(SeqNumber(300)), Some(3));
+        assert_eq!(under_way.acknowledged(SeqNumber(1500)), None);
+        under_way.sent(SeqNumber(2100), 21);
+        assert_eq!(under_way.acknowledged(SeqNumber(2000)), None);
+        assert_eq!(under_way.acknowledged(SeqNumber(2100)), Some(21));
+        under_way.sent(SeqNumber(2200), 22);
+        under_way.forget();
+        assert_eq!(under_way.acknowledged(SeqNumber(2200)), None);
+    }
+
+    #[test]
+    fn delayed_acks_are_left_out() {
+        let mut times = AckTimes::default();
+        for ns in [41 * MS, 210_000, 43 * MS, 200_000, 220_000, 40 * MS, 230_000, 49 * MS] {
+            times.add(ns, false);
+        }
+        assert_eq!(
+            (times.alone.count, times.alone.least(), times.prompt()),
+            (8, Some(200_000), Some(210_000))
+        );
+        assert_eq!(times.turn(), None);
+        times.add(900_000, true);
+        assert_eq!(times.turn(), Some(900_000));
+    }
+
+    #[test]
+    fn many_times_are_thinned_and_keep_their_shape() {
+        let times = times((0..100_000).map(|i| i * 7919 % 100_000));
+        assert!(times.kept.len() <= KEPT && times.kept.len() >= KEPT / 2);
+        assert_eq!((times.count, times.least()), (100_000, Some(0)));
+        let median = times.quantile(50, u32::MAX).unwrap();
+        assert!((35_000..65_000).contains(&median), "{median}");
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_is_none() {
+        assert_eq!(times([-5]).least(), None);
+        assert_eq!(times([i64::MAX, 7]).least(), Some(7));
+    }
+}

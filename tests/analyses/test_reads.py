@@ -21,6 +21,7 @@ from pcapnfs.analyses import (
     pergroup,
     phases,
     readdir,
+    round_trip,
     sequence,
     shares,
     sizes,
@@ -66,6 +67,10 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     ),
     "phases": (phases.READS, phases.phases),
     "readdir": (readdir.READS, readdir.readdir),
+    "round_trip": (
+        round_trip.READS,
+        lambda trace: (round_trip.round_trips(trace), round_trip.additions(trace)),
+    ),
     "sequence": (
         sequence.READS,
         lambda trace: (_sequence(trace, name="*"), _sequence(trace, file="/")),

@@ -1,0 +1,164 @@
+"""Round trips and vantage points, on connections written by hand: figures in microseconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.round_trip import Half, RoundTrip, additions, round_trips
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+
+US = 1_000
+
+
+def tcp(number: int, **columns: object) -> Row:
+    """A connection of the client; times in microseconds."""
+    times = {
+        name: value * US
+        for name, value in columns.items()
+        if isinstance(value, int) and name.endswith(("_rtt", "_min"))
+    }
+    return {
+        "connection": number,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "server_port": 2049,
+    } | (columns | times)
+
+
+def acks(side: str, least: int, usual: int, count: int = 9) -> dict[str, int]:
+    """ACKs of one side that came alone."""
+    return {f"{side}_acks": count, f"{side}_ack_min": least, f"{side}_ack_rtt": usual}
+
+
+def turns(side: str, least: int, usual: int, count: int = 9) -> dict[str, int]:
+    """ACKs of one side that came with data."""
+    return {f"{side}_turns": count, f"{side}_turn_min": least, f"{side}_turn_rtt": usual}
+
+
+CALLS = [call(number, "GETATTR", 1) for number in range(1, 4)]
+
+
+def pair_of(*connections: Row, calls: list[Row] | None = None) -> RoundTrip:
+    with trace_of(connections=connections, calls=calls or CALLS) as trace:
+        (pair,) = round_trips(trace).pairs
+    return pair
+
+
+def says(half: Half) -> tuple[float | None, str]:
+    """Microseconds, and what they rest on."""
+    return half.rtt_s and round(half.rtt_s * 1e6, 3), half.source
+
+
+def test_at_the_client_nothing_is_added() -> None:
+    pair = pair_of(tcp(1, syn_rtt=260, ack_rtt=12, **acks("client", 5, 9)))
+    assert (pair.vantage, pair.addition_s) == ("client", 0.0)
+    assert (says(pair.client_side), says(pair.server_side)) == ((9, "acks"), (260, "handshake"))
+    assert pair.path_s == pytest.approx(269e-6)
+    assert pair.ratio == pytest.approx(52)
+
+
+def test_at_the_server_the_clients_half_is_added() -> None:
+    pair = pair_of(tcp(1, syn_rtt=10, ack_rtt=280, **acks("client", 245, 262)))
+    assert (pair.vantage, says(pair.client_side)) == ("server", (262, "acks"))
+    assert pair.addition_s == pytest.approx(262e-6)
+
+
+def test_in_between_both_halves_are_of_some_length() -> None:
+    pair = pair_of(tcp(1, syn_rtt=300, ack_rtt=200))
+    assert pair.vantage == "between"
+    assert pair.addition_s == pytest.approx(200e-6)
+    assert pair.path_s == pytest.approx(500e-6)
+
+
+def test_a_late_handshake_gives_way_to_what_the_calls_show() -> None:
+    """No round trip takes longer than from a reply to the call that acknowledges it."""
+    pair = pair_of(tcp(1, syn_rtt=100, ack_rtt=9_000, **turns("client", 300, 400)))
+    assert says(pair.client_side) == (400, "gaps")
+
+
+def test_handshakes_of_several_connections_give_their_lower_quartile() -> None:
+    times = [900, 280, 270, 5_000, 290]
+    pair = pair_of(*(tcp(i, syn_rtt=10, ack_rtt=time) for i, time in enumerate(times)))
+    assert (pair.connections, pair.client_side.handshakes) == (5, 5)
+    assert says(pair.client_side) == (280, "handshake")
+
+
+def test_where_tcp_shows_nothing_the_median_gap_is_an_upper_bound() -> None:
+    """Calls 10 ms apart that take 1 ms; one pause, and one call during another."""
+    calls = [*CALLS, call(5, "GETATTR", 30), call(6, "GETATTR", 1), call(500, "GETATTR", 1)]
+    pair = pair_of(tcp(1, transport="UDP"), calls=calls)
+    assert says(pair.client_side) == (9_000, "gaps")
+    assert (pair.client_side.gaps, pair.client_side.acks) == (3, 0)
+    assert pair.vantage == "unknown"
+    assert pair.addition_s == pytest.approx(9e-3)
+
+
+def test_few_gaps_tell_no_vantage_point_and_many_do() -> None:
+    """A client may think before each of a few calls, not before all of many."""
+    for count, vantage in ((4, "unknown"), (9, "server")):
+        pair = pair_of(tcp(1, **turns("client", 150, 180, count), **turns("server", 30, 40, count)))
+        assert pair.vantage == vantage
+
+
+def test_between_the_cases_it_is_left_open() -> None:
+    assert pair_of(tcp(1, syn_rtt=440, ack_rtt=200)).vantage == "unknown"
+
+
+def test_a_server_that_always_works_before_it_answers_does_not_look_far() -> None:
+    """What the quickest calls took bounds the way to it, whatever the timed ones took."""
+    slow = turns("server", 1_200, 1_300)
+    calls = [call(number, "GETATTR", 0.15) for number in range(1, 20)]
+    pair = pair_of(tcp(1, **turns("client", 290, 300), **slow), calls=calls)
+    assert pair.vantage == "unknown"
+
+
+def test_halves_that_are_only_bounded_are_not_said_to_be_between() -> None:
+    """The server's half may be as short as you like: its calls took that long."""
+    pair = pair_of(tcp(1, **turns("client", 150, 180), **turns("server", 100, 110)))
+    assert pair.vantage == "unknown"
+
+
+@pytest.mark.parametrize(
+    "one", [{"syn_rtt": 20, "ack_rtt": 3}, {"client": "10.0.0.1", "syn_rtt": 300, "ack_rtt": 9}]
+)
+def test_within_one_machine_nothing_tells(one: dict[str, object]) -> None:
+    calls = [call(1, "GETATTR", 1, client=one.get("client", "10.0.0.2"))]
+    assert pair_of(tcp(1, **one), calls=calls).vantage == "unknown"
+
+
+def test_the_capture_has_the_vantage_point_of_nine_tenths_of_its_calls() -> None:
+    other = [call(number, "GETATTR", 1, client="10.0.0.3") for number in range(4, 34)]
+    client = tcp(1, syn_rtt=260, ack_rtt=5)
+    server = tcp(2, client="10.0.0.3", syn_rtt=5, ack_rtt=460)
+    with trace_of(connections=[client, server], calls=CALLS + other) as trace:
+        found = round_trips(trace)
+    assert (found.vantage, found.source) == ("server", "handshake")
+    assert found.path_s == pytest.approx(465e-6)
+    with trace_of(connections=[client, server], calls=CALLS + other[:3]) as trace:
+        assert round_trips(trace).vantage == "unknown"
+
+
+def test_additions_by_connection() -> None:
+    silent = tcp(3, client="10.0.0.9")
+    with trace_of(
+        connections=[tcp(1, syn_rtt=10, ack_rtt=280), tcp(2, syn_rtt=10, ack_rtt=300), silent],
+        calls=CALLS,
+    ) as trace:
+        found = additions(trace)
+    assert (found.ns, found.unknown) == ({1: 280_000, 2: 280_000, 3: 0}, frozenset({3}))
+
+
+def test_a_capture_without_calls_says_nothing() -> None:
+    with trace_of() as trace:
+        found = round_trips(trace)
+        nothing = additions(trace)
+    assert (found.pairs, found.path_s, found.vantage, found.source) == ((), None, "unknown", "none")
+    assert (nothing.ns, nothing.unknown) == ({}, frozenset())
+
+
+def test_times_before_the_capture_count_for_nothing() -> None:
+    """A reply that a disordered capture puts before its call makes no gap and no bound."""
+    late = call(2, "GETATTR", 1, reply_time=START_NS, srt=-20 * MILLISECOND)
+    pair = pair_of(tcp(1, transport="UDP"), calls=[CALLS[0], late])
+    assert pair.server_side.gap_s == pytest.approx(1e-3)

@@ -117,6 +117,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.readdir import Readdir
     from pcapnfs.analyses.sequence import Sequence
     from pcapnfs.analyses.sizes import Sizes
+    from pcapnfs.analyses.time_budget import TimeBudget
     from pcapnfs.diagnosis.judging import Findings
     from pcapnfs.summary import Summary
     from pcapnfs.synth.simulation.truth import Truth
@@ -125,6 +126,7 @@ def documents() -> dict[str, type]:
 
     return {
         "pcapnfs summarize --json": Summary,
+        "pcapnfs budget --json": TimeBudget,
         "pcapnfs findings --json": Findings,
         "pcapnfs perfile --json": PerFile,
         "pcapnfs perfile --by … --json": PerGroup,

@@ -3,8 +3,8 @@
 `open` decodes captures into a `Trace`; `summarize` answers the first questions, `findings`
 says what is wrong, `patterns`,
 `sequence`, `perfile`, `pergroup` and `sizes` those about files, `readdir` and `cache` those about
-listings and caches; `Trace.sql` takes all others. Heavy libraries are imported when a name is first
-used.
+listings and caches, `time_budget` where the clock went; `Trace.sql` takes all others. Heavy
+libraries are imported when a name is first used.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.readdir import readdir
     from pcapnfs.analyses.sequence import sequence
     from pcapnfs.analyses.sizes import sizes
+    from pcapnfs.analyses.time_budget import time_budget
     from pcapnfs.diagnosis.judging import findings
     from pcapnfs.summary import Summary, summarize
     from pcapnfs.trace import Trace, open
@@ -45,6 +46,7 @@ __all__ = [
     "sequence",
     "sizes",
     "summarize",
+    "time_budget",
 ]
 
 _HOMES = {
@@ -60,6 +62,7 @@ _HOMES = {
     "sequence": "pcapnfs.analyses.sequence",
     "sizes": "pcapnfs.analyses.sizes",
     "summarize": "pcapnfs.summary",
+    "time_budget": "pcapnfs.analyses.time_budget",
 }
 
 

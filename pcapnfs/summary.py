@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import budget as _budget
 from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import files as _files
 from pcapnfs.analyses import operations as _operations
 from pcapnfs.analyses import patterns as _patterns
+from pcapnfs.analyses import phases as _phases
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses import sizes as _sizes
 from pcapnfs.analyses import stability as _stability
+from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import trust as _trust
 
 if TYPE_CHECKING:
@@ -32,12 +35,14 @@ READS = columns.together(
     _readdir.READS,
     _sizes.READS,
     _stability.READS,
+    _time_budget.READS,
     _trust.READS,
 )
 """The columns that all of these read."""
 
 SHOWN = 5
-"""Directories and files that are named; the commands `readdir` and `cache` name more."""
+"""Directories, files and clients that are named; the commands `readdir`, `cache` and `budget` name
+more."""
 
 PATTERNS = 10
 """Classes of files in the summary; `patterns` gives them all."""
@@ -59,6 +64,12 @@ class Summary:
     """Every single operation, also those inside compounds, most frequent first."""
     stability: _stability.Stability
     """Calls split by what they ask of the server's storage."""
+    time_budget: tuple[_budget.Budget, ...]
+    """Where the clock of each client went, who waited longest first; the first five."""
+    time_budget_total: _budget.Budget
+    """The same for all clients together."""
+    phases: tuple[_phases.Phase, ...]
+    """What each of these clients did one after the other."""
     files: _files.Files
     """How many files, and what one of them costs in calls."""
     patterns: _patterns.Patterns
@@ -80,6 +91,7 @@ class Summary:
 
 def summarize(trace: Trace) -> Summary:
     """Answer the first questions about a trace."""
+    clocks = _time_budget.time_budget(trace, top=SHOWN)
     return Summary(
         capture=_capture.capture(trace),
         trust=_trust.trust(trace),
@@ -87,6 +99,9 @@ def summarize(trace: Trace) -> Summary:
         signatures=_operations.signature_times(trace),
         op_counts=_operations.operation_counts(trace),
         stability=_stability.stability(trace),
+        time_budget=clocks.clients,
+        time_budget_total=clocks.total,
+        phases=clocks.phases,
         files=_files.files(trace),
         patterns=_patterns.patterns(trace, top=PATTERNS),
         sizes=_sizes.sizes(trace),

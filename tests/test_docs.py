@@ -370,6 +370,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
     ) as trace:
         results = {
             "pcapnfs summarize --json": document(pcapnfs.summarize(trace)),
+            "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),
             "pcapnfs findings --json": document(samples.findings()),
             "pcapnfs perfile --json": document(pcapnfs.perfile(trace)),
             "pcapnfs perfile --by … --json": document(pcapnfs.pergroup(trace, "client")),

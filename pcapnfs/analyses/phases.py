@@ -16,12 +16,14 @@ import numpy as np
 from pcapnfs import columns, units
 from pcapnfs.analyses import mixture
 from pcapnfs.analyses import outstanding as _outstanding
+from pcapnfs.analyses.budget import Budget, budgets
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.outstanding import outstanding, within
 from pcapnfs.analyses.service_time import NANOSECONDS
-from pcapnfs.analyses.time_budget import Budget, of_calls
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.outstanding import Outstanding
@@ -34,9 +36,6 @@ READS = columns.together(
     columns.of(calls="call callback op file", files="file identity role"),
 )
 """The columns that this reads."""
-
-CLIENTS = 5
-"""Clients whose phases are told, those that waited longest."""
 
 PAUSE_SHARE = 0.25
 """A pause that takes this share of a phase divides it: what came before and what came after have
@@ -94,26 +93,21 @@ class Phase:
 
 
 def phases(
-    trace: Trace, calls: Outstanding | None = None, *, top: int = CLIENTS
+    trace: Trace, calls: Outstanding | None = None, clients: Sequence[str] | None = None
 ) -> tuple[Phase, ...]:
     """Divide what each client did into phases.
 
     Args:
         trace: The trace.
         calls: Its calls, where they are known already.
-        top: Clients, those that waited longest first; 0 for all.
+        clients: Addresses of the clients, in the order in which they are told; None for all.
     """
     found = calls or outstanding(trace)
-    intervals = found.intervals
-    waited = np.bincount(
-        intervals.group, intervals.end - intervals.begin, minlength=len(found.clients)
-    )
     what = _What.of(trace)
-    order = np.argsort(-waited, kind="stable")
     return tuple(
         phase
-        for client in order[: top or None].tolist()
-        for phase in _of_client(found, what, client)
+        for client in (found.clients if clients is None else clients)
+        for phase in _of_client(found, what, found.clients.index(client))
     )
 
 
@@ -212,6 +206,7 @@ def _phase(
         if counts[op] or times[op]
     )
     files = what.file[members]
+    _, (budget,) = budgets(part, given)
     return Phase(
         client=calls.clients[client],
         name=_name(operations),
@@ -221,7 +216,7 @@ def _phase(
         calls=len(members),
         files=len(np.unique(files[files >= 0])),
         operations=operations[:OPERATIONS],
-        budget=of_calls(part, given).total,
+        budget=budget,
     )
 
 

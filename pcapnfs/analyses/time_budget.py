@@ -1,8 +1,9 @@
 """Where the time of each client went, by the clock: what it waited for, and when it did not wait.
 
 Every instant at which calls of a client are outstanding is shared equally among them and booked to
-what each of them is outstanding for; an instant without any is the client's own. Promises that the
-rows of a budget add up to its wall clock, to the nanosecond before they become seconds.
+what each of them is outstanding for (budget.py); an instant without any is the client's own. The
+capture is also divided into what each client did one after the other (phases.py), each with a
+budget of its own.
 """
 
 from __future__ import annotations
@@ -10,74 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from pcapnfs.analyses import outstanding as _outstanding
-from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
-from pcapnfs.analyses.outstanding import KINDS, outstanding
-from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses import phases as _phases
+from pcapnfs.analyses.budget import Budget, budgets
+from pcapnfs.analyses.outstanding import outstanding
+from pcapnfs.analyses.phases import Phase, phases
+from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pcapnfs.analyses.equal_shares import Shares
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
-    Times = NDArray[np.int64]
-
-READS = _outstanding.READS
+READS = _phases.READS
 """The columns that this reads."""
-
-ROWS = (*KINDS, "transfer", "waiting", "client")
-"""The rows of a budget: `outstanding.KINDS`, its two kinds of parts, and the rest."""
 
 CLIENTS = 20
 """Clients that have a budget of their own; the total has them all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """One client's clock, or those of several: `stable_s` to `client_s` add up to `wall_s`."""
-
-    client: str | None
-    """Address of the client; None for all clients."""
-    wall_s: float
-    """Time in all, seconds; of several clients the sum of their clocks, as if one had run after
-    the other."""
-    stable_s: float
-    """Waiting for calls that succeeded and had to be on stable storage before the reply, seconds;
-    a compound when one of its ops had to."""
-    unstable_s: float
-    """Waiting for all calls that are in no other row, seconds: nothing had to be persisted."""
-    unstable_write_s: float
-    """Waiting for WRITEs answered UNSTABLE, seconds."""
-    read_s: float
-    """Waiting for the first byte of READs' replies, seconds."""
-    state_s: float
-    """Waiting for operations that record client state (EXCHANGE_ID …), seconds."""
-    unknown_s: float
-    """Waiting for calls without reply, or whose outcome was cut, lost or encrypted and cannot be
-    told from the call either, seconds."""
-    transfer_s: float
-    """Bytes of calls and replies of more than one segment on their way, from the first segment to
-    the last, seconds."""
-    waiting_s: float
-    """Waiting until the server was ready (DELAY, JUKEBOX, GRACE …: these calls, and the pauses
-    until they came again) or could be reached again, seconds."""
-    client_s: float
-    """No call was outstanding: the client's own time, seconds."""
-    concurrency: float | None
-    """Calls outstanding, mean over the time in which any was; None when none was."""
-    calls: int
-    """Calls, answered or not; callbacks are not among them."""
-
-    def shares(self) -> tuple[tuple[str, float, float | None], ...]:
-        """For each of `ROWS`, its name, seconds and share of the wall clock (0…1, None of none)."""
-        times = ((row, float(getattr(self, f"{row}_s"))) for row in ROWS)
-        return tuple(
-            (row, time_s, time_s / self.wall_s if self.wall_s else None) for row, time_s in times
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +33,11 @@ class TimeBudget:
     """The clocks of all clients over the capture's span."""
 
     total: Budget
-    """All clients together."""
+    """All clients together: the sum of their clocks."""
     clients: tuple[Budget, ...]
-    """Each client, the one that waited longest first; the first twenty."""
-    clients_in_all: int
-    """Clients that sent calls."""
+    """Each client, the one that waited longest first."""
+    phases: tuple[Phase, ...]
+    """What each of these clients did one after the other, client by client."""
 
 
 def time_budget(
@@ -100,70 +48,17 @@ def time_budget(
     Args:
         trace: The trace.
         calls: Its calls, where they are known already.
-        top: Clients that get a budget of their own; 0 for all.
+        top: Clients that get a budget and phases of their own; 0 for all.
+
+    Raises:
+        UsageError: `top` is negative.
     """
-    return of_calls(calls or outstanding(trace), top=top)
-
-
-def of_calls(calls: Outstanding, given: Shares | None = None, *, top: int = CLIENTS) -> TimeBudget:
-    """The budget of calls over their span, which may be a part of the capture's.
-
-    `given` are the shares of the calls, where they are known already.
-    """
-    booked, lengths = _booked(calls, given or equal_shares(calls.intervals))
-    counts = np.bincount(calls.intervals.group, minlength=len(calls.clients))
-    waited = booked.sum(axis=1)
-    order = np.argsort(-waited, kind="stable")
+    if top < 0:
+        raise UsageError("the number of clients cannot be negative; 0 shows all")
+    found = calls or outstanding(trace)
+    total, clients = budgets(found, top=top)
     return TimeBudget(
-        total=_budget(
-            None,
-            len(calls.clients) * calls.span_ns,
-            booked.sum(axis=0),
-            int(lengths.sum()),
-            int(counts.sum()),
-        ),
-        clients=tuple(
-            _budget(
-                calls.clients[place],
-                calls.span_ns,
-                booked[place],
-                int(lengths[place]),
-                int(counts[place]),
-            )
-            for place in order[: top or None].tolist()
-        ),
-        clients_in_all=len(calls.clients),
-    )
-
-
-def _booked(calls: Outstanding, given: Shares) -> tuple[Times, Times]:
-    """For each client, ns by kind; and the lengths of its calls' intervals, added up, ns."""
-    intervals = calls.intervals
-    kinds = len(ROWS) - 1
-    cells = intervals.groups * kinds
-    row = intervals.group.astype(np.int64) * kinds
-    owner = intervals.part_of
-    booked = np.bincount(row + calls.kind, given.whole, cells)
-    booked -= np.bincount(row[owner] + calls.kind[owner], given.parts, cells)
-    booked += np.bincount(row[owner] + calls.part_kind, given.parts, cells)
-    # Taking the parts away may leave less than nothing of a kind, by what floats lose.
-    whole = whole_nanoseconds(
-        np.maximum(booked, 0.0), np.repeat(np.arange(intervals.groups), kinds), given.open_ns
-    )
-    lengths = np.zeros(intervals.groups, np.int64)
-    np.add.at(lengths, intervals.group, intervals.end - intervals.begin)
-    return whole.reshape(-1, kinds), lengths
-
-
-def _budget(
-    client: str | None, wall_ns: int, booked: Times, outstanding_ns: int, calls: int
-) -> Budget:
-    open_ns = int(booked.sum())
-    times = dict(zip(ROWS, [*booked.tolist(), wall_ns - open_ns], strict=True))
-    return Budget(
-        client=client,
-        wall_s=wall_ns / NANOSECONDS,
-        concurrency=outstanding_ns / open_ns if open_ns else None,
-        calls=calls,
-        **{f"{row}_s": time / NANOSECONDS for row, time in times.items()},
+        total=total,
+        clients=clients,
+        phases=phases(trace, found, [budget.client or "" for budget in clients]),
     )

@@ -14,6 +14,7 @@ import typer
 
 from pcapnfs import __version__
 from pcapnfs.cli import (
+    budget,
     cache,
     findings,
     output,
@@ -43,6 +44,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("summarize")(summarize.summarize)
+app.command("budget")(budget.budget)
 app.command("findings")(findings.findings)
 app.command("patterns")(patterns.patterns)
 app.command("sequence")(sequence.sequence)

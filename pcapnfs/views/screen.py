@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views import caching, patterns, sizes
+from pcapnfs.views import budget, caching, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -67,6 +67,8 @@ def summary(result: Summary) -> RenderableType:
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
         _stability(result.stability),
+        _heading("Time budget"),
+        budget.block(result.time_budget_total, result.phases),
         _heading("Operations"),
         _operations(result.operations),
         _heading("Files"),

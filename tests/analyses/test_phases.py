@@ -6,6 +6,7 @@ import pytest
 
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.phases import phases
+from pcapnfs.analyses.time_budget import time_budget
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
@@ -106,13 +107,15 @@ def test_phases_of_one_client_know_nothing_of_another() -> None:
     other = Script("10.0.0.3", 500).pauses(100).does("READ", times=60, stability="read", srt_ms=9)
     with traced(script(), other) as trace:
         found = phases(trace)
-        assert [phase.client for phase in phases(trace, top=1)] == ["10.0.0.3"]
+        (only,) = phases(trace, clients=["10.0.0.3"])
+        assert time_budget(trace, top=1).phases == (only,)
     assert [(phase.client, phase.name) for phase in found] == [
-        ("10.0.0.3", "READ"),
         ("10.0.0.2", "CREATE, WRITE"),
         ("10.0.0.2", "READDIRPLUS"),
         ("10.0.0.2", "REMOVE"),
+        ("10.0.0.3", "READ"),
     ]
+    assert found[-1] == only
 
 
 def test_phases_and_pauses_follow_one_another_though_calls_overlap() -> None:

@@ -19,7 +19,6 @@ from pcapnfs.analyses import (
     patterns,
     perfile,
     pergroup,
-    phases,
     readdir,
     round_trip,
     sequence,
@@ -65,7 +64,6 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             pergroup.pergroup(trace, by) for by in ("directory", "client", "uid", "extension")
         ],
     ),
-    "phases": (phases.READS, phases.phases),
     "readdir": (readdir.READS, readdir.readdir),
     "round_trip": (
         round_trip.READS,

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pcapnfs.analyses.budget import ROWS, Budget, budgets
 from pcapnfs.analyses.outstanding import KINDS, outstanding, within
-from pcapnfs.analyses.time_budget import ROWS, Budget, of_calls, time_budget
+from pcapnfs.analyses.time_budget import time_budget
+from pcapnfs.errors import UsageError
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 
@@ -70,7 +72,7 @@ def test_kinds_that_overlap_share_the_clock() -> None:
     ]
     assert [budget.concurrency for budget in found.clients] == [pytest.approx(4 / 3), 1]
     assert rows_of(found.total) == {"stable": 15, "read": 35, "client": 19_950}
-    assert (found.total.wall_s, found.total.client, found.clients_in_all) == (20, None, 2)
+    assert (found.total.wall_s, found.total.client, found.total.clients) == (20, None, 2)
     assert found.total.concurrency == pytest.approx(1.2)
 
 
@@ -79,6 +81,8 @@ def test_who_waited_longest_comes_first_and_the_total_has_everybody() -> None:
     with trace_of(calls=rows) as trace:
         found = time_budget(trace, top=2)
         assert len(time_budget(trace, top=0).clients) == 5
+        with pytest.raises(UsageError, match="cannot be negative"):
+            time_budget(trace, top=-1)
     assert [budget.client for budget in found.clients] == ["10.0.1.5", "10.0.1.4"]
     assert rows_of(found.total) == {"unstable": 15, "client": 49_985}
 
@@ -100,7 +104,7 @@ def test_a_part_of_the_capture_holds_what_was_outstanding_then() -> None:
     with trace_of(calls=rows) as trace:
         calls = outstanding(trace)
     part = within(calls, 0, 24 * MILLISECOND, 44 * MILLISECOND)
-    (budget,) = of_calls(part).clients
+    _, (budget,) = budgets(part)
     assert rows_of(budget) == {"stable": 1, "transfer": 2, "read": 13, "client": 4}
     assert part.call.tolist() == [1, 2]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rich.console import Console, RenderableType
 
+from pcapnfs.analyses.budget import Budget
 from pcapnfs.analyses.cache import Cache, FileCache, Interval
 from pcapnfs.analyses.capture import Capture
 from pcapnfs.analyses.costs import Total
@@ -16,11 +17,13 @@ from pcapnfs.analyses.operations import OperationCount, OperationTimes, Signatur
 from pcapnfs.analyses.patterns import Example, PatternClass, Patterns, Run
 from pcapnfs.analyses.perfile import FileCost, PerFile
 from pcapnfs.analyses.pergroup import GroupCost, PerGroup
+from pcapnfs.analyses.phases import Phase, PhaseOperation
 from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
 from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequence, Step
 from pcapnfs.analyses.service_time import ServiceTime
 from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
 from pcapnfs.analyses.stability import Stability, StabilityRow
+from pcapnfs.analyses.time_budget import TimeBudget
 from pcapnfs.analyses.trust import Trust
 from pcapnfs.diagnosis.finding import Advice, Finding
 from pcapnfs.diagnosis.judging import Findings
@@ -123,6 +126,54 @@ def stability() -> Stability:
     )
 
 
+def budget(client: str | None = "10.0.0.2", clients: int = 1) -> Budget:
+    return Budget(
+        client=client,
+        clients=clients,
+        wall_s=61.0 * clients,
+        stable_s=30.5 * clients,
+        unstable_s=6.1 * clients,
+        unstable_write_s=0.061 * clients,
+        read_s=0.0,
+        state_s=0.0,
+        unknown_s=0.0,
+        transfer_s=12.2 * clients,
+        waiting_s=0.001 * clients,
+        client_s=12.138 * clients,
+        concurrency=1.25,
+        calls=10000,
+    )
+
+
+def phase(name: str = "CREATE, WRITE", start_s: float = 0.5, client: str = "10.0.0.2") -> Phase:
+    return Phase(
+        client=client,
+        name=name,
+        start="2026-08-01T12:00:00.500000000Z",
+        start_s=start_s,
+        pause_s=0.5,
+        calls=5000,
+        files=1000,
+        operations=(
+            PhaseOperation(name.partition(",")[0], 3000, 20.0),
+            PhaseOperation("LOOKUP", 2000, 0.25),
+        ),
+        budget=budget(client),
+    )
+
+
+def time_budget(*clients: str) -> TimeBudget:
+    return TimeBudget(
+        total=budget(None, 30 if len(clients) > 1 else 1),
+        clients=tuple(budget(client) for client in clients),
+        phases=tuple(
+            phase(client=client, name=name, start_s=start_s)
+            for client in clients
+            for name, start_s in (("CREATE, WRITE, SETATTR", 0.5), ("REMOVE", 45.0))
+        ),
+    )
+
+
 def summary() -> Summary:
     spread = Distribution(12.5, 12.0, 14.0, 20)
     return Summary(
@@ -135,6 +186,9 @@ def summary() -> Summary:
         signatures=(SignatureTimes("4.1", "OPEN", "SEQUENCE PUTFH OPEN", 1, 0, 0, 0, NO_TIMES),),
         op_counts=(OperationCount("3", "CREATE", 1200, 1200, 3),),
         stability=stability(),
+        time_budget=(budget(),),
+        time_budget_total=replace(budget(), client=None),
+        phases=(phase(), phase("REMOVE", 45.0)),
         files=Files(1000, 10, 1, 3, 2, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),
         patterns=patterns(),
         sizes=sizes(),

@@ -32,6 +32,9 @@ def test_the_summary_has_the_promised_keys() -> None:
     )
     assert set(summary["op_counts"][0]) >= set("version op count errors".split())
     assert set(summary["stability"]["stable"]) >= set("calls sum_s mean_s p50_s".split())
+    assert set(summary["time_budget"][0]) >= set(
+        "client wall_s stable_s unstable_s transfer_s client_s concurrency".split()
+    )
     assert set(summary["files"]["calls_per_file"]) == set("mean p50 p95 max".split())
 
 

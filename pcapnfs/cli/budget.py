@@ -1,0 +1,32 @@
+"""`pcapnfs budget`: where the clock went, by client and by phase."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+
+
+def budget(
+    captures: options.CapturesOrLast = None,
+    top: Annotated[
+        int,
+        typer.Option("--top", min=0, metavar="N", help="Clients to show; 0 shows all."),
+    ] = 20,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Say where the time went by the clock, for each client and each phase of its work."""
+    from pcapnfs.analyses import time_budget as analysis
+    from pcapnfs.views import budget as view
+    from pcapnfs.views import document
+
+    with options.open_trace(captures, port, memory, analysis.READS) as trace:
+        result = analysis.time_budget(trace, top=top)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result))

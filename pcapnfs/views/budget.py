@@ -1,0 +1,192 @@
+"""The time budget on a terminal: the clock with a bar for each row, clients, and phases.
+
+Takes results; gives Rich renderables that fit 80 columns and use 140.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import heading, note
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.budget import Budget
+    from pcapnfs.analyses.phases import Phase
+    from pcapnfs.analyses.time_budget import TimeBudget
+
+BAR_CELLS = 20
+"""Width of a bar that stands for the whole clock."""
+
+PHASES_SHOWN = 8
+"""Phases in `summarize`, those that took longest; the rest is counted."""
+
+TITLES = {
+    "stable": "stable: on disk before the reply",
+    "unstable": "unstable: metadata, lookups",
+    "unstable_write": "unstable writes",
+    "read": "reads",
+    "state": "client state",
+    "unknown": "unknown: no reply, not captured",
+    "transfer": "transfer: bytes on their way",
+    "waiting": "waiting: server not ready",
+    "client": "client: no call outstanding",
+}
+"""The rows of a budget and how the screen calls them."""
+
+SHORT = {
+    "stable": "stable",
+    "unstable": "unstable",
+    "unstable_write": "writes",
+    "read": "reads",
+    "state": "state",
+    "unknown": "unknown",
+    "transfer": "transfer",
+    "waiting": "waiting",
+    "client": "client",
+}
+"""The same above a column."""
+
+
+def screen(result: TimeBudget) -> RenderableType:
+    """The screen of `budget`."""
+    parts: list[RenderableType] = [_clock(result.total)]
+    if result.total.clients > 1:
+        parts += [heading("Clients"), _clients(result.clients)]
+        if len(result.clients) < result.total.clients:
+            shown = units.count(len(result.clients))
+            parts.append(note(f"{shown} of {units.count(result.total.clients)} clients."))
+    for client in dict.fromkeys(phase.client for phase in result.phases):
+        whose = f"Phases of {escape(client)}" if result.total.clients > 1 else "Phases"
+        mine = [phase for phase in result.phases if phase.client == client]
+        parts += [heading(whose), _phases(mine, detailed=True)]
+    return Group(*parts)
+
+
+def block(total: Budget, phases: Sequence[Phase]) -> RenderableType:
+    """The budget within `summarize`."""
+    parts: list[RenderableType] = [_clock(total)]
+    if len(phases) > 1:
+        longest = sorted(phases, key=lambda phase: -phase.budget.wall_s)[:PHASES_SHOWN]
+        parts += [Text(""), _phases([phase for phase in phases if phase in longest])]
+        rest = len(phases) - len(longest)
+        if rest:
+            parts.append(note(f"{plural(rest, 'shorter phase', 'shorter phases')} not shown."))
+    return Group(*parts)
+
+
+_CLOCK_COLUMNS = (
+    Column("", align="left", least=12, cut="end"),
+    Column("time"),
+    Column("of the clock"),
+    Column("", 1, align="left"),
+)
+
+
+def _clock(budget: Budget) -> RenderableType:
+    rows = [
+        [TITLES[row], units.duration(time_s), units.share(share), _bar(share)]
+        for row, time_s, share in budget.shares()
+        if time_s
+    ]
+    added = f"clocks of {units.count(budget.clients)} clients, added up"
+    whose = "wall clock" if budget.clients == 1 else added
+    rows.append([whose, units.duration(budget.wall_s), "", ""])
+    parts: list[RenderableType] = [FittedTable(_CLOCK_COLUMNS, rows, indent=2)]
+    if budget.concurrency is not None and budget.concurrency > 1:
+        calls = units.number(budget.concurrency)
+        parts.append(note(f"While any call was outstanding, there were {calls} on average."))
+    return Group(*parts)
+
+
+def _bar(share: float | None) -> str:
+    """As long as the share; what is there at all has a trace of it."""
+    if not share:
+        return ""
+    eighths = max(1, round(share * BAR_CELLS * 8))
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+_ROW_COLUMNS = tuple(
+    Column(SHORT[row], priority)
+    for row, priority in (
+        ("stable", 0),
+        ("unstable", 0),
+        ("unstable_write", 1),
+        ("read", 1),
+        ("state", 4),
+        ("unknown", 3),
+        ("transfer", 1),
+        ("waiting", 1),
+        ("client", 0),
+    )
+)
+
+
+def _shares(budget: Budget) -> list[str]:
+    return [units.share(share) if time_s else "" for _, time_s, share in budget.shares()]
+
+
+def _clients(clients: Sequence[Budget]) -> RenderableType:
+    columns = (
+        Column("client", align="left", least=15),
+        Column("calls"),
+        Column("outstanding", 2),
+        *_ROW_COLUMNS,
+    )
+    rows = [
+        [
+            escape(budget.client or ""),
+            units.count(budget.calls),
+            units.number(budget.concurrency),
+            *_shares(budget),
+        ]
+        for budget in clients
+    ]
+    return FittedTable(columns, rows, indent=2)
+
+
+def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableType:
+    """A line for each; in detail, its operations below it."""
+    several = len({phase.client for phase in phases}) > 1
+    columns = (
+        Column("client", align="left", least=9),
+        Column("phase", align="left", least=14, cut="end"),
+        Column("begins at", 2),
+        Column("takes"),
+        Column("calls"),
+        Column("files", 2),
+        *_ROW_COLUMNS,
+    )
+    rows = [
+        [
+            escape(phase.client) if several else "",
+            escape(phase.name),
+            units.duration(phase.start_s),
+            units.duration(phase.budget.wall_s),
+            units.count(phase.calls),
+            units.count(phase.files),
+            *_shares(phase.budget),
+        ]
+        for phase in phases
+    ]
+    below = [[_operations(phase)] for phase in phases] if detailed else ()
+    return FittedTable(columns, rows, indent=2, below=below)
+
+
+def _operations(phase: Phase) -> Text:
+    told = ", ".join(
+        f"{units.count(each.calls)} {escape(each.op)} {units.duration(each.time_s)}"
+        for each in phase.operations
+    )
+    pause = f"after a pause of {units.duration(phase.pause_s)}: " if phase.pause_s else ""
+    return Text(f"{pause}{told}", style="dim")

@@ -1,0 +1,108 @@
+"""Screens of `budget` at 80 and 140 columns, compared with what people approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import RenderableType
+
+from pcapnfs.analyses.budget import ROWS
+from pcapnfs.views import budget
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+def renderables() -> dict[str, RenderableType]:
+    return {
+        "budget": budget.screen(samples.time_budget("10.0.0.2")),
+        "budget-clients": budget.screen(samples.time_budget("10.0.0.2", "fd00:6::0011")),
+    }
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", ["budget", "budget-clients"])
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    text = samples.render(renderables()[name], width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+def test_every_row_of_a_budget_has_its_titles() -> None:
+    assert set(budget.TITLES) == set(budget.SHORT) == set(ROWS)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
+def test_numbers_are_whole_at_any_width(width: int) -> None:
+    text = samples.render(renderables()["budget"], width)
+    assert "30.5 s" in text
+    assert "19.9 %" in text
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_phases_of_several_clients_say_whose_they_are(width: int) -> None:
+    found = samples.time_budget("10.0.0.2", "10.0.0.3")
+    for screen in (budget.screen(found), budget.block(found.total, found.phases)):
+        text = samples.render(screen, width)
+        assert text.count("10.0.0.3") >= 2
+
+
+def test_bars_are_as_long_as_their_shares() -> None:
+    def bar(share: float) -> str:
+        clock = replace(samples.budget(), wall_s=100.0, stable_s=share * 100)
+        text = samples.render(budget.block(clock, ()), 140)
+        return next(line for line in text.splitlines() if "stable:" in line).split("%")[1].strip()
+
+    assert bar(1) == "█" * budget.BAR_CELLS
+    assert bar(0.5) == "█" * (budget.BAR_CELLS // 2)
+    assert bar(1e-6) == "▏"
+    assert bar(0.5 / budget.BAR_CELLS) == "▌"
+
+
+def test_a_summary_shows_the_longest_phases_and_counts_the_rest() -> None:
+    phases = [samples.phase(f"OP{number:02}", float(number)) for number in range(12)]
+    phases = [
+        replace(phase, budget=replace(phase.budget, wall_s=10.0 + number))
+        for number, phase in enumerate(phases)
+    ]
+    text = samples.render(budget.block(samples.budget(), phases), 140)
+    assert [f"OP{number:02}" in text for number in range(12)] == [False] * 4 + [True] * 8
+    assert text.index("OP04") < text.index("OP11")
+    assert "4 shorter phases not shown." in text
+    assert "OP00" not in samples.render(budget.block(samples.budget(), phases[:1]), 140)
+
+
+def test_calls_without_overlap_are_not_told() -> None:
+    text = samples.render(budget.block(replace(samples.budget(), concurrency=1.0), ()), 140)
+    assert "on average" not in text
+    assert "on average" in samples.render(budget.block(samples.budget(), ()), 140)
+
+
+def test_nothing_hostile_reaches_the_terminal() -> None:
+    hostile = samples.time_budget(samples.HOSTILE, "10.0.0.3")
+    phases = [
+        replace(
+            phase,
+            name=samples.HOSTILE,
+            operations=(replace(phase.operations[0], op=samples.HOSTILE),),
+        )
+        for phase in hostile.phases
+    ]
+    for screen in (
+        budget.screen(replace(hostile, phases=tuple(phases))),
+        budget.block(hostile.total, phases),
+    ):
+        text = samples.render(screen, 140)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "[bold]" in text

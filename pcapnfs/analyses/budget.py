@@ -65,6 +65,13 @@ class Budget:
     """Calls outstanding, mean over the time in which any was; None when none was."""
     calls: int
     """Calls, answered or not; callbacks are not among them."""
+    added_s: float | None
+    """What was added to each call for the round trip between client and capture point, mean over
+    the client's calls, seconds; None without calls."""
+    placed_share: float | None
+    """Share of the client's calls, 0…1, of which TCP tells where they were captured. To the others
+    nothing was added: if they were captured at the server, part of `client_s` is the network's.
+    None without calls."""
 
     def shares(self) -> tuple[tuple[str, float, float | None], ...]:
         """For each of `ROWS`, its name, seconds and share of the wall clock (0…1, None of none)."""
@@ -87,24 +94,30 @@ def budgets(
     booked, lengths = _booked(calls, given or equal_shares(calls.intervals))
     counts = np.bincount(calls.intervals.group, minlength=len(calls.clients))
     order = np.argsort(-booked.sum(axis=1), kind="stable")
-    total = _budget(
-        None,
-        len(calls.clients),
-        len(calls.clients) * calls.span_ns,
-        booked.sum(axis=0),
-        int(lengths.sum()),
-        int(counts.sum()),
-    )
-    return total, tuple(
-        _budget(
-            calls.clients[place],
-            1,
-            calls.span_ns,
-            booked[place],
-            int(lengths[place]),
-            int(counts[place]),
+
+    def budget(client: str | None, which: list[int]) -> Budget:
+        number = int(counts[which].sum())
+        rows = booked[which].sum(axis=0)
+        open_ns = int(rows.sum())
+        wall_ns = len(which) * calls.span_ns
+        times = dict(zip(ROWS, [*rows.tolist(), wall_ns - open_ns], strict=True))
+        added_ns, placed = (
+            float(each[which] @ counts[which]) for each in (calls.added_ns, calls.placed_share)
         )
-        for place in order[: top or None].tolist()
+        return Budget(
+            client=client,
+            clients=len(which),
+            wall_s=wall_ns / NANOSECONDS,
+            concurrency=int(lengths[which].sum()) / open_ns if open_ns else None,
+            calls=number,
+            added_s=added_ns / number / NANOSECONDS if number else None,
+            placed_share=placed / number if number else None,
+            **{f"{row}_s": time / NANOSECONDS for row, time in times.items()},
+        )
+
+    total = budget(None, list(range(len(calls.clients))))
+    return total, tuple(
+        budget(calls.clients[place], [place]) for place in order[: top or None].tolist()
     )
 
 
@@ -125,18 +138,3 @@ def _booked(calls: Outstanding, given: Shares) -> tuple[Times, Times]:
     lengths = np.zeros(intervals.groups, np.int64)
     np.add.at(lengths, intervals.group, intervals.end - intervals.begin)
     return whole.reshape(-1, kinds), lengths
-
-
-def _budget(
-    client: str | None, clients: int, wall_ns: int, booked: Times, outstanding_ns: int, calls: int
-) -> Budget:
-    open_ns = int(booked.sum())
-    times = dict(zip(ROWS, [*booked.tolist(), wall_ns - open_ns], strict=True))
-    return Budget(
-        client=client,
-        clients=clients,
-        wall_s=wall_ns / NANOSECONDS,
-        concurrency=outstanding_ns / open_ns if open_ns else None,
-        calls=calls,
-        **{f"{row}_s": time / NANOSECONDS for row, time in times.items()},
-    )

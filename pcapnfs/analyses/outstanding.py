@@ -12,6 +12,9 @@ out.
 - A call that the server was not ready for (DELAY, GRACE …) is outstanding until the client sends
   the same call again: it waits for the server although no call is on its way.
 - A reply that the capture holds before its call ends it at once.
+- Where the capture was not taken at the client, the client sent each call earlier, and got each
+  reply later, by half the round trip that lies between. Where TCP does not tell the place, nothing
+  is added.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import round_trip
 from pcapnfs.analyses.equal_shares import Intervals
+from pcapnfs.analyses.service_time import NANOSECONDS
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,10 +40,13 @@ if TYPE_CHECKING:
     Times = NDArray[np.int64]
     Rows = dict[str, NDArray[Any]]
 
-READS = columns.of(
-    calls="call client server callback connection op signature file directory uid stability "
-    "call_first_time call_time reply_first_time reply_time transmissions status_name",
-    connections="connection first_time",
+READS = columns.together(
+    round_trip.READS,
+    columns.of(
+        calls="call client server callback connection op signature file directory uid stability "
+        "call_first_time call_time reply_first_time reply_time transmissions status_name",
+        connections="connection first_time",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -83,19 +91,33 @@ class Outstanding:
     """When each call was outstanding."""
     part_kind: NDArray[np.uint8]
     """For each part of a call, `TRANSFER` or `WAITING`."""
+    added_ns: NDArray[np.float64]
+    """By client, what was added to each call, mean over its calls, ns."""
+    placed_share: NDArray[np.float64]
+    """By client, the share of its calls, 0…1, of which it is known where they were captured."""
 
 
-def outstanding(trace: Trace, *, added_ns: Mapping[int, int] | None = None) -> Outstanding:
+Added = Mapping[tuple[str, str], int]
+"""By client and server, how much longer than the capture shows the client waited for a call, ns."""
+
+
+def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     """Find out when each call of a client was outstanding.
 
     Args:
         trace: The trace.
-        added_ns: By connection, how much longer than the capture shows the client waited, ns: the
-            round trip between it and the place of the capture, half of it before the call came by
-            and half of it after the reply. None, or a connection that is not in it: nothing.
+        added_ns: The round trip between client and capture point, where it is known; None: ask
+            TCP (round_trip.py).
     """
     start, end = trace.meta.start_ns or 0, trace.meta.end_ns or 0
-    clients, pair_client, rows = _rows(trace, start)
+    pairs, rows = _rows(trace, start)
+    clients = sorted({client for client, _ in pairs})
+    number = {client: place for place, client in enumerate(clients)}
+    known = _asked(trace) if added_ns is None else added_ns
+    added = np.array([known.get(pair, 0) for pair in pairs], np.int64)
+    placed = np.array([pair in known for pair in pairs], np.bool_)
+    group = np.array([number[client] for client, _ in pairs], np.int32)[rows["pair"]]
+    counts = np.maximum(1, np.bincount(group, minlength=len(clients)))
     sent = rows["sent"]
     first = np.minimum(rows["first"], sent)
     answered = np.maximum(_answered(rows, end - start), sent)
@@ -103,8 +125,8 @@ def outstanding(trace: Trace, *, added_ns: Mapping[int, int] | None = None) -> O
     reached = np.clip(_reached(trace, start, rows), sent, answering)
     refused, again = rows["refused"], _again(trace, start, rows, answered)
     # The client sent each call earlier than it came by here, and got each reply later.
-    before = _added(rows["connection"], added_ns or {}) // 2
-    after = _added(rows["connection"], added_ns or {}) - before
+    before = (added // 2)[rows["pair"]]
+    after = (added - added // 2)[rows["pair"]]
     span = max(0, end - start)
     first, sent, reached, again = (
         np.clip(times - before, 0, span) for times in (first, sent, reached, again)
@@ -119,13 +141,13 @@ def outstanding(trace: Trace, *, added_ns: Mapping[int, int] | None = None) -> O
     chosen = [np.flatnonzero((begin < until) & ~refused) for _, begin, until in parts]
     return Outstanding(
         span_ns=span,
-        clients=clients,
+        clients=tuple(clients),
         call=rows["call"],
         kind=np.where(refused, np.uint8(WAITING), rows["kind"]),
         intervals=Intervals(
             begin=first,
             end=np.maximum(answered, again),
-            group=pair_client[rows["pair"]],
+            group=group,
             groups=len(clients),
             part_of=np.concatenate(chosen),
             part_begin=np.concatenate(
@@ -138,6 +160,8 @@ def outstanding(trace: Trace, *, added_ns: Mapping[int, int] | None = None) -> O
         part_kind=np.repeat(
             np.array([kind for kind, _, _ in parts], np.uint8), [len(some) for some in chosen]
         ),
+        added_ns=np.bincount(group, added[rows["pair"]], len(clients)) / counts,
+        placed_share=np.bincount(group, placed[rows["pair"]], len(clients)) / counts,
     )
 
 
@@ -170,17 +194,29 @@ def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outst
             part_end=part_end[part_kept] - begin_ns,
         ),
         part_kind=calls.part_kind[part_kept],
+        added_ns=calls.added_ns[client : client + 1],
+        placed_share=calls.placed_share[client : client + 1],
     )
 
 
-def _rows(trace: Trace, start: int) -> tuple[tuple[str, ...], NDArray[np.int32], Rows]:
-    """Clients; for each pair of client and server, the client; the calls in order of number."""
+def _asked(trace: Trace) -> Added:
+    """What TCP tells of the round trip between client and capture point.
+
+    Only where it tells the place of the capture, too: else what looks like a round trip may be the
+    time that the client took to send its next call.
+    """
+    return {
+        (pair.client, pair.server): round((pair.addition_s or 0.0) * NANOSECONDS)
+        for pair in round_trip.round_trips(trace).pairs
+        if pair.vantage != "unknown"
+    }
+
+
+def _rows(trace: Trace, start: int) -> tuple[list[tuple[str, str]], Rows]:
+    """The pairs of client and server, and the calls in order of number."""
     pairs = trace.sql(
         "select distinct client, server from calls where not callback order by client, server"
     ).fetchall()
-    clients = sorted({client for client, _ in pairs})
-    number = {client: place for place, client in enumerate(clients)}
-    pair_client = np.array([number[client] for client, _ in pairs], np.int32)
     join = """
         join (
             select client, server, row_number() over (order by client, server) - 1 as pair
@@ -192,7 +228,7 @@ def _rows(trace: Trace, start: int) -> tuple[tuple[str, ...], NDArray[np.int32],
     kinds = " ".join(f"when '{kind}' then {place}" for place, kind in enumerate(KINDS))
     rows = trace.sql(
         f"""
-        select call, {"pair" if len(pairs) > 1 else "0"}::integer as pair, connection,
+        select call, {"pair" if len(pairs) > 1 else "0"}::integer as pair,
                call_first_time - {start} as first, call_time - {start} as sent,
                coalesce(reply_first_time - {start}, -1) as answering,
                coalesce(reply_time - {start}, -1) as answered,
@@ -205,7 +241,7 @@ def _rows(trace: Trace, start: int) -> tuple[tuple[str, ...], NDArray[np.int32],
         """
     ).fetchnumpy()
     order = np.argsort(rows["call"], kind="stable")
-    return tuple(clients), pair_client, {name: rows[name][order] for name in rows}
+    return pairs, {name: rows[name][order] for name in rows}
 
 
 def _answered(rows: Rows, end: int) -> Times:
@@ -274,12 +310,3 @@ def _again(trace: Trace, start: int, rows: Rows, answered: Times) -> Times:
 
 
 _REFUSED = f"(reply_time is not null and coalesce(status_name in {NOT_READY}, false))"
-
-
-def _added(connection: NDArray[np.uint32], added_ns: Mapping[int, int]) -> Times:
-    """What is added to each call, by its connection."""
-    if not added_ns:
-        return np.zeros(1, np.int64)
-    by_connection = np.zeros(max(*added_ns, int(connection.max(initial=0))) + 1, np.int64)
-    by_connection[list(added_ns)] = list(added_ns.values())
-    return by_connection[connection]

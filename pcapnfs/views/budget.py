@@ -30,6 +30,9 @@ BAR_CELLS = 20
 PHASES_SHOWN = 8
 """Phases in `summarize`, those that took longest; the rest is counted."""
 
+MOSTLY = 0.9
+"""Share of the calls of which it must be known where they were captured, not to be warned."""
+
 TITLES = {
     "stable": "stable: on disk before the reply",
     "unstable": "unstable: metadata, lookups",
@@ -105,6 +108,19 @@ def _clock(budget: Budget) -> RenderableType:
     if budget.concurrency is not None and budget.concurrency > 1:
         calls = units.number(budget.concurrency)
         parts.append(note(f"While any call was outstanding, there were {calls} on average."))
+    if budget.added_s:
+        added = units.duration(budget.added_s)
+        parts.append(
+            note(f"Not captured at the client: {added} for the way to it were added to each call.")
+        )
+    if budget.placed_share is not None and budget.placed_share < MOSTLY:
+        share = units.share(1 - budget.placed_share)
+        parts.append(
+            note(
+                f"Of {share} of the calls nothing tells where they were captured: if at the "
+                "server, part of the client's time is the network's."
+            )
+        )
     return Group(*parts)
 
 

@@ -134,14 +134,15 @@ def test_a_reply_before_its_call_ends_it_at_once() -> None:
 
 def test_what_the_client_waited_beyond_the_capture_is_added_half_before_and_half_after() -> None:
     rows = [
-        call(1, "WRITE", 6, connection=3, call_first_time=at(9), reply_first_time=at(14)),
-        call(2, "WRITE", 6, connection=4),
-        call(3, "OPEN", 1, connection=3, status_name="NFS4ERR_DELAY"),
-        call(4, "OPEN", 1, connection=3),
-        call(0, "NULL", 1, connection=3, **FIRST),
+        call(1, "WRITE", 6, call_first_time=at(9), reply_first_time=at(14)),
+        call(2, "WRITE", 6, server="10.0.0.9"),
+        call(3, "OPEN", 1, status_name="NFS4ERR_DELAY"),
+        call(4, "OPEN", 1),
+        call(0, "NULL", 1, **FIRST),
     ]
     with trace_of(calls=rows) as trace:
-        found = outstanding(trace, added_ns={3: 2 * MILLISECOND + 1, 77: 5})
+        added = {("10.0.0.2", "10.0.0.1"): 2 * MILLISECOND + 1, ("10.0.0.7", "10.0.0.1"): 5}
+        found = outstanding(trace, added_ns=added)
     assert found.call.tolist() == [0, 1, 2, 3, 4]
     assert spans(found) == [
         (0, 2.000001),
@@ -151,6 +152,35 @@ def test_what_the_client_waited_beyond_the_capture_is_added_half_before_and_half
         (39, 42.000001),
     ]
     assert parts(found) == [(1, TRANSFER, 8, 9), (1, TRANSFER, 15.000001, 17.000001)]
+    assert found.added_ns.tolist() == [0.8 * (2 * MILLISECOND + 1)]
+    assert found.placed_share.tolist() == [0.8]
+
+
+def connection(**columns: object) -> Row:
+    """A TCP connection between the two of `call`."""
+    return {"client": "10.0.0.2", "server": "10.0.0.1", "transport": "TCP"} | columns
+
+
+@pytest.mark.parametrize(
+    ("ack_rtt", "syn_rtt", "span", "placed"),
+    [
+        (4 * MILLISECOND, MILLISECOND // 10, (8, 17), 1),
+        (4 * MILLISECOND, 4 * MILLISECOND, (8, 17), 1),
+        (MILLISECOND // 10, 4 * MILLISECOND, (10, 15), 1),
+        (None, None, (10, 15), 0),
+    ],
+    ids=["server", "between", "client", "unknown"],
+)
+def test_where_the_capture_was_taken_is_asked_of_tcp(
+    ack_rtt: int | None, syn_rtt: int | None, span: tuple[float, float], placed: float
+) -> None:
+    """A handshake times the client's half from SYN+ACK to ACK, the server's from SYN to SYN+ACK."""
+    rows = [call(1, "WRITE", 5), call(2, "WRITE", 5), call(3, "WRITE", 5)]
+    handshake = connection(ack_rtt=ack_rtt, syn_rtt=syn_rtt, handshake=True)
+    with trace_of(calls=rows, connections=[handshake]) as trace:
+        found = outstanding(trace)
+    assert spans(found)[0] == span
+    assert found.placed_share.tolist() == [placed]
 
 
 def test_other_analyses_join_shares_by_call() -> None:

@@ -142,6 +142,8 @@ def budget(client: str | None = "10.0.0.2", clients: int = 1) -> Budget:
         client_s=12.138 * clients,
         concurrency=1.25,
         calls=10000,
+        added_s=0.0 if clients == 1 else 0.00045,
+        placed_share=1.0 if clients == 1 else 0.25,
     )
 
 

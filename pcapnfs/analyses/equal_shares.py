@@ -60,23 +60,23 @@ def equal_shares(intervals: Intervals) -> Shares:
     times = np.concatenate(
         (intervals.begin, intervals.end, intervals.part_begin, intervals.part_end)
     )
+    # Calls come nearly in order of time, which a merge sort makes use of.
+    order = np.argsort(times, kind="stable")
+    group = np.zeros(len(times), np.int32)
     if intervals.groups > 1:
-        of_part = intervals.group[intervals.part_of]
-        group = np.concatenate((intervals.group, intervals.group, of_part, of_part))
-        order = np.lexsort((times, group))
-        group = group[order]
-    else:
-        # Calls come nearly in order of time, which a merge sort makes use of.
-        order = np.argsort(times, kind="stable")
-        group = np.zeros(len(times), np.int32)
+        # Few groups have narrow numbers, which are sorted by radix.
+        narrow = intervals.group.astype(np.min_scalar_type(intervals.groups))
+        of_part = narrow[intervals.part_of]
+        group = np.concatenate((narrow, narrow, of_part, of_part))[order]
+        by_group = np.argsort(group, kind="stable")
+        order, group = order[by_group], group[by_group]
     times = times[order]
     # Begins open an interval, ends close one; between begin and end of parts nothing changes.
-    change = np.zeros(len(times), np.int32)
-    change[order < count] = 1
-    change[(order >= count) & (order < 2 * count)] = -1
+    change = np.zeros(len(times), np.int8)
+    change[:count], change[count : 2 * count] = 1, -1
     # What lies between two groups is nobody's: there, nothing is open.
     piece = np.diff(times)
-    is_open = np.cumsum(change)[:-1]
+    is_open = np.cumsum(change[order], dtype=np.int32)[:-1]
     shared = is_open > 0
     open_ns = np.zeros(intervals.groups, np.int64)
     np.add.at(open_ns, group[:-1][shared], piece[shared])
@@ -94,7 +94,7 @@ def whole_nanoseconds(shares: Floats, group: Numbers, totals: Times) -> Times:
     Running sums are rounded, not the shares, so that each share is off by less than a nanosecond
     but for what the arithmetic of floats has lost.
     """
-    order = np.argsort(group, kind="stable")
+    order = np.argsort(group.astype(np.min_scalar_type(len(totals))), kind="stable")
     running = np.cumsum(shares[order])
     last = np.flatnonzero(np.diff(group[order], append=-1))
     members = np.diff(last, prepend=-1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-BLOCKS = 512
+BLOCKS = 256
 """Places at which a cut is looked for at first; the time grows with their square."""
 
 PIECES = 10

@@ -75,12 +75,17 @@ PAUSE_LIMIT_NS = 60_000_000_000
 NFSv4, others for 10 s; what comes later is taken for a call of its own."""
 
 
+SPAN_LIMIT_NS = 2**62
+"""Longest span, 146 years: a damaged capture may claim any times, and beyond this their differences
+would not fit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outstanding:
     """Intervals of calls in nanoseconds since the capture's start."""
 
     span_ns: int
-    """From the capture's first packet to its last, ns."""
+    """From the capture's first packet to its last, ns; at most `SPAN_LIMIT_NS`."""
     clients: tuple[str, ...]
     """Addresses of the clients, sorted; `intervals.group` counts them from 0."""
     call: NDArray[np.uint64]
@@ -109,8 +114,8 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         added_ns: The round trip between client and capture point, where it is known; None: ask
             TCP (round_trip.py).
     """
-    start, end = trace.meta.start_ns or 0, trace.meta.end_ns or 0
-    pairs, rows = _rows(trace, start)
+    span = _Span.of(trace)
+    pairs, rows = _rows(trace, span)
     clients = sorted({client for client, _ in pairs})
     number = {client: place for place, client in enumerate(clients)}
     known = _asked(trace) if added_ns is None else added_ns
@@ -120,18 +125,20 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     counts = np.maximum(1, np.bincount(group, minlength=len(clients)))
     sent = rows["sent"]
     first = np.minimum(rows["first"], sent)
-    answered = np.maximum(_answered(rows, end - start), sent)
-    answering = np.clip(np.where(rows["answered"] < 0, answered, rows["answering"]), sent, answered)
-    reached = np.clip(_reached(trace, start, rows), sent, answering)
-    refused, again = rows["refused"], _again(trace, start, rows, answered)
+    answered = np.maximum(_answered(rows, span.length_ns), sent)
+    answering = np.where(rows["unanswered"], answered, rows["answering"])
+    answering = np.clip(answering, sent, answered)
+    reached = np.clip(_reached(trace, span, rows), sent, answering)
+    refused, again = rows["refused"], _again(trace, span, rows, answered)
     # The client sent each call earlier than it came by here, and got each reply later.
     before = (added // 2)[rows["pair"]]
     after = (added - added // 2)[rows["pair"]]
-    span = max(0, end - start)
     first, sent, reached, again = (
-        np.clip(times - before, 0, span) for times in (first, sent, reached, again)
+        np.clip(times - before, 0, span.length_ns) for times in (first, sent, reached, again)
     )
-    answering, answered = (np.clip(times + after, 0, span) for times in (answering, answered))
+    answering, answered = (
+        np.clip(times + after, 0, span.length_ns) for times in (answering, answered)
+    )
     parts = (
         (TRANSFER, first, sent),
         (WAITING, sent, reached),
@@ -140,7 +147,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     # A call that was refused waited all along.
     chosen = [np.flatnonzero((begin < until) & ~refused) for _, begin, until in parts]
     return Outstanding(
-        span_ns=span,
+        span_ns=span.length_ns,
         clients=tuple(clients),
         call=rows["call"],
         kind=np.where(refused, np.uint8(WAITING), rows["kind"]),
@@ -199,6 +206,26 @@ def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outst
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The time from the capture's first packet to its last."""
+
+    start_ns: int
+    """Since 1970."""
+    length_ns: int
+    """At most `SPAN_LIMIT_NS`."""
+
+    @classmethod
+    def of(cls, trace: Trace) -> _Span:
+        """What the files say; nothing without packets."""
+        start, end = trace.meta.start_ns or 0, trace.meta.end_ns or 0
+        return cls(start, min(max(0, end - start), SPAN_LIMIT_NS))
+
+    def since_start(self, times: Times) -> Times:
+        """Times since 1970 as times since the start, within the span."""
+        return np.clip(times, self.start_ns, self.start_ns + self.length_ns) - self.start_ns
+
+
 def _asked(trace: Trace) -> Added:
     """What TCP tells of the round trip between client and capture point.
 
@@ -212,7 +239,7 @@ def _asked(trace: Trace) -> Added:
     }
 
 
-def _rows(trace: Trace, start: int) -> tuple[list[tuple[str, str]], Rows]:
+def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     """The pairs of client and server, and the calls in order of number."""
     pairs = trace.sql(
         "select distinct client, server from calls where not callback order by client, server"
@@ -229,9 +256,9 @@ def _rows(trace: Trace, start: int) -> tuple[list[tuple[str, str]], Rows]:
     rows = trace.sql(
         f"""
         select call, {"pair" if len(pairs) > 1 else "0"}::integer as pair,
-               call_first_time - {start} as first, call_time - {start} as sent,
-               coalesce(reply_first_time - {start}, -1) as answering,
-               coalesce(reply_time - {start}, -1) as answered,
+               call_first_time as first, call_time as sent,
+               coalesce(reply_first_time, call_time) as answering,
+               coalesce(reply_time, call_time) as answered, reply_time is null as unanswered,
                (case when reply_time is null then {unknown}
                      else (case stability {kinds} else {unknown} end) end)::utinyint as kind,
                {_REFUSED} as refused,
@@ -241,18 +268,20 @@ def _rows(trace: Trace, start: int) -> tuple[list[tuple[str, str]], Rows]:
         """
     ).fetchnumpy()
     order = np.argsort(rows["call"], kind="stable")
-    return pairs, {name: rows[name][order] for name in rows}
+    rows = {name: rows[name][order] for name in rows}
+    moments = ("first", "sent", "answering", "answered")
+    return pairs, rows | {name: span.since_start(rows[name]) for name in moments}
 
 
 def _answered(rows: Rows, end: int) -> Times:
     """When each call was answered; without reply, when nothing shows any more that it was not."""
-    answered = rows["answered"]
-    unanswered = np.flatnonzero(answered < 0)
+    answered: Times = rows["answered"]
+    unanswered = np.flatnonzero(rows["unanswered"])
     if not len(unanswered):
         return answered
     order = np.lexsort((rows["sent"], rows["pair"]))
     pair, sent = rows["pair"][order], rows["sent"][order]
-    replied = np.where(answered < 0, end, answered)[order]
+    replied = np.where(rows["unanswered"], end, answered)[order]
     found = answered.copy()
     for each in np.unique(rows["pair"][unanswered]):
         members = slice(*np.searchsorted(pair, (each, each + 1)))
@@ -264,11 +293,11 @@ def _answered(rows: Rows, end: int) -> Times:
     return found
 
 
-def _reached(trace: Trace, start: int, rows: Rows) -> Times:
+def _reached(trace: Trace, span: _Span, rows: Rows) -> Times:
     """When a call was first sent on the connection that answered it, which may be a later one."""
     found = trace.sql(
-        f"""
-        select call, first_time - {start} as reached
+        """
+        select call, first_time as reached
         from calls join connections using (connection)
         where not callback and transmissions > 1 and first_time > call_time
         """
@@ -277,11 +306,11 @@ def _reached(trace: Trace, start: int, rows: Rows) -> Times:
     # A relation is only executed when it is fetched.
     if rows["resent"].any():
         moved = found.fetchnumpy()
-        reached[np.searchsorted(rows["call"], moved["call"])] = moved["reached"]
+        reached[np.searchsorted(rows["call"], moved["call"])] = span.since_start(moved["reached"])
     return reached
 
 
-def _again(trace: Trace, start: int, rows: Rows, answered: Times) -> Times:
+def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> Times:
     """When the client sent calls again that the server was not ready for; else when answered."""
     found = trace.sql(
         f"""
@@ -292,7 +321,7 @@ def _again(trace: Trace, start: int, rows: Rows, answered: Times) -> Times:
             from calls where not callback
         ),
         refused as (from asked where refused)
-        select refused.call, again.call_first_time - {start} as again
+        select refused.call, again.call_first_time as again
         from refused asof join (
             from asked semi join refused using (client, server, op, signature)
         ) as again
@@ -305,7 +334,7 @@ def _again(trace: Trace, start: int, rows: Rows, answered: Times) -> Times:
     again = answered.copy()
     if rows["refused"].any():
         sent = found.fetchnumpy()
-        again[np.searchsorted(rows["call"], sent["call"])] = sent["again"]
+        again[np.searchsorted(rows["call"], sent["call"])] = span.since_start(sent["again"])
     return np.where(again - answered <= PAUSE_LIMIT_NS, again, answered)
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.outstanding import TRANSFER, WAITING, Outstanding, outstanding
+from pcapnfs.analyses.outstanding import (
+    SPAN_LIMIT_NS,
+    TRANSFER,
+    WAITING,
+    Outstanding,
+    outstanding,
+)
 from pcapnfs.analyses.shares import register, shares
 from pcapnfs.trace import Trace
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 FIRST = {"call_first_frame": 0, "call_frame": 0}
 """What `call` would number below zero for the call at the capture's start."""
@@ -106,7 +112,7 @@ def test_a_call_that_was_refused_waits_until_it_comes_again(
         call(4, "OPEN", 1, **({"file": 7} | again)),
         call(6, "OPEN", 1, file=7, call_first_time=at(70_000), call_time=at(70_000)),
     ]
-    with trace_of(calls=rows) as trace:
+    with trace_of(meta(end_ns=at(80_000)), calls=rows) as trace:
         found = outstanding(trace)
     assert spans(found)[0] == (10, end)
     assert found.kind.tolist()[:2] == [WAITING, 1]
@@ -197,3 +203,20 @@ def test_other_analyses_join_shares_by_call() -> None:
 def test_a_trace_without_calls_has_no_shares() -> None:
     with trace_of() as trace:
         assert register(trace).fetchall() == []
+
+
+def test_times_of_a_damaged_capture_do_no_harm() -> None:
+    """An offset of an interface may put packets 290 years before 1970, and damage any time."""
+    first, last = -(2**63), 2**63 - 1
+    damaged = {"call_first_time": first, "call_time": first, "reply_first_time": last}
+    rows = [
+        call(1, "READ", 1, **damaged),
+        call(2, "READ", 1, reply_time=last),
+        call(3, "READ", None, call_time=last),
+    ]
+    told = meta(start_ns=first, end_ns=last)
+    with trace_of(told, calls=rows) as trace:
+        found = outstanding(trace, added_ns={("10.0.0.2", "10.0.0.1"): 10**9})
+    assert found.span_ns == SPAN_LIMIT_NS
+    assert shares(found).sum() <= SPAN_LIMIT_NS
+    assert all(0 <= begin <= end for begin, end in spans(found))

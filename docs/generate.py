@@ -111,6 +111,7 @@ def findings() -> str:
 def documents() -> dict[str, type]:
     """The results that commands write as JSON."""
     from pcapnfs.analyses.cache import Cache
+    from pcapnfs.analyses.network import Network
     from pcapnfs.analyses.patterns import Patterns
     from pcapnfs.analyses.perfile import PerFile
     from pcapnfs.analyses.pergroup import PerGroup
@@ -135,6 +136,7 @@ def documents() -> dict[str, type]:
         "pcapnfs sizes --json": Sizes,
         "pcapnfs readdir --json": Readdir,
         "pcapnfs cache --json": Cache,
+        "pcapnfs network --json": Network,
         "pcapnfs verify --json": Verification,
         "pcapnfs show --json": Shown,
         "pcapnfs synth --json": Truth,
@@ -328,6 +330,8 @@ def _json_type(hint: object) -> tuple[str, type | None, str]:
         return f"object of {kind}", result, "{}" + suffix
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return "object", hint, ""
+    if origin is typing.Literal:
+        return _json_type(type(arguments[0]))
     names: dict[object, str] = {int: "integer", float: "number", str: "string", bool: "boolean"}
     return names[hint], None, ""
 

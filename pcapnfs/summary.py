@@ -14,6 +14,7 @@ from pcapnfs.analyses import budget as _budget
 from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import files as _files
+from pcapnfs.analyses import network as _network
 from pcapnfs.analyses import operations as _operations
 from pcapnfs.analyses import patterns as _patterns
 from pcapnfs.analyses import phases as _phases
@@ -30,6 +31,7 @@ READS = columns.together(
     _cache.READS,
     _capture.READS,
     _files.READS,
+    _network.READS,
     _operations.READS,
     _patterns.READS,
     _readdir.READS,
@@ -41,8 +43,8 @@ READS = columns.together(
 """The columns that all of these read."""
 
 SHOWN = 5
-"""Directories, files and clients that are named; the commands `readdir`, `cache` and `budget` name
-more."""
+"""Directories, files, clients, paths and sessions that are named; the commands `readdir`,
+`cache`, `budget` and `network` name more."""
 
 PATTERNS = 10
 """Classes of files in the summary; `patterns` gives them all."""
@@ -81,6 +83,9 @@ class Summary:
     cache: _cache.Cache
     """What clients asked again, and what that says of mount options; the five objects that cost
     most."""
+    network: _network.Network
+    """Round trips, where the capture was taken, losses, calls under way; the five busiest paths and
+    sessions."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -107,4 +112,5 @@ def summarize(trace: Trace) -> Summary:
         sizes=_sizes.sizes(trace),
         readdir=_readdir.readdir(trace, top=SHOWN),
         cache=_cache.cache(trace, top=SHOWN),
+        network=_network.network(trace, top=SHOWN),
     )

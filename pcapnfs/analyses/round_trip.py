@@ -99,7 +99,8 @@ class Half:
     of theirs by number of turns."""
     gaps: int
     """Client's half: calls that were sent when no other was under way, at most half a second after
-    the last reply. Server's half: calls with a reply."""
+    the last reply; looked for where there is neither handshake nor ACK. Server's half: calls with a
+    reply."""
     gap_s: float | None
     """Client's half: median time from the reply to such a call, seconds. Server's half: 5th
     percentile of the service time. None without any."""
@@ -210,24 +211,30 @@ _CONNECTIONS = """
 """
 
 _CALLS = """
+    select client, server, count(*), count(srt), quantile_disc(srt, 0.05) filter (srt > 0)
+    from calls where not callback
+    group by client, server order by 3 desc, client, server
+"""
+
+_GAPS = """
     with ordered as (
-        select client, server, srt, call_first_time, max(reply_time) over earlier as answered,
+        select client, server, call_first_time, max(reply_time) over earlier as answered,
                count(*) over earlier as before, count(reply_time) over earlier as replies
-        from calls where not callback
+        from calls
+        semi join (select unnest($clients) as client, unnest($servers) as server)
+             using (client, server)
+        where not callback
         window earlier as (
             partition by client, server order by call_first_time
             rows between unbounded preceding and 1 preceding
         )
     ),
     gaps as (
-        select client, server, srt,
-               case when before = replies and call_first_time - answered between 0 and $limit
-                    then call_first_time - answered end as gap
-        from ordered
+        select client, server, call_first_time::hugeint - answered as gap
+        from ordered where before = replies
     )
-    select client, server, count(*), count(gap), quantile_disc(gap, 0.5), count(srt),
-           quantile_disc(srt, 0.05) filter (srt >= 0)
-    from gaps group by client, server order by 3 desc, client, server
+    select client, server, count(gap), quantile_disc(gap, 0.5)
+    from gaps where gap between 1 and $limit group by client, server
 """
 
 
@@ -252,6 +259,11 @@ class _Evidence:
         if turn is not None and turn_min is not None:
             self.turns.append((turn, integer(turns)))
             self.least.append(turn_min)
+
+    @property
+    def told(self) -> bool:
+        """Whether there is a handshake or an ACK without data."""
+        return bool(self.handshakes or self.acks)
 
     def half(self, gaps: int, gap: int | None, quickest: int | None = None) -> Half:
         """Decide what the half is. `quickest` is a time that a round trip can hardly exceed."""
@@ -296,10 +308,11 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
         connections[client, server] += 1
         client_sides[client, server].add(ack, values[:6])
         server_sides[client, server].add(syn, values[6:])
+    rows = trace.sql(_CALLS).fetchall()
+    all_gaps = _gaps(trace, [pair for *pair, _, _, _ in rows if not client_sides[*pair].told])
     found = {}
-    for client, server, calls, gaps, gap, replies, reply in trace.sql(
-        _CALLS, {"limit": GAP_LIMIT_NS}
-    ).fetchall():
+    for client, server, calls, replies, reply in rows:
+        gaps, gap = all_gaps.get((client, server), (0, None))
         near_client = client_sides[client, server].half(gaps, gap)
         near_server = server_sides[client, server].half(replies, reply, quickest=reply)
         vantage, ratio = _vantage(client, server, near_client, near_server)
@@ -319,6 +332,18 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
             addition_s=0.0 if vantage == "client" else near_client.rtt_s,
         )
     return found
+
+
+def _gaps(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str], tuple[int, int]]:
+    """How many gaps between reply and next call, and their median, nanoseconds."""
+    if not pairs:
+        return {}
+    clients, servers = zip(*pairs, strict=True)
+    parameters = {"clients": clients, "servers": servers, "limit": GAP_LIMIT_NS}
+    return {
+        (client, server): (gaps, integer(gap))
+        for client, server, gaps, gap in trace.sql(_GAPS, parameters).fetchall()
+    }
 
 
 def _vantage(

@@ -17,6 +17,7 @@ from pcapnfs.cli import (
     budget,
     cache,
     findings,
+    network,
     output,
     patterns,
     perfile,
@@ -52,6 +53,7 @@ app.command("perfile")(perfile.perfile)
 app.command("sizes")(sizes.sizes)
 app.command("readdir")(readdir.readdir)
 app.command("cache")(cache.cache)
+app.command("network")(network.network)
 app.command("sql")(sql.sql)
 app.command("verify")(verify.verify)
 app.command("show")(show.show)

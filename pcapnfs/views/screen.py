@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views import budget, caching, patterns, sizes
+from pcapnfs.views import budget, caching, network, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.cache import Cache
     from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.files import Distribution, Files
+    from pcapnfs.analyses.network import Network
     from pcapnfs.analyses.operations import OperationTimes
     from pcapnfs.analyses.patterns import Patterns
     from pcapnfs.analyses.readdir import Readdir
@@ -76,6 +77,7 @@ def summary(result: Summary) -> RenderableType:
         *_patterns(result.patterns),
         *_listings(result.readdir),
         *_cache(result.cache),
+        *_network(result.network),
     )
 
 
@@ -271,6 +273,12 @@ def _cache(result: Cache) -> tuple[RenderableType, ...]:
         return ()
     lines = (caching.cache_in_short(result), *verdicts)
     return (_heading("Cache"), *(_note(line) for line in lines))
+
+
+def _network(result: Network) -> tuple[RenderableType, ...]:
+    """Nothing where no client called."""
+    lines = network.lines(result)
+    return (_heading("Network"), *(_note(line) for line in lines)) if lines else ()
 
 
 def _spread(title: str, spread: Distribution) -> list[str]:

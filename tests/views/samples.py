@@ -9,18 +9,22 @@ from rich.console import Console, RenderableType
 from pcapnfs.analyses.budget import Budget
 from pcapnfs.analyses.cache import Cache, FileCache, Interval
 from pcapnfs.analyses.capture import Capture
+from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment
 from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.delegations import Delegations
 from pcapnfs.analyses.files import Distribution, Files
 from pcapnfs.analyses.mount_options import Mount, Verdict
+from pcapnfs.analyses.network import Loss, Network, Path
 from pcapnfs.analyses.operations import OperationCount, OperationTimes, SignatureTimes
 from pcapnfs.analyses.patterns import Example, PatternClass, Patterns, Run
 from pcapnfs.analyses.perfile import FileCost, PerFile
 from pcapnfs.analyses.pergroup import GroupCost, PerGroup
 from pcapnfs.analyses.phases import Phase, PhaseOperation
 from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
+from pcapnfs.analyses.round_trip import Half, RoundTrip
 from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequence, Step
 from pcapnfs.analyses.service_time import ServiceTime
+from pcapnfs.analyses.sessions import Session
 from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
 from pcapnfs.analyses.stability import Stability, StabilityRow
 from pcapnfs.analyses.time_budget import TimeBudget
@@ -176,6 +180,91 @@ def time_budget(*clients: str) -> TimeBudget:
     )
 
 
+def round_trip() -> RoundTrip:
+    return RoundTrip(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        calls=10000,
+        connections=5,
+        client_side=Half(262e-6, "acks", 241e-6, 3, 270e-6, 37, 262e-6, 1200, 300e-6, 0, None),
+        server_side=Half(18e-6, "handshake", 5e-6, 3, 18e-6, 0, None, 1201, 30e-6, 10000, 40e-6),
+        path_s=280e-6,
+        vantage="server",
+        ratio=48.2,
+        addition_s=262e-6,
+    )
+
+
+def network() -> Network:
+    loss = Loss(24000, 12, 1, 13 / 24000, 20, 2048, 3, 0.0, 0.125)
+    nothing = Loss(0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
+    near = Path(
+        round_trip=round_trip(),
+        nfs_connections=4,
+        nfs_connections_at_once=4,
+        transports=("TCP", "UDP"),
+        flavors={"AUTH_SYS": 9990, "AUTH_NONE": 10},
+        rsize_bytes=1 << 17,
+        wsize_bytes=1 << 18,
+        max_read_bytes=1 << 20,
+        max_write_bytes=1 << 20,
+        resent_calls=2,
+        loss=loss,
+        concurrency=Concurrency(1.25, 7, 15.0, 61.0),
+    )
+    hidden = Half(None, "none", None, 0, None, 0, None, 0, None, 0, None)
+    bound = Half(2e-3, "gaps", None, 0, None, 0, None, 0, None, 63, 2e-3)
+    unknown = replace(
+        near,
+        round_trip=RoundTrip(
+            "10.0.0.3", "10.0.0.1", 64, 1, bound, hidden, None, "unknown", None, 2e-3
+        ),
+        transports=("UDP",),
+        flavors={},
+        rsize_bytes=None,
+        max_read_bytes=None,
+        resent_calls=0,
+        loss=nothing,
+        concurrency=NOBODY,
+    )
+    return Network(
+        clients=2,
+        servers=1,
+        connections=6,
+        tcp_rtt_s=280e-6,
+        rtt_source="acks",
+        vantage="server",
+        resent_calls=2,
+        loss=loss,
+        concurrency=Concurrency(1.25, 7, 15.0, 61.0),
+        timeline=tuple(Moment(place * 1.0, 10, place % 7 * 0.5) for place in range(60)),
+        sessions=3,
+        shown_sessions=(
+            Session("52" * 16, ("10.0.0.2",), ("10.0.0.1", "10.0.1.1"), 4, 462, 64, 8, 30, 64),
+            Session("53" * 16, ("10.0.0.3",), ("10.0.0.1",), 1, 64, None, 1, None, None),
+        ),
+        paths=(near, unknown),
+    )
+
+
+def poor_network() -> Network:
+    """What a capture without TCP and without answers says."""
+    path = network().paths[1]
+    return replace(
+        network(),
+        tcp_rtt_s=None,
+        rtt_source="none",
+        vantage="unknown",
+        resent_calls=0,
+        loss=path.loss,
+        concurrency=NOBODY,
+        timeline=(),
+        sessions=0,
+        shown_sessions=(),
+        paths=(path,),
+    )
+
+
 def summary() -> Summary:
     spread = Distribution(12.5, 12.0, 14.0, 20)
     return Summary(
@@ -196,6 +285,7 @@ def summary() -> Summary:
         sizes=sizes(),
         readdir=readdir(),
         cache=cache(),
+        network=network(),
     )
 
 

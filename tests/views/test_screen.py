@@ -25,6 +25,7 @@ def renderables() -> dict[str, RenderableType]:
         trust=samples.poor_trust(),
         readdir=replace(samples.readdir(), readdir_calls=0, readdirplus_calls=0),
         cache=samples.poor_cache(),
+        network=samples.poor_network(),
         capture=replace(
             samples.capture(),
             damage=("tar-x.pcap: breaks off at byte 99",),

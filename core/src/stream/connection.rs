@@ -87,6 +87,8 @@ pub struct SideCounts {
     pub retransmitted: u64,
     /// Segments that came before their predecessors.
     pub out_of_order: u64,
+    /// Segments that filled a hole so late that they were sent for that.
+    pub refilled: u64,
     /// Bytes sent and acknowledged that are not in the capture.
     pub missing_bytes: u64,
     /// Payload bytes past the snaplen.

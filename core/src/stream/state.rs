@@ -20,6 +20,10 @@ pub(super) const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
 /// retransmission takes, so that a capture of one direction alone is still decoded.
 const PATIENCE_NS: i64 = 60_000_000_000;
 
+/// What fills a hole later than this was lost before the capture point and sent again; what fills it
+/// sooner was overtaken on the way. Wireshark draws the line there, too.
+const OVERTAKEN_NS: i64 = 3_000_000;
+
 /// Length of the gap that is told when a direction turns out to be somewhere else: longer than any
 /// record.
 const ELSEWHERE: usize = 1 << 31;
@@ -48,6 +52,9 @@ struct Direction {
     fin: Option<SeqNumber>,
     /// What waits for its acknowledgement.
     under_way: UnderWay,
+    /// An end of the stream beyond what was delivered that an empty segment told, and when: what lies
+    /// before it was lost on the way here.
+    lost: Option<(SeqNumber, i64)>,
 }
 
 /// A connection, and what it takes to put its bytes in order.
@@ -118,6 +125,9 @@ impl State {
             self.data(side, sequence, piece, &mut sink);
         }
         let direction = self.directions.of_mut(side);
+        if segment.payload.length == 0 && !segment.flags.rst() {
+            direction.claim_lost(sequence, stamp);
+        }
         if segment.flags.fin() {
             direction.fin = Some(sequence.advance(segment.payload.length));
         }
@@ -198,7 +208,7 @@ impl State {
         let counts = self.connection.counts.of_mut(side);
         counts.segments += 1;
         let direction = self.directions.of_mut(side);
-        let behind_hole = direction.assembler.waiting().is_some();
+        let hole = direction.assembler.waiting();
         let length = piece.length;
         match direction.assembler.offer(sequence, piece) {
             Offered::Known => {
@@ -223,8 +233,11 @@ impl State {
             }
             Offered::InOrder(piece) => {
                 direction.delivered = piece.stamp;
+                let missed_ns = hole.map(|(_, stamp)| stamp.time_ns).or(direction.missed(sequence));
+                let waited_ns = missed_ns.map_or(0, |since| piece.stamp.time_ns.saturating_sub(since));
+                counts.refilled += u64::from(waited_ns > OVERTAKEN_NS);
                 // What fills a hole, or was sent in part before, came late or twice.
-                if behind_hole || piece.length < length {
+                if hole.is_some() || piece.length < length {
                     direction.under_way.forget();
                 } else {
                     direction.under_way.sent(sequence.advance(length), piece.stamp.time_ns);
@@ -296,6 +309,26 @@ impl Direction {
             return None;
         }
         self.under_way.acknowledged(acknowledged)
+    }
+
+    /// Takes the sequence number of an empty segment.
+    #[inline]
+    fn claim_lost(&mut self, sequence: SeqNumber, stamp: Stamp) {
+        let ahead = self.assembler.next().map_or(0, |next| sequence.ahead_of(next));
+        if ahead > 0 && ahead <= TAIL_LIMIT && self.lost.is_none() {
+            self.lost = Some((sequence, stamp.time_ns));
+        }
+    }
+
+    /// Since when it has been known that the byte at `sequence`, which comes now, was sent before.
+    #[inline]
+    fn missed(&mut self, sequence: SeqNumber) -> Option<i64> {
+        let (end, since) = self.lost?;
+        if sequence.ahead_of(end) >= 0 {
+            self.lost = None;
+            return None;
+        }
+        Some(since)
     }
 
     /// Takes what the other side has received.

@@ -104,9 +104,28 @@ fn what_came_out_of_order_or_after_a_gap_is_not_timed() {
     wire.send(5_000, 'C', ACK, 101, 1, 100); // Lost on the way here, or overtaken.
     wire.send(5_010, 'S', ACK, 1, 301, 0);
     assert_eq!(wire.counts(), [0; 4]);
+    let counts = wire.connection().counts.low;
+    assert_eq!((counts.out_of_order, counts.refilled, counts.retransmitted), (1, 1, 0));
     wire.send(6_000, 'C', ACK, 301, 1, 100);
     wire.send(7_000, 'S', ACK, 1, 501, 0); // Of data that is not in the capture.
     assert_eq!(wire.counts(), [0; 4]);
+    wire.send(8_000, 'C', ACK, 601, 1, 100);
+    wire.send(8_010, 'C', ACK, 401, 1, 200); // Overtaken.
+    let counts = wire.connection().counts.low;
+    assert_eq!((counts.out_of_order, counts.refilled), (2, 1));
+}
+
+#[test]
+fn what_an_empty_segment_shows_to_be_lost_counts_when_it_is_sent_again() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(1_000, 'C', ACK, 201, 1, 0); // 101 to 200 were lost before they came here.
+    wire.send(201_000, 'C', ACK, 101, 1, 100);
+    wire.send(202_000, 'C', ACK, 201, 1, 100);
+    wire.send(203_000, 'C', ACK, 400, 1, 0);
+    wire.send(203_100, 'C', ACK, 301, 1, 99); // Overtaken.
+    let counts = wire.connection().counts.low;
+    assert_eq!((counts.refilled, counts.retransmitted, counts.out_of_order), (1, 0, 0));
 }
 
 #[test]

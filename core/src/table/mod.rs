@@ -234,6 +234,8 @@ impl Tables {
             server_bytes: down.bytes,
             retransmitted: up.retransmitted + down.retransmitted,
             out_of_order: up.out_of_order + down.out_of_order,
+            client_resent: up.retransmitted + up.refilled,
+            server_resent: down.retransmitted + down.refilled,
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
             zero_windows: up.zero_windows + down.zero_windows,
@@ -283,7 +285,8 @@ impl Tables {
         let op = done.map_or(exchange.procedure_name, |done| done.operation.name);
         let signature = self.signatures.word(walk, op);
         let message = &exchange.request.message;
-        let sequence = walk.operations.iter().find(|done| done.facts.slot.is_some()).map(|done| &done.facts);
+        let slot = walk.operations.iter().find_map(|done| done.facts.slot);
+        let session = walk.operations.iter().find_map(|done| done.facts.session.as_ref());
         let (uid, gid, machine) = match exchange.header.credential {
             Credential::Sys { uid, gid, machine } => (Some(uid), Some(gid), Some(machine)),
             _ => (None, None, None),
@@ -324,8 +327,8 @@ impl Tables {
             uid,
             gid,
             machine,
-            session: sequence.and_then(|facts| facts.session.as_ref()).map(<[u8; 16]>::as_slice),
-            slot: sequence.and_then(|facts| facts.slot),
+            session: session.map(<[u8; 16]>::as_slice),
+            slot,
             stability: walk.class().name(),
             assumed: walk.assumed(),
             unlisted: walk.unlisted(),
@@ -383,6 +386,7 @@ impl Tables {
             lock_type: facts.lock_type,
             highest_slot: facts.highest_slot,
             target_highest_slot: facts.target_highest_slot,
+            session_slots: facts.session_slots,
             text: free_text,
             ..OperationRow::default()
         });

@@ -1,0 +1,174 @@
+"""How many calls were under way at once.
+
+Takes the calls of clients that were answered; each is under way from the frame that completes it to
+the frame that completes its reply. Gives the mean while any was, the peak, and the course over time
+in at most `MOMENTS` equal parts of the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.service_time import NANOSECONDS, integer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pcapnfs.trace import Trace
+
+    Times = NDArray[np.int64]
+
+READS = columns.of(
+    calls="client server connection callback call_time reply_time",
+)
+"""The columns that the queries here read."""
+
+MOMENTS = 60
+"""Parts into which the time is divided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A part of the time."""
+
+    at_s: float
+    """When it begins, seconds from the first call."""
+    calls: int
+    """Calls that were sent in it."""
+    outstanding: float
+    """Calls under way, on average over this part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """Calls of clients that are sent and not answered, at an instant."""
+
+    mean: float | None
+    """Mean over the time in which any was under way; None without calls."""
+    peak: int
+    """The most at one instant."""
+    busy_s: float
+    """Time in which at least one was under way, seconds."""
+    span_s: float
+    """From the first call to the last reply, seconds."""
+
+
+NOBODY = Concurrency(mean=None, peak=0, busy_s=0.0, span_s=0.0)
+"""Without answered calls."""
+
+Pair = tuple[str, str]
+"""Addresses of client and server."""
+
+LONGEST_NS = 2**62
+"""Times further than this from the first call are taken for this far: 146 years."""
+
+_ANSWERED = """
+    answered as (
+        select client, server, connection, call_time as sent,
+               greatest(reply_time, call_time) as answered
+        from calls where not callback and reply_time is not null
+    )
+"""
+
+
+def concurrency(trace: Trace) -> tuple[Concurrency, Mapping[Pair, Concurrency]]:
+    """Calls under way of all clients together, and of each client at each server."""
+    import numpy as np
+
+    known = trace.sql(
+        f"with {_ANSWERED} select distinct connection, client, server from answered order by all"
+    ).fetchall()
+    if not known:
+        return NOBODY, {}
+    names = list(dict.fromkeys((client, server) for _, client, server in known))
+    places = {name: place for place, name in enumerate(names)}
+    numbers = np.array([number for number, _, _ in known])
+    pairs = np.array([places[client, server] for _, client, server in known])
+    # Without parameters DuckDB hands the columns over as they are, ten times as fast.
+    found = trace.sql(
+        f"with {_ANSWERED} select sent, answered, connection from answered"
+    ).fetchnumpy()
+    order = np.argsort(found["sent"], kind="stable")
+    sent, answered, connection = (
+        np.ma.getdata(found[name])[order] for name in ("sent", "answered", "connection")
+    )
+    pair = pairs[np.searchsorted(numbers, connection)]
+    # A damaged capture may claim times that no difference can hold.
+    latest = min(int(sent[0]) + LONGEST_NS, 2**63 - 1)
+    sent, answered = np.minimum(sent, latest), np.minimum(answered, latest)
+    together = _under_way(sent, answered)
+    if len(names) == 1:
+        return together, {names[0]: together}
+    order = np.argsort(pair, kind="stable")
+    ends = np.searchsorted(pair[order], np.arange(1, len(names)))
+    parts = np.split(order, ends)
+    return together, {
+        name: _under_way(sent[part], answered[part])
+        for name, part in zip(names, parts, strict=True)
+    }
+
+
+def timeline(trace: Trace) -> tuple[Moment, ...]:
+    """Calls under way over time; nothing without answered calls.
+
+    Up to a time x calls were under way for as long as the sum of x - sent over those sent before
+    x, less the sum of x - answered over those answered before x. So counts and sums are enough.
+    """
+    (span,) = trace.sql(
+        f"with {_ANSWERED} select min(sent), max(answered) from answered"
+    ).fetchall()
+    if span[0] is None:
+        return ()
+    start = integer(span[0])
+    end = min(integer(span[1]), start + LONGEST_NS)
+    width = -(-(end - start + 1) // MOMENTS)
+    parts = {
+        integer(place): [integer(value) for value in values]
+        for place, *values in trace.sql(
+            f"""
+            with {_ANSWERED},
+            events as (
+                select least(sent, $end) - $start as instant, 1 as sent from answered
+                union all select least(answered, $end) - $start, 0 from answered
+            )
+            select instant // $width, count(*) filter (sent = 1), count(*) filter (sent = 0),
+                   sum(instant) filter (sent = 1), sum(instant) filter (sent = 0)
+            from events group by 1
+            """,
+            {"start": start, "end": end, "width": width},
+        ).fetchall()
+    }
+    moments: list[Moment] = []
+    sent = answered = sent_at = answered_at = before = 0
+    for place in range(-(-(end - start + 1) // width)):
+        calls, replies, calls_at, replies_at = parts.get(place, (0, 0, 0, 0))
+        sent, answered = sent + calls, answered + replies
+        sent_at, answered_at = sent_at + calls_at, answered_at + replies_at
+        under_way = (place + 1) * width * (sent - answered) - (sent_at - answered_at)
+        at_s = place * width / NANOSECONDS
+        moments.append(Moment(at_s, calls, (under_way - before) / width))
+        before = under_way
+    return tuple(moments)
+
+
+def _under_way(sent: Times, answered: Times) -> Concurrency:
+    """Of calls in the order in which they were sent; at one instant replies come before calls."""
+    import numpy as np
+
+    reach = np.maximum.accumulate(answered)
+    span = int(reach[-1]) - int(sent[0])
+    idle = int(np.maximum(sent[1:] - reach[:-1], 0).sum())
+    # Calls sent up to each, less those answered by then.
+    before = np.searchsorted(np.sort(answered), sent, side="right")
+    under_way = np.arange(1, len(sent) + 1) - before
+    busy = span - idle
+    return Concurrency(
+        mean=float((answered - sent).sum(dtype=np.float64)) / busy if busy else None,
+        peak=max(1, int(under_way.max())),
+        busy_s=busy / NANOSECONDS,
+        span_s=span / NANOSECONDS,
+    )

@@ -1,0 +1,299 @@
+"""What lies between clients and servers: round trips, connections, losses, sizes, concurrency.
+
+Takes connections and calls; gives for each client and server the path between them, with what was
+lost on it and how it was used, and what holds for the whole capture. Round trips and the vantage
+point are those of `round_trip`, calls under way those of `concurrency`, slots those of `sessions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import concurrency as _concurrency
+from pcapnfs.analyses import round_trip as _round_trip
+from pcapnfs.analyses import sessions as _sessions
+from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment, concurrency, timeline
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.round_trip import RoundTrip, Source, Vantage, round_trips
+from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.sessions import Session, sessions
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    _concurrency.READS,
+    _round_trip.READS,
+    _sessions.READS,
+    columns.of(
+        calls="call client server connection callback program flavor transmissions "
+        "call_first_time reply_time",
+        operations="call op requested max_read max_write",
+        connections="connection transport client server tls client_segments server_segments "
+        "client_resent server_resent out_of_order missing_bytes zero_windows "
+        "client_zero_window server_zero_window",
+    ),
+)
+"""The columns that the queries here read."""
+
+NFS = 100_003
+"""The program number of NFS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What TCP had to repeat or to wait for; over UDP all but the segments is 0."""
+
+    segments: int
+    """Segments or datagrams with data, both ways."""
+    client_resent: int
+    """Segments that the client sent again."""
+    server_resent: int
+    """Segments that the server sent again."""
+    resent_share: float | None
+    """Both by segments, 0…1; None without segments."""
+    out_of_order: int
+    """Segments that came before their predecessors: these were lost, or overtaken."""
+    missing_bytes: int
+    """Bytes that were sent and are not in the capture."""
+    zero_windows: int
+    """Segments that announced a window of 0."""
+    client_zero_window_s: float
+    """Time for which clients could take no data, seconds; connections added up."""
+    server_zero_window_s: float
+    """Time for which servers could take no data, seconds; connections added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What lies between a client and a server, and how it was used."""
+
+    round_trip: RoundTrip
+    """Who they are, how far apart, and where the capture was taken."""
+    nfs_connections: int
+    """Connections that carried calls of NFS."""
+    nfs_connections_at_once: int
+    """The most of them in use at a time, from the first call to the last reply on each: nconnect,
+    for a single mount."""
+    transports: tuple[str, ...]
+    """`TCP`, `UDP`; `TLS` for TCP under TLS."""
+    flavors: Mapping[str, int]
+    """Calls by security flavor."""
+    rsize_bytes: int | None
+    """The most that a READ asked for, bytes; None without any."""
+    wsize_bytes: int | None
+    """The most that a WRITE carried, bytes; None without any."""
+    max_read_bytes: int | None
+    """The most that the server allows a READ (FSINFO, maxread), bytes; None when it does not
+    say."""
+    max_write_bytes: int | None
+    """The most that the server allows a WRITE, bytes; None when it does not say."""
+    resent_calls: int
+    """Calls that were sent again with the same xid."""
+    loss: Loss
+    """What TCP had to repeat or to wait for."""
+    concurrency: Concurrency
+    """Calls of this client at this server under way at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The network as the capture shows it."""
+
+    clients: int
+    """Addresses of clients."""
+    servers: int
+    """Addresses of servers."""
+    connections: int
+    """Connections that carried RPC."""
+    tcp_rtt_s: float | None
+    """Round trip of the path, seconds, as TCP or the gaps between calls show it: the median over
+    all calls; None when neither does."""
+    rtt_source: Source
+    """What that rests on, for the longer half of the busiest path; `gaps` is an upper bound."""
+    vantage: Vantage
+    """Where the capture was taken; `unknown` where TCP does not show it or clients differ."""
+    resent_calls: int
+    """Calls that were sent again with the same xid."""
+    loss: Loss
+    """What TCP had to repeat or to wait for, on all connections."""
+    concurrency: Concurrency
+    """Calls of all clients under way at once."""
+    timeline: tuple[Moment, ...]
+    """Calls under way over time, in at most sixty equal parts."""
+    sessions: int
+    """Sessions of NFSv4.1 that carried calls."""
+    shown_sessions: tuple[Session, ...]
+    """The busiest of them."""
+    paths: tuple[Path, ...]
+    """Each client and server, most calls first; the busiest."""
+
+
+def network(trace: Trace, *, top: int = 20) -> Network:
+    """Describe the network; `top` limits the paths and sessions that are shown, 0 for all."""
+    trips = round_trips(trace)
+    together, by_pair = concurrency(trace)
+    calls = _calls(trace)
+    losses = _losses(trace)
+    at_once = _connections_at_once(trace)
+    sizes = _sizes(trace)
+    number, shown = sessions(trace, top=top)
+    paths = []
+    for trip in trips.pairs[:top] if top else trips.pairs:
+        pair = trip.client, trip.server
+        flavors, resent, used = calls[pair]
+        loss, transports = losses.get(pair, (NO_LOSS, ()))
+        read, write, max_read, max_write = sizes.get(pair, (None,) * 4)
+        paths.append(
+            Path(
+                round_trip=trip,
+                nfs_connections=used,
+                nfs_connections_at_once=at_once.get(pair, 0),
+                transports=transports,
+                flavors=flavors,
+                rsize_bytes=read,
+                wsize_bytes=write,
+                max_read_bytes=max_read,
+                max_write_bytes=max_write,
+                resent_calls=resent,
+                loss=loss,
+                concurrency=by_pair.get(pair, NOBODY),
+            )
+        )
+    return Network(
+        clients=len({pair.client for pair in trips.pairs}),
+        servers=len({pair.server for pair in trips.pairs}),
+        connections=sum(pair.connections for pair in trips.pairs),
+        tcp_rtt_s=trips.path_s,
+        rtt_source=trips.source,
+        vantage=trips.vantage,
+        resent_calls=sum(resent for _, resent, _ in calls.values()),
+        loss=_together(trace),
+        concurrency=together,
+        timeline=timeline(trace),
+        sessions=number,
+        shown_sessions=shown,
+        paths=tuple(paths),
+    )
+
+
+Pair = tuple[str, str]
+
+NO_LOSS = Loss(0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
+"""Without connections."""
+
+_LOSS = """
+    sum(client_segments + server_segments), sum(client_resent), sum(server_resent),
+    sum(out_of_order), sum(missing_bytes), sum(zero_windows),
+    sum(client_zero_window), sum(server_zero_window)
+"""
+
+
+def _together(trace: Trace) -> Loss:
+    (row,) = trace.sql(f"select {_LOSS} from connections").fetchall()
+    return _loss(row)
+
+
+def _losses(trace: Trace) -> dict[Pair, tuple[Loss, tuple[str, ...]]]:
+    """What was lost between client and server, and the transports of their connections."""
+    return {
+        (client, server): (_loss(row), tuple(transports))
+        for client, server, transports, *row in trace.sql(
+            f"""
+            select client, server,
+                   list_sort(list(distinct case when tls then 'TLS' else transport end)), {_LOSS}
+            from connections group by client, server
+            """
+        ).fetchall()
+    }
+
+
+def _loss(row: list[object] | tuple[object, ...]) -> Loss:
+    segments, client, server, disordered, missing, windows, client_zero, server_zero = row
+    whole = integer(segments)
+    return Loss(
+        segments=whole,
+        client_resent=integer(client),
+        server_resent=integer(server),
+        resent_share=(integer(client) + integer(server)) / whole if whole else None,
+        out_of_order=integer(disordered),
+        missing_bytes=integer(missing),
+        zero_windows=integer(windows),
+        client_zero_window_s=seconds(client_zero) or 0.0,
+        server_zero_window_s=seconds(server_zero) or 0.0,
+    )
+
+
+def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int, int]]:
+    """Calls by flavor, calls sent again, and connections with NFS, of each client and server."""
+    found: dict[Pair, tuple[dict[str, int], int, int]] = {}
+    for client, server, flavor, calls, resent in trace.sql(
+        """
+        select client, server, flavor, count(*), count(*) filter (transmissions > 1)
+        from calls where not callback group by all order by 4 desc, flavor
+        """
+    ).fetchall():
+        flavors, before, _ = found.get((client, server), ({}, 0, 0))
+        found[client, server] = ({**flavors, flavor: calls}, before + resent, 0)
+    for client, server, used in trace.sql(
+        """
+        select client, server, count(distinct connection)
+        from calls where not callback and program = $nfs group by all
+        """,
+        {"nfs": NFS},
+    ).fetchall():
+        flavors, resent, _ = found[client, server]
+        found[client, server] = (flavors, resent, used)
+    return found
+
+
+def _connections_at_once(trace: Trace) -> dict[Pair, int]:
+    """The most connections with NFS in use at a time; one that follows another begins later."""
+    rows = trace.sql(
+        """
+        with used as (
+            select client, server, connection, min(call_first_time) as first,
+                   max(greatest(coalesce(reply_time, call_first_time), call_first_time)) as last
+            from calls where not callback and program = $nfs group by all
+        ),
+        events as (
+            select client, server, first as instant, 1 as change from used
+            union all select client, server, last, -1 from used
+        ),
+        running as (
+            select client, server, sum(change) over (
+                partition by client, server order by instant, change desc rows unbounded preceding
+            ) as in_use
+            from events
+        )
+        select client, server, max(in_use) from running group by client, server
+        """,
+        {"nfs": NFS},
+    ).fetchall()
+    return {(client, server): integer(most) for client, server, most in rows}
+
+
+def _sizes(trace: Trace) -> dict[Pair, tuple[int | None, ...]]:
+    """The largest READ and WRITE, and what the server allows, of each client and server."""
+    rows = trace.sql(
+        """
+        with moved as (
+            select call, case when list_contains($reads, op) then requested end as read,
+                   case when list_contains($writes, op) then requested end as write,
+                   max_read, max_write
+            from operations
+            where max_read is not null or max_write is not null
+               or list_contains($reads, op) or list_contains($writes, op)
+        )
+        select client, server, max(read), max(write), max(max_read), max(max_write)
+        from moved join calls using (call) where not callback group by client, server
+        """,
+        {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS},
+    ).fetchall()
+    return {
+        (client, server): tuple(None if value is None else integer(value) for value in values)
+        for client, server, *values in rows
+    }

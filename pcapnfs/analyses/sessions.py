@@ -1,0 +1,87 @@
+"""NFSv4.1 sessions: over how many connections, and with how many slots.
+
+Takes the calls that name a session; gives each with its connections and addresses (trunking,
+nconnect), the slots that the server offered and those that were used (RFC 8881 section 2.10).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.service_time import integer
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call client server connection callback session slot",
+    operations="call op session_slots target_highest_slot",
+)
+"""The columns that the queries here read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session."""
+
+    session: str
+    """Its identifier, hexadecimal."""
+    clients: tuple[str, ...]
+    """Addresses of the client that used it."""
+    servers: tuple[str, ...]
+    """Addresses of the server that it was used with; several: trunking."""
+    connections: int
+    """Connections that carried its calls."""
+    calls: int
+    """Calls in it."""
+    slots_offered: int | None
+    """Slots that the server granted in CREATE_SESSION (ca_maxrequests); None when that is not in
+    the capture."""
+    slots_used: int
+    """Slots up to the highest that a call was sent in."""
+    slots_wanted_least: int | None
+    """Fewest slots that the server wanted used, as SEQUENCE says (target_highest_slotid); None
+    when no reply tells."""
+    slots_wanted_most: int | None
+    """Most slots that it wanted used; None when no reply tells."""
+
+
+def sessions(trace: Trace, *, top: int = 20) -> tuple[int, tuple[Session, ...]]:
+    """How many sessions carried calls, and the busiest of them; 0 for all."""
+    rows = trace.sql(
+        """
+        with named as (
+            select call, client, server, connection, session, slot from calls
+            where session is not null and not callback
+        ),
+        told as (
+            select session, max(session_slots) as offered, min(target_highest_slot) as least,
+                   max(target_highest_slot) as most
+            from operations join named using (call)
+            where op = 'CREATE_SESSION' or target_highest_slot is not null
+            group by session
+        )
+        select hex(session), list_sort(list(distinct client)), list_sort(list(distinct server)),
+               count(distinct connection), count(slot), any_value(offered), max(slot) + 1,
+               any_value(least) + 1, any_value(most) + 1
+        from named left join told using (session)
+        group by session having count(slot) > 0 order by count(slot) desc, 1
+        """
+    ).fetchall()
+    shown = rows[:top] if top else rows
+    return len(rows), tuple(
+        Session(
+            session=str(session).lower(),
+            clients=tuple(clients),
+            servers=tuple(servers),
+            connections=connections,
+            calls=calls,
+            slots_offered=None if offered is None else integer(offered),
+            slots_used=integer(used),
+            slots_wanted_least=None if least is None else integer(least),
+            slots_wanted_most=None if most is None else integer(most),
+        )
+        for session, clients, servers, connections, calls, offered, used, least, most in shown
+    )

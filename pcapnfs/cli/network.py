@@ -1,0 +1,32 @@
+"""`pcapnfs network`: round trips, connections, losses, calls under way, sessions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+
+
+def network(
+    captures: options.CapturesOrLast = None,
+    top: Annotated[
+        int,
+        typer.Option("--top", min=0, metavar="N", help="Paths and sessions to show; 0 shows all."),
+    ] = 20,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Say how far clients and servers are apart, where that was captured, and what was lost."""
+    from pcapnfs.analyses import network as analysis
+    from pcapnfs.views import document
+    from pcapnfs.views import network as view
+
+    with options.open_trace(captures, port, memory, analysis.READS) as trace:
+        result = analysis.network(trace, top=top)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result))

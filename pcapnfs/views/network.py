@@ -1,0 +1,317 @@
+"""The screen of `network`, and its lines in `summarize`.
+
+Takes a `Network`; gives renderables and sentences.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import heading, note, unless_zero
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.concurrency import Concurrency, Moment
+    from pcapnfs.analyses.network import Loss, Network, Path
+    from pcapnfs.analyses.round_trip import Half, RoundTrip
+    from pcapnfs.analyses.sessions import Session
+
+VANTAGES = {
+    "client": "at the client",
+    "server": "at the server",
+    "between": "between client and server",
+}
+"""How a vantage point reads after "captured"."""
+
+HEIGHTS = " ▁▂▃▄▅▆▇█"
+"""A column of the course over time, from nothing to the most."""
+
+_TRIPS = (
+    Column("client", align="left"),
+    Column("server", align="left"),
+    Column("calls", 2),
+    Column("captured", align="left"),
+    Column("to client"),
+    Column("by", 3, align="left"),
+    Column("to server"),
+    Column("by", 3, align="left"),
+    Column("times as long", 4),
+)
+
+_USES = (
+    Column("client", align="left"),
+    Column("server", align="left"),
+    Column("over", align="left"),
+    Column("connections"),
+    Column("at once"),
+    Column("security", 2, align="left", least=8, cut="end"),
+    Column("READ", 1),
+    Column("allowed", 4),
+    Column("WRITE", 1),
+    Column("allowed", 4),
+    Column("outstanding", 3),
+    Column("peak", 3),
+)
+
+_LOSSES = (
+    Column("client", align="left"),
+    Column("server", align="left"),
+    Column("segments"),
+    Column("client resent"),
+    Column("server resent"),
+    Column("calls resent", 2),
+    Column("disordered", 3),
+    Column("missing", 3),
+    Column("client shut", 1),
+    Column("server shut", 1),
+)
+
+_SESSIONS = (
+    Column("session", align="left", least=8, cut="end"),
+    Column("client", align="left"),
+    Column("server", align="left"),
+    Column("connections"),
+    Column("calls"),
+    Column("slots used"),
+    Column("offered"),
+    Column("wanted", 2),
+)
+
+
+def screen(result: Network) -> RenderableType:
+    """Round trips, connections, losses, calls under way, sessions."""
+    if not result.paths:
+        return Text("No client called.")
+    parts: list[RenderableType] = [
+        Text(_whence(result)),
+        heading("Round trips"),
+        FittedTable(_TRIPS, [_trip(path.round_trip) for path in result.paths], indent=2),
+        *(note(text) for text in _evidence(result.paths[0].round_trip)),
+        heading("Connections"),
+        FittedTable(_USES, [_use(path) for path in result.paths], indent=2),
+        heading("Losses"),
+        *_losses(result),
+        heading("Calls under way"),
+        note(f"Calls: {_under_way(result.concurrency)}"),
+        *_course(result.timeline),
+    ]
+    if result.shown_sessions:
+        rows = [_session(session) for session in result.shown_sessions]
+        parts += [heading("Sessions"), FittedTable(_SESSIONS, rows, indent=2)]
+        if (hidden := result.sessions - len(result.shown_sessions)) > 0:
+            parts.append(note(f"{plural(hidden, 'more session', 'more sessions')}."))
+    return Group(*parts)
+
+
+def lines(result: Network) -> tuple[str, ...]:
+    """The network in a few sentences; nothing without calls."""
+    if not result.paths:
+        return ()
+    path = result.paths[0]
+    facts = [_connections(result)]
+    sizes = (("READs", path.rsize_bytes), ("WRITEs", path.wsize_bytes))
+    if told := [f"{what} of {units.size(size)}" for what, size in sizes if size is not None]:
+        facts.append(f"{' and '.join(told)} at most")
+    found = [
+        _whence(result),
+        f"{'; '.join(facts)}.",
+        f"Calls: {_under_way(result.concurrency)}",
+    ]
+    if lost := _lost(result.loss, result.resent_calls):
+        found.append(lost)
+    for session in result.shown_sessions[:1]:
+        offered = f" of {units.count(session.slots_offered)}" if session.slots_offered else ""
+        found.append(
+            f"The busiest session used {units.count(session.slots_used)}{offered} slots over "
+            f"{plural(session.connections, 'connection', 'connections')}."
+        )
+    return tuple(found)
+
+
+def _whence(result: Network) -> str:
+    bound = "at most " if result.rtt_source == "gaps" else ""
+    takes = f"the network's round trip takes {bound}{units.duration(result.tcp_rtt_s)}."
+    match result.vantage, result.tcp_rtt_s:
+        case "unknown", None:
+            return "TCP tells neither where this was captured nor how long a round trip takes."
+        case "unknown", _:
+            return f"TCP does not tell where this was captured; {takes}"
+        case vantage, None:
+            return f"Captured {VANTAGES[vantage]}; how long a round trip takes is not known."
+        case vantage, _:
+            return f"Captured {VANTAGES[vantage]}; {takes}"
+
+
+def _connections(result: Network) -> str:
+    path = result.paths[0]
+    counted = plural(result.connections, "connection", "connections")
+    if path.nfs_connections_at_once > 1:
+        counted += f", {units.count(path.nfs_connections_at_once)} with NFS at once"
+    names = [*path.transports, *(escape(flavor) for flavor in path.flavors)]
+    return f"{counted} ({', '.join(names)})"
+
+
+def _trip(trip: RoundTrip) -> list[str]:
+    return [
+        escape(trip.client),
+        escape(trip.server),
+        units.count(trip.calls),
+        trip.vantage,
+        _duration(trip.client_side),
+        _source(trip.client_side),
+        _duration(trip.server_side),
+        _source(trip.server_side),
+        units.number(trip.ratio),
+    ]
+
+
+def _duration(half: Half) -> str:
+    bound = "≤ " if half.source == "gaps" else ""
+    return f"{bound}{units.duration(half.rtt_s)}"
+
+
+def _source(half: Half) -> str:
+    match half.source:
+        case "handshake":
+            return plural(half.handshakes, "handshake", "handshakes")
+        case "acks":
+            return plural(half.acks, "ACK", "ACKs")
+        case "gaps":
+            return plural(half.turns or half.gaps, "gap", "gaps")
+        case "none":
+            return ""
+
+
+def _evidence(trip: RoundTrip) -> Iterator[str]:
+    """What the first line of the table rests on."""
+    for place, half in (("client", trip.client_side), ("server", trip.server_side)):
+        facts = [
+            (half.handshakes, "handshake", "handshakes", half.handshake_s),
+            (half.acks, "ACK without data", "ACKs without data", half.ack_s),
+            (half.turns, "ACK with data", "ACKs with data", half.turn_s),
+        ]
+        told = [
+            f"{plural(number, one, many)} ({units.duration(time_s)})"
+            for number, one, many, time_s in facts
+            if number
+        ]
+        shortest = units.duration(half.least_s)
+        if told:
+            yield f"To the {place}: {', '.join(told)}; the shortest {shortest}."
+
+
+def _use(path: Path) -> list[str]:
+    return [
+        escape(path.round_trip.client),
+        escape(path.round_trip.server),
+        " ".join(path.transports),
+        units.count(path.nfs_connections),
+        units.count(path.nfs_connections_at_once),
+        ", ".join(escape(flavor) for flavor in path.flavors),
+        units.size(path.rsize_bytes),
+        units.size(path.max_read_bytes),
+        units.size(path.wsize_bytes),
+        units.size(path.max_write_bytes),
+        units.number(path.concurrency.mean),
+        units.count(path.concurrency.peak),
+    ]
+
+
+def _losses(result: Network) -> Iterator[RenderableType]:
+    """A row for each path that lost something, or a sentence that none did."""
+    lost = [path for path in result.paths if _lost(path.loss, path.resent_calls)]
+    if lost:
+        yield FittedTable(_LOSSES, [_loss(path) for path in lost], indent=2)
+    else:
+        segments = plural(result.loss.segments, "segment", "segments")
+        yield note(f"None: {segments}, nothing sent again, missing or held up.")
+
+
+def _loss(path: Path) -> list[str]:
+    loss = path.loss
+    return [
+        escape(path.round_trip.client),
+        escape(path.round_trip.server),
+        units.count(loss.segments),
+        unless_zero(loss.client_resent),
+        unless_zero(loss.server_resent),
+        unless_zero(path.resent_calls),
+        unless_zero(loss.out_of_order),
+        units.size(loss.missing_bytes) if loss.missing_bytes else "",
+        units.duration(loss.client_zero_window_s) if loss.client_zero_window_s else "",
+        units.duration(loss.server_zero_window_s) if loss.server_zero_window_s else "",
+    ]
+
+
+def _lost(loss: Loss, resent_calls: int) -> str:
+    """What was lost in a sentence; nothing where nothing was."""
+    facts = []
+    if resent := loss.client_resent + loss.server_resent:
+        share = units.share(loss.resent_share)
+        facts.append(f"{plural(resent, 'segment', 'segments')} sent again ({share})")
+    if loss.out_of_order:
+        facts.append(f"{units.count(loss.out_of_order)} out of order")
+    if loss.missing_bytes:
+        facts.append(f"{units.size(loss.missing_bytes)} missing")
+    if resent_calls:
+        facts.append(f"{plural(resent_calls, 'call', 'calls')} sent again")
+    for who, time_s in (
+        ("clients", loss.client_zero_window_s),
+        ("servers", loss.server_zero_window_s),
+    ):
+        if time_s:
+            facts.append(f"{who} shut their window for {units.duration(time_s)}")
+    text = ", ".join(facts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _under_way(calls: Concurrency) -> str:
+    if calls.mean is None:
+        return "none took any time." if calls.peak else "none was answered."
+    return (
+        f"{units.number(calls.mean)} under way on average while any was, "
+        f"{units.count(calls.peak)} at most; none for "
+        f"{units.duration(calls.span_s - calls.busy_s)} of {units.duration(calls.span_s)}."
+    )
+
+
+def _course(moments: Sequence[Moment]) -> Iterator[RenderableType]:
+    """A column for each part of the time; the highest is the most that was under way."""
+    most = max((moment.outstanding for moment in moments), default=0.0)
+    if len(moments) < 2 or not most:
+        return
+    steps = len(HEIGHTS) - 1
+    drawn = "".join(
+        HEIGHTS[max(1, round(moment.outstanding / most * steps)) if moment.outstanding > 0 else 0]
+        for moment in moments
+    )
+    width_s = moments[1].at_s - moments[0].at_s
+    yield Text(f"  {drawn}", no_wrap=True)
+    yield note(f"Each column is {units.duration(width_s)}; the highest {units.number(most)} calls.")
+
+
+def _session(session: Session) -> list[str]:
+    least, most = session.slots_wanted_least, session.slots_wanted_most
+    wanted = units.count(most)
+    if least != most:
+        wanted = f"{units.count(least)}–{units.count(most)}"
+    return [
+        session.session,
+        " ".join(escape(address) for address in session.clients),
+        " ".join(escape(address) for address in session.servers),
+        units.count(session.connections),
+        units.count(session.calls),
+        units.count(session.slots_used),
+        units.count(session.slots_offered),
+        wanted,
+    ]

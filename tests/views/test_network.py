@@ -1,0 +1,88 @@
+"""Screens of `network` at 80 and 140 columns, compared with what people approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import RenderableType
+
+from pcapnfs.analyses.concurrency import Concurrency
+from pcapnfs.views import network
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+def renderables() -> dict[str, RenderableType]:
+    return {
+        "network": network.screen(samples.network()),
+        "network-poor": network.screen(samples.poor_network()),
+    }
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", ["network", "network-poor"])
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    text = samples.render(renderables()[name], width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 140, 200])
+def test_numbers_are_whole_at_any_width(width: int) -> None:
+    text = samples.render(renderables()["network"], width)
+    assert "262 µs" in text
+    assert "128 KiB" in text
+
+
+def test_an_upper_bound_is_named_as_such() -> None:
+    bounded = replace(samples.network(), rtt_source="gaps")
+    assert "the network's round trip takes at most 280 µs." in network.lines(bounded)[0]
+    assert "≤ 2.00 ms" in samples.render(renderables()["network"], 200)
+
+
+def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
+    result = samples.network()
+    assert any("13 segments sent again" in line for line in network.lines(result))
+    quiet = replace(result, loss=samples.poor_network().loss, resent_calls=0)
+    assert not any("again" in line for line in network.lines(quiet))
+    unlost = replace(result.paths[0], loss=quiet.loss, resent_calls=0)
+    text = samples.render(network.screen(replace(quiet, paths=(unlost,))), 140)
+    assert "None: 0 segments, nothing sent again, missing or held up." in text
+
+
+def test_without_calls_there_is_nothing_to_tell() -> None:
+    nothing = replace(samples.poor_network(), paths=())
+    assert network.lines(nothing) == ()
+    assert samples.render(network.screen(nothing), 80).strip() == "No client called."
+    instant = replace(samples.poor_network(), concurrency=Concurrency(None, 1, 0.0, 0.0))
+    assert "none took any time" in samples.render(network.screen(instant), 80)
+
+
+def test_nothing_hostile_reaches_the_terminal() -> None:
+    hostile = samples.HOSTILE
+    result = samples.network()
+    path = replace(
+        result.paths[0],
+        round_trip=replace(result.paths[0].round_trip, client=hostile, server=hostile),
+        flavors={hostile: 1},
+    )
+    session = replace(result.shown_sessions[0], clients=(hostile,), servers=(hostile,))
+    hidden = replace(result, paths=(path,), shown_sessions=(session,))
+    for text in (
+        samples.render(network.screen(hidden), 400),
+        "\n".join(network.lines(hidden)),
+    ):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "\\x1b[31m[bold]<script>\\u202e" in text

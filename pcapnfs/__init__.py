@@ -16,6 +16,7 @@ from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.cache import cache
+    from pcapnfs.analyses.network import network
     from pcapnfs.analyses.patterns import patterns
     from pcapnfs.analyses.perfile import perfile
     from pcapnfs.analyses.pergroup import pergroup
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "cache",
     "findings",
+    "network",
     "open",
     "patterns",
     "perfile",
@@ -54,6 +56,7 @@ _HOMES = {
     "Trace": "pcapnfs.trace",
     "cache": "pcapnfs.analyses.cache",
     "findings": "pcapnfs.diagnosis.judging",
+    "network": "pcapnfs.analyses.network",
     "open": "pcapnfs.trace",
     "patterns": "pcapnfs.analyses.patterns",
     "perfile": "pcapnfs.analyses.perfile",

@@ -349,7 +349,17 @@ def paths(value: object, free: set[str], prefix: str = "") -> Iterator[str]:
 def test_the_keys_of_the_json_are_those_in_json() -> None:
     rows = [
         call(1, "CREATE", 5, file=1, stability="stable"),
-        call(2, "GETATTR", 1, file=1, protocol="4.1", minor=1, signature="SEQUENCE GETATTR"),
+        call(
+            2,
+            "GETATTR",
+            1,
+            file=1,
+            protocol="4.1",
+            minor=1,
+            signature="SEQUENCE GETATTR",
+            session=bytes(16),
+            slot=0,
+        ),
         # Listed three times without attributes: a verdict on a mount option.
         *(call(number, "READDIR", 1, file=number) for number in (3, 4, 5)),
     ]
@@ -379,6 +389,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs sizes --json": document(pcapnfs.sizes(trace)),
             "pcapnfs readdir --json": document(pcapnfs.readdir(trace)),
             "pcapnfs cache --json": document(pcapnfs.cache(trace)),
+            "pcapnfs network --json": document(pcapnfs.network(trace)),
             "pcapnfs verify --json": document(samples.verification()),
             "pcapnfs show --json": document(
                 replace(samples.shown(), packet=samples.shown().readings[0].messages[0])

@@ -92,6 +92,37 @@ impl Sample {
     }
 }
 
+/// The trials of a protocol family as tests of their own: its samples, and its tables.
+macro_rules! trials {
+    ($samples:expr, $tables:expr) => {
+        #[test]
+        fn each_sample_gives_its_facts_and_is_used_up() {
+            trials::facts_and_used_up(&$samples);
+        }
+
+        #[test]
+        fn a_sample_cut_at_any_byte_is_truncated_and_keeps_what_came_before() {
+            trials::cut_at_any_byte(&$samples);
+        }
+
+        #[test]
+        fn a_sample_that_ends_early_is_malformed() {
+            trials::ends_early(&$samples);
+        }
+
+        #[test]
+        fn every_parser_that_reads_has_a_sample() {
+            trials::coverage(&$samples, $tables);
+        }
+
+        #[test]
+        fn a_flipped_byte_never_panics_nor_reads_beyond_the_message() {
+            trials::flipped_bytes(&$samples);
+        }
+    };
+}
+pub(crate) use trials;
+
 /// Each sample gives its facts and is used up.
 pub(crate) fn facts_and_used_up(samples: &[Sample]) {
     for sample in samples {

@@ -141,30 +141,7 @@ fn samples() -> Vec<Sample> {
     [v2::samples(), v3::samples(), programs::samples(), locks::samples()].into_iter().flatten().collect()
 }
 
-#[test]
-fn each_sample_gives_its_facts_and_is_used_up() {
-    trials::facts_and_used_up(&samples());
-}
-
-#[test]
-fn a_sample_cut_at_any_byte_is_truncated_and_keeps_what_came_before() {
-    trials::cut_at_any_byte(&samples());
-}
-
-#[test]
-fn a_sample_that_ends_early_is_malformed() {
-    trials::ends_early(&samples());
-}
-
-#[test]
-fn every_parser_that_reads_has_a_sample() {
-    trials::coverage(&samples(), &tables());
-}
-
-#[test]
-fn a_flipped_byte_never_panics_nor_reads_beyond_the_message() {
-    trials::flipped_bytes(&samples());
-}
+trials::trials!(samples(), &tables());
 
 /// The trials above and those of version 4 go through every operation that there is: a protocol whose
 /// table is in neither list would be decoded without any.

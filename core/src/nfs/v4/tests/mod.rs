@@ -58,30 +58,7 @@ fn samples() -> Vec<Sample> {
     .collect()
 }
 
-#[test]
-fn each_sample_gives_its_facts_and_is_used_up() {
-    trials::facts_and_used_up(&samples());
-}
-
-#[test]
-fn a_sample_cut_at_any_byte_is_truncated_and_keeps_what_came_before() {
-    trials::cut_at_any_byte(&samples());
-}
-
-#[test]
-fn a_sample_that_ends_early_is_malformed() {
-    trials::ends_early(&samples());
-}
-
-#[test]
-fn every_parser_that_reads_has_a_sample() {
-    trials::coverage(&samples(), &[NFS4, NFS4_CALLBACK]);
-}
-
-#[test]
-fn a_flipped_byte_never_panics_nor_reads_beyond_the_message() {
-    trials::flipped_bytes(&samples());
-}
+trials::trials!(samples(), &[NFS4, NFS4_CALLBACK]);
 
 #[test]
 fn the_tables_hold_every_operation_of_the_rfcs_in_order() {

@@ -8,12 +8,14 @@ damage. Knows nothing of NFS.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -267,6 +269,18 @@ def _load(
     for held in waiting.values():
         _insert(connection, held)
     connection.execute("reset threads")
+
+
+@cache
+def operation_numbers(protocol: str) -> frozenset[int]:
+    """The numbers of a protocol's procedures or operations, as the core's table has them.
+
+    Empty for a protocol that the table does not name (docs/operations.md has their names).
+    """
+    from pcapnfs import _core
+
+    rows = json.loads(_core.operations())
+    return frozenset(row["number"] for row in rows if row["protocol"] == protocol)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, batches: list[Batch]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer, seconds
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def delegations(cursor: duckdb.DuckDBPyConnection) -> Delegations:
     (counts,) = cursor.execute(_COUNTS).fetchall()
     opens, granted_read, granted_write, recalled, returned = counts
     ((waited, longest),) = cursor.execute(_RECALLS).fetchall()
-    ((served,),) = cursor.execute(_SERVED).fetchall()
+    ((served,),) = cursor.execute(_SERVED, {"data": READ_OPERATIONS + WRITE_OPERATIONS}).fetchall()
     return Delegations(
         opens=integer(opens),
         granted_read=integer(granted_read),
@@ -95,12 +96,12 @@ _SERVED = """
     ),
     steps as (
         select client, server, operations.file, reply_time, call, position,
-               operations.op in ('READ', 'READ_PLUS', 'WRITE') as used,
+               operations.op in $data as used,
                case operations.op when 'OPEN' then 1 when 'CLOSE' then -1 else 0 end as opened,
                case when (delegation like 'READ%' or delegation like 'WRITE%') then 1
                     when operations.op = 'DELEGRETURN' then -1 else 0 end as held
         from operations join calls using (call)
-        where operations.op in ('OPEN', 'CLOSE', 'DELEGRETURN', 'READ', 'READ_PLUS', 'WRITE')
+        where (operations.op in ('OPEN', 'CLOSE', 'DELEGRETURN') or operations.op in $data)
               and operations.status = 0 and not callback and reply_time is not null
               and version = 4
     ),

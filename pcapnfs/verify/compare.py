@@ -208,13 +208,13 @@ class _Comparison:
         if key in self._repeated:
             self.tally.repeated += 1
             return
-        if message.call_frame is not None:
-            known = self._unknown.pop((message.call_frame, message.xid), message)
-            if known is None:
-                return
         pair = None
         if message.call_frame is not None:
-            pair = self._open.get((message.call_frame, message.xid))
+            call_key = message.call_frame, message.xid
+            if call_key in self._unknown:
+                del self._unknown[call_key]
+                return
+            pair = self._open.get(call_key)
         if pair is not None:
             for sent in pair.sent:
                 del self._open[sent.frame, sent.xid]

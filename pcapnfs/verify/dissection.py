@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
+from pcapnfs.analyses.service_time import seconds
 from pcapnfs.errors import UsageError
 from pcapnfs.verify import tool, verification
 from pcapnfs.verify.source import one_file
@@ -221,7 +222,7 @@ def _reading(row: dict[str, Any], found: dict[int, Packet], every_layer: bool) -
         uid=row["uid"],
         stability=row["stability"],
         status=row["status"],
-        srt_s=None if row["srt"] is None else row["srt"] / 1e9,
+        srt_s=seconds(row["srt"]),
         transmissions=row["transmissions"],
         undecoded=row["undecoded"],
         messages=tuple(messages),

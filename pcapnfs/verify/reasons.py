@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from pcapnfs.trace import operation_numbers
 from pcapnfs.verify.messages import Message
 from pcapnfs.verify.ours import TRANSIENT, Call
 
@@ -41,9 +42,6 @@ _PROGRAMS = {100000, 100003, 100005, 100011, 100021, 100024, 100227}
 
 _UNKNOWN_TO_TSHARK = {46}
 """Operations whose arguments tshark 4.0 does not dissect: GET_DIR_DELEGATION."""
-
-_OPERATIONS = {*range(3, 76), 10044}
-"""Operations that exist: ACCESS to REMOVEXATTR (RFC 8276), and ILLEGAL."""
 
 
 @dataclass(slots=True, eq=False)
@@ -141,7 +139,7 @@ def _operations(
         return "malformed"
     if len(other) < len(mine) and same_beginning and other and other[-1] in _UNKNOWN_TO_TSHARK:
         return "unknown_operation"
-    if not _OPERATIONS.issuperset(other):
+    if not operation_numbers("nfs4").issuperset(other):
         return "wrong_offset"
     return None
 

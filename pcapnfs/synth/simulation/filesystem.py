@@ -5,7 +5,6 @@ Takes changes with their time; gives nodes with the attributes that both protoco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
@@ -40,12 +39,6 @@ class Node:
     def child(self, name: str) -> str:
         """The path of a name in this directory."""
         return name if self.path == "." else f"{self.path}/{name}"
-
-    def tree(self) -> Iterator[Node]:
-        """This node and all below it, parents first."""
-        yield self
-        for node in self.entries.values():
-            yield from node.tree()
 
 
 class FileSystem:

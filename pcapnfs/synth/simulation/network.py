@@ -11,7 +11,7 @@ import random
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pcapnfs.synth.builder.packet import ACK, FIN, PSH, SYN, Frame, Packet
 
@@ -160,12 +160,7 @@ class Connection:
     def _frame(self, moment: int, side: str, packet: Packet) -> Frame:
         # The IP identification is counted as the vantage point sees the packets.
         self._ids[side] = self._ids[side] % 0xFFFF + 1
-        counted = Packet(
-            packet.source, packet.destination, packet.source_port, packet.destination_port,
-            packet.payload, seq=packet.seq, ack=packet.ack, flags=packet.flags,
-            window=packet.window, options=packet.options, ip_id=self._ids[side],
-        )  # fmt: skip
-        return Frame(moment, counted.encode())
+        return Frame(moment, replace(packet, ip_id=self._ids[side]).encode())
 
     def _handshake(self) -> Iterator[_Sent]:
         up, down = self.up.delay_ns, self.down.delay_ns

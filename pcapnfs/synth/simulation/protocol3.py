@@ -35,9 +35,6 @@ ENTRIES = 100
 class Protocol3:
     """Exchanges of one client with one file system."""
 
-    opens = False
-    """NFSv3 knows no OPEN and CLOSE."""
-
     def __init__(self, files: FileSystem, options: Options) -> None:
         self._files = files
         self._options = options

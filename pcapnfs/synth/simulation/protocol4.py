@@ -56,9 +56,6 @@ Results = Callable[[CompoundReply, Slot, int], tuple[Any, str]]
 class Protocol4:
     """Exchanges of one client with one file system."""
 
-    opens = True
-    """Files are opened before they are read or written."""
-
     def __init__(self, files: FileSystem, options: Options) -> None:
         self._files = files
         self._options = options

@@ -49,13 +49,13 @@ class _Asked:
     reply_place: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class _Thread:
     """A thread of the client, with its work and its slot."""
 
-    def __init__(self, work: Work, slot: Slot, connection: int) -> None:
-        self.work = work
-        self.slot = slot
-        self.connection = connection
+    work: Work
+    slot: Slot
+    connection: int
 
 
 class Simulation:
@@ -68,10 +68,10 @@ class Simulation:
         self._order = itertools.count()
         self._xids = itertools.count(FIRST_XID)
         self._asked: list[_Asked] = []
-        self._files = FileSystem(options.start_ns)
-        prepare(self._files, options)
+        files = FileSystem(options.start_ns)
+        prepare(files, options)
         protocol: Server
-        protocol = (Protocol3 if options.minor is None else Protocol4)(self._files, options)
+        protocol = (Protocol3 if options.minor is None else Protocol4)(files, options)
         self._client = Client(protocol, options, lambda: self._now_ns)
         generator = random.Random(options.seed)
         self._connections = [
@@ -93,7 +93,7 @@ class Simulation:
             for connection in self._connections[0 if mounted else 1 :]
             for frame in connection.frames(self.options.vantage, end_ns)
         ]
-        return Capture(frames), tell(self.options, self._calls(), self._files)
+        return Capture(frames), tell(self.options, self._calls())
 
     def _connect(self, number: int, generator: random.Random) -> Connection:
         """Connection 0 is that of MOUNT."""

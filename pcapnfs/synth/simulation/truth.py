@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pcapnfs.synth.simulation.exchange import STABLE
-from pcapnfs.synth.simulation.filesystem import FileSystem
 from pcapnfs.synth.simulation.options import Options
 
 
@@ -77,9 +76,8 @@ class Truth:
     """In the order in which they were sent."""
 
 
-def tell(options: Options, calls: Sequence[Call], files: FileSystem) -> Truth:
+def tell(options: Options, calls: Sequence[Call]) -> Truth:
     """Add up what happened."""
-    del files
     return Truth(options, _operations(calls), _files(calls), tuple(calls))
 
 

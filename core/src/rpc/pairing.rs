@@ -45,8 +45,17 @@ const EARLY_LIMIT: usize = 4096;
 /// `SHORT_CALL`, and are marked with `pending_limit`.
 const EARLY_BYTES_LIMIT: usize = 16 << 20;
 
-/// How long a reply may come before its call: clocks of two capture ports, or a hole given up late.
+/// How long a reply is held for its call: clocks of two capture ports, or a hole given up late.
 const EARLY_NS: i64 = 1_000_000_000;
+
+/// A reply that was captured before its call by no more than this is taken for its reply: a host that
+/// captures takes packets out of the queues of its network card in any order, a few milliseconds at a
+/// time. A larger distance may mean that the xid was damaged.
+const DISORDER_NS: i64 = 10_000_000;
+
+/// Unless that is the habit of the capture, because its two directions were stamped by two clocks: so
+/// many pairs tell a habit, and one reply in so many has to be as early.
+const HABIT: (u64, u64) = (8, 4);
 
 /// Bytes of a call that tell it from another with the same xid.
 const DIGEST_BYTES: usize = 512;
@@ -250,6 +259,8 @@ pub struct Pairing {
     early: HashMap<Key, Kept, RandomState>,
     early_order: VecDeque<Key>,
     early_bytes: usize,
+    /// Pairs found, and how many calls had a reply before them by more than `DISORDER_NS`.
+    order_seen: (u64, u64),
     /// Calls and replies of which only the beginning was kept, because so much was waiting.
     pub shortened: u64,
     /// Replies that gave way to others before their time was over.
@@ -324,6 +335,7 @@ impl Pairing {
         (request.connection, request.caller) = (connection, caller);
         (request.transmissions, request.digest) = (1, digest);
         if !self.early.is_empty()
+            && self.believes_early(&key, record.first)
             && let Some(reply) = self.take_early(&key)
         {
             let call = self.next_number();
@@ -352,6 +364,7 @@ impl Pairing {
         match found {
             Some(Found::Request(request)) => {
                 self.calls += 1;
+                self.order_seen.0 += 1;
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
                 ReplyOutcome::Answers { call, request }
             }
@@ -374,6 +387,19 @@ impl Pairing {
             self.order.push_back((key, serial));
         }
         Some(found)
+    }
+
+    /// Whether a reply that is held answers the call that begins here: it may just have the xid. One
+    /// that does not stays, and counts as a reply without call in the end.
+    fn believes_early(&mut self, key: &Key, call: Stamp) -> bool {
+        let Some(reply) = self.early.get(key) else { return false };
+        let (pairs, far) = &mut self.order_seen;
+        *pairs += 1;
+        if call.time_ns.saturating_sub(reply.last.time_ns) <= DISORDER_NS {
+            return true;
+        }
+        *far += 1;
+        *pairs <= HABIT.0 || *far * HABIT.1 >= *pairs
     }
 
     /// Holds a reply whose call was not seen yet.

@@ -9,16 +9,29 @@ fn null_call(xid: u32) -> Vec<u8> {
 }
 
 fn record(bytes: &[u8]) -> Record<'_> {
-    let stamp = Stamp::default();
+    record_at(bytes, Stamp::default())
+}
+
+fn record_at(bytes: &[u8], stamp: Stamp) -> Record<'_> {
     Record { bytes, length: bytes.len(), limit: Reason::Truncated, first: stamp, last: stamp }
 }
 
 fn call(pairing: &mut Pairing, connection: ConnectionId, siblings: &[ConnectionId], xid: u32) -> CallOutcome {
+    call_at(pairing, connection, siblings, xid, Stamp::default())
+}
+
+fn call_at(
+    pairing: &mut Pairing,
+    connection: ConnectionId,
+    siblings: &[ConnectionId],
+    xid: u32,
+    stamp: Stamp,
+) -> CallOutcome {
     let bytes = null_call(xid);
     let mut c = Cursor::new(&bytes, Layer::Rpc);
     c.skip(8).unwrap();
     let header = Call::parse(&mut c, xid).unwrap().0;
-    let outcome = pairing.call(connection, Side::Low, siblings, &record(&bytes), &header).0;
+    let outcome = pairing.call(connection, Side::Low, siblings, &record_at(&bytes, stamp), &header).0;
     assert!(pairing.overdue_call().is_none());
     outcome
 }
@@ -72,4 +85,55 @@ fn calls_beyond_the_limit_are_given_up_oldest_first() {
     assert!(given_up.len() >= ANSWERED_LIMIT - FORGOTTEN_TOGETHER);
     assert!(given_up.is_sorted());
     assert!(pairing.entries.len() <= WAITING_LIMIT + ANSWERED_LIMIT + FORGOTTEN_TOGETHER);
+}
+
+fn at(time_ns: i64) -> Stamp {
+    Stamp { frame: 1, time_ns }
+}
+
+fn reply_at(pairing: &mut Pairing, xid: u32, time_ns: i64) -> ReplyOutcome {
+    pairing.reply(1, Side::Low, xid, &record_at(&xid.to_be_bytes(), at(time_ns)))
+}
+
+/// Calls and replies in order, one each millisecond from `from` on; gives the time behind them.
+fn in_order(pairing: &mut Pairing, xids: std::ops::Range<u32>, from: i64) -> i64 {
+    let mut now = from;
+    for xid in xids {
+        assert!(matches!(call_at(pairing, 1, &[], xid, at(now)), CallOutcome::New));
+        assert!(matches!(reply_at(pairing, xid, now + 500_000), ReplyOutcome::Answers { .. }));
+        now += 1_000_000;
+    }
+    now
+}
+
+#[test]
+fn a_damaged_xid_does_not_make_a_reply_of_a_call_that_comes_much_later() {
+    let mut pairing = Pairing::default();
+    let now = in_order(&mut pairing, 0..20, 0);
+    assert!(matches!(reply_at(&mut pairing, 100, now), ReplyOutcome::Early), "its xid should be 19");
+    let now = in_order(&mut pairing, 20..120, now);
+    let (connection, xid, orphan) = pairing.overdue_reply(at(now + EARLY_NS)).unwrap();
+    assert_eq!((connection, xid, orphan.last), (1, 100, at(20_000_000)));
+    assert_eq!(pairing.next_unanswered().map(|(call, _)| call), None);
+}
+
+#[test]
+fn a_reply_that_the_capture_shows_a_little_too_early_is_one() {
+    let mut pairing = Pairing::default();
+    let now = in_order(&mut pairing, 0..20, 0);
+    assert!(matches!(reply_at(&mut pairing, 20, now), ReplyOutcome::Early));
+    let outcome = call_at(&mut pairing, 1, &[], 20, at(now + DISORDER_NS));
+    assert!(matches!(outcome, CallOutcome::Answered { .. }));
+}
+
+/// The two directions were stamped by two clocks that are 300 ms apart.
+#[test]
+fn replies_that_are_always_too_early_are_replies() {
+    let mut pairing = Pairing::default();
+    for xid in 0..100 {
+        let now = i64::from(xid) * 1_000_000_000;
+        assert!(matches!(reply_at(&mut pairing, xid, now), ReplyOutcome::Early));
+        let outcome = call_at(&mut pairing, 1, &[], xid, at(now + 300_000_000));
+        assert!(matches!(outcome, CallOutcome::Answered { .. }), "{xid}");
+    }
 }

@@ -167,10 +167,7 @@ class _Comparison:
         self._differ("only tshark", message.frame, reasons.only_theirs(message))
 
     def _counterpart(self, message: Message) -> Call | None:
-        """Our call that ends where tshark's does.
-
-        Else one that it is in the middle of, or that was complete before tshark shows it.
-        """
+        """Our call that ends where tshark's does, else one that it is in the middle of."""
         if (message.frame, message.xid) in self._waiting:
             return self._take((message.frame, message.xid))
         for key in self._by_xid.get(message.xid, ()):
@@ -178,9 +175,6 @@ class _Comparison:
             if _identity(call) != _identity(message):
                 continue
             if call.call_first_frame <= message.frame <= call.call_frame:
-                return self._take(key)
-            late = call.disordered and call.call_frame < message.frame
-            if late and call.operations == message.operations:
                 return self._take(key)
         return None
 

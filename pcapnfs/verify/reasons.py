@@ -19,8 +19,9 @@ TEXTS = {
     "the operation at the cut for whole",
     "first_segment": "tshark takes the first segment of a message that the snaplen cut for the "
     "whole of it",
-    "waited": "the message came behind a segment that was lost and sent again: tshark shows it in "
-    "the frame that fills the hole, pcapnfs in that of its own last byte",
+    "hole_filled": "the message came behind a segment that was lost and sent again: pcapnfs counts "
+    "it as complete when the hole is filled, tshark with its own last byte, since it cannot wait "
+    "where packets were cut or are missing",
     "behind_gap": "tshark loses the boundaries of messages where bytes are missing in the capture, "
     "for the rest of the connection",
     "beginning_only": "the capture holds only the beginning of the message, which tshark does not "
@@ -79,6 +80,11 @@ class Situation:
     orphans: Collection[tuple[int, int]] = field(default_factory=frozenset)
     """Frame and xid of replies without a call, as pcapnfs found them."""
 
+    @property
+    def impatient(self) -> bool:
+        """Segments out of order are not waited for: tshark would wait for ever."""
+        return self.truncated or self.missing
+
 
 def only_ours(call: Call, situation: Situation) -> str | None:
     """Why tshark does not show a call."""
@@ -120,7 +126,8 @@ def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situat
     if aspect == "call frame":
         if situation.truncated and pair.message.frame == call.call_first_frame:
             return "first_segment"
-        return "waited" if call.disordered and pair.message.frame > call.call_frame else None
+        before = call.call_first_frame <= pair.message.frame < call.call_frame
+        return "hole_filled" if before and call.disordered and situation.impatient else None
     if aspect in ("reply", "service time", "status"):
         return _reply(pair, orphan, situation)
     return None
@@ -149,8 +156,8 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
     if reply is not None and reply.frame != call.reply_frame:
         if situation.truncated and reply.frame == call.reply_first_frame:
             return "first_segment"
-        if call.disordered and call.reply_frame is not None and reply.frame > call.reply_frame:
-            return "waited"
+        if call.disordered and situation.impatient and _within_reply(call, reply.frame):
+            return "hole_filled"
         return "behind_gap" if call.missing else None
     if reply is not None:
         cut = situation.truncated and pair.message.frame != call.call_frame
@@ -160,6 +167,13 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
     if call.missing:
         return "behind_gap"
     return None
+
+
+def _within_reply(call: Call, frame: int) -> bool:
+    """Whether a frame holds some of our reply, but does not complete it."""
+    if call.reply_first_frame is None or call.reply_frame is None:
+        return False
+    return call.reply_first_frame <= frame < call.reply_frame
 
 
 def _looked_for(program: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcapnfs.errors import UsageError
@@ -130,11 +130,7 @@ def verify(
     version = tool.version()
     servers, clients = ours.ports(trace)
     options = settings(trace)
-    situation = Situation(
-        truncated=any(file.truncated_packets for file in trace.meta.files),
-        missing=_missing(trace),
-        orphans=ours.orphans(trace),
-    )
+    situation = replace(_situation(trace), orphans=ours.orphans(trace))
     complaints: list[str] = []
     with one_file(paths) as path:
         tally = compare(
@@ -200,7 +196,7 @@ def settings(trace: Trace) -> tuple[str, ...]:
     segments that are out of order only when told; where packets were cut at a snaplen, or are not
     in the capture, it must not, as it would wait for them for ever.
     """
-    whole = not any(file.truncated_packets for file in trace.meta.files) and not _missing(trace)
+    whole = not _situation(trace).impatient
     options = ["-o", f"tcp.reassemble_out_of_order:{str(whole).upper()}"]
     servers, _ = ours.ports(trace)
     for transport, port in sorted(servers)[:PORTS_LIMIT]:
@@ -208,9 +204,13 @@ def settings(trace: Trace) -> tuple[str, ...]:
     return tuple(options)
 
 
-def _missing(trace: Trace) -> bool:
-    """Whether bytes of some connection are not in the capture."""
-    return bool(trace.sql("select 1 from connections where missing_bytes > 0 limit 1").fetchall())
+def _situation(trace: Trace) -> Situation:
+    """What is known of the capture as a whole, without its orphans."""
+    gaps = trace.sql("select 1 from connections where missing_bytes > 0 limit 1").fetchall()
+    return Situation(
+        truncated=any(file.truncated_packets for file in trace.meta.files),
+        missing=bool(gaps),
+    )
 
 
 def _differences(tally: Tally) -> tuple[Difference, ...]:

@@ -172,22 +172,21 @@ def test_what_is_missing_and_what_is_only_begun() -> None:
 
 
 def test_what_waited_behind_a_lost_segment() -> None:
-    """Ours end where their own bytes do; tshark's where the hole is filled."""
-    ours = replace(OURS, disordered=True)
-    late, reply = replace(CALL, frame=11, time_ns=1_200), replace(REPLY, call_frame=11, srt_ns=300)
-    assert held([ours], [late, reply]) == {("call frame", "waited"): [10]}
-    assert held([OURS], [late, reply]) == {
-        ("only pcapnfs", None): [10],
-        ("only tshark", None): [11],
+    """Ours end where the hole is filled; tshark's, when it must not wait, with their own bytes."""
+    late = replace(OURS, call_frame=11, call_time_ns=1_200, srt_ns=300, disordered=True)
+    unknown = {("call frame", None): [11]}
+    assert held([late], missing=True) == {("call frame", "hole_filled"): [11]}
+    assert held([late]) == held([replace(late, disordered=False)], missing=True) == unknown
+    assert held([replace(late, srt_ns=301)], missing=True) == {
+        ("call frame", "hole_filled"): [11],
+        ("service time", None): [11],
     }
-    assert held([ours], [late, replace(reply, srt_ns=301)]) == {
-        ("call frame", "waited"): [10],
-        ("service time", None): [10],
-    }
-    assert set(held([ours], [CALL, replace(REPLY, frame=14, srt_ns=900)])) == {
-        ("reply", "waited"),
-        ("service time", "waited"),
-    }
+    filled = replace(OURS, reply_frame=14, srt_ns=900, disordered=True)
+    reply = {("reply", "hole_filled"): [10], ("service time", "hole_filled"): [10]}
+    assert held([filled], missing=True) == reply
+    assert {reason for _, reason in held([filled])} == {None}
+    elsewhere = replace(filled, reply_first_frame=13)
+    assert {reason for _, reason in held([elsewhere], missing=True)} == {None}
 
 
 def test_programs_beside_nfs_are_not_looked_for() -> None:

@@ -199,7 +199,7 @@ pub fn record(data: &[u8]) {
             let message = reader.gap(32 * usize::from(lost) + 1, stamp, &Parity);
             assert!(message.is_none_or(|record| record.bytes.len() <= record.length));
         }
-        let mut piece = Piece { bytes, length: length + usize::from(*cut), stamp };
+        let mut piece = Piece::new(bytes, length + usize::from(*cut), stamp);
         while let Some(record) = reader.next(&mut piece, &Parity) {
             assert!(record.bytes.len() <= record.length);
             assert!(record.first <= record.last);

@@ -122,7 +122,7 @@ impl Pieces {
         seed.extend((payload.len() as u16).to_be_bytes());
         seed.extend_from_slice(payload);
         flush("record", seed, &[1], seeds);
-        let mut piece = Piece { bytes: payload, length: payload.len(), stamp: Stamp::default() };
+        let mut piece = Piece::new(payload, payload.len(), Stamp::default());
         while let Some(record) = reader.next(&mut piece, &Nothing) {
             let Some(([x0, x1, x2, x3, 0, 0, 0, kind], _)) = record.bytes.split_first_chunk::<8>() else {
                 continue;

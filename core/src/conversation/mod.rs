@@ -120,7 +120,7 @@ impl Conversations {
         let before = conversation.readers.of(side).capacity();
         let now = match event {
             Event::Piece(mut piece) => {
-                let now = piece.stamp;
+                let now = piece.ready;
                 while conversation.parties.sealed.is_none() {
                     let pairing = &self.messages.pairing;
                     let peer = pairing.peer(id, side);

@@ -34,7 +34,8 @@ pub struct Record<'a> {
     pub limit: Reason,
     /// The frame with the message's first byte.
     pub first: Stamp,
-    /// The frame that completed it.
+    /// The frame that completed it: with which its bytes, and all before them in the stream, were
+    /// there.
     pub last: Stamp,
 }
 
@@ -255,7 +256,7 @@ impl RecordReader {
     pub fn next<'r, 'p: 'r>(&'r mut self, piece: &mut Piece<'p>, peer: &dyn Peer) -> Option<Record<'r>> {
         self.take_back();
         if self.doubt == Doubt::Ended {
-            if continues(piece.bytes) || self.confirmed(piece.stamp.frame, peer) {
+            if continues(piece.bytes) || self.confirmed(piece.ready.frame, peer) {
                 return Some(self.complete());
             }
             self.distrust();
@@ -282,10 +283,10 @@ impl RecordReader {
                     let whole = last && self.length == 0 && piece.length >= rest && !self.tentative();
                     let taken = piece.length.min(rest);
                     let captured = piece.bytes.get(..taken).unwrap_or(piece.bytes);
-                    let stamp = piece.stamp;
+                    let Piece { stamp, ready, .. } = *piece;
                     if self.length == 0 {
                         self.first = stamp;
-                        self.last = stamp;
+                        self.last = ready;
                     }
                     if whole {
                         consume(piece, taken);
@@ -296,7 +297,7 @@ impl RecordReader {
                         let kept = captured.get(..KEPT_LIMIT).unwrap_or(captured);
                         let limit =
                             if captured.len() > KEPT_LIMIT { Reason::RecordLimit } else { Reason::Truncated };
-                        return Some(Record { bytes: kept, length: rest, limit, first, last: stamp });
+                        return Some(Record { bytes: kept, length: rest, limit, first, last: ready });
                     }
                     if self.length == 0 && !begins_message(captured) {
                         // No message: to be told at once, not when a wrong mark has swallowed others.
@@ -306,12 +307,13 @@ impl RecordReader {
                             length: rest,
                             limit: Reason::Missing,
                             first: stamp,
-                            last: stamp,
+                            last: ready,
                         });
                     }
                     self.keep(captured, taken);
                     consume(piece, taken);
-                    self.advance(taken, rest, last, stamp);
+                    self.first = self.first.min(stamp);
+                    self.advance(taken, rest, last, ready);
                     if taken == rest && last {
                         match self.doubt {
                             Doubt::Found if piece.length == 0 => self.doubt = Doubt::Ended,
@@ -328,7 +330,7 @@ impl RecordReader {
     /// Whether `piece` begins a record although a mark says that a message goes on.
     fn contradicted(&self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
         matches!(self.state, State::Fragment { .. })
-            && restarts(piece.bytes, &self.buffer, self.tentative(), piece.stamp.frame, peer)
+            && restarts(piece.bytes, &self.buffer, self.tentative(), piece.ready.frame, peer)
     }
 
     /// Passes over bytes up to the next record mark, or over all of them.
@@ -364,7 +366,7 @@ impl RecordReader {
         let hit = search(bytes, length + piece.length, origin, peer).filter(|hit| hit.at < length);
         let Some(hit) = hit else { return false };
         let bytes = bytes.get(hit.at..length).unwrap_or_default();
-        let mut begun = Piece { bytes, length: bytes.len(), stamp };
+        let mut begun = Piece::new(bytes, bytes.len(), stamp);
         self.drop_message();
         self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
         self.state = State::Mark;
@@ -406,11 +408,10 @@ impl RecordReader {
         }
     }
 
-    /// Counts `taken` bytes of a fragment that had `rest` left.
-    fn advance(&mut self, taken: usize, rest: usize, last: bool, stamp: Stamp) {
+    /// Counts `taken` bytes, there with the packet `ready`, of a fragment that had `rest` left.
+    fn advance(&mut self, taken: usize, rest: usize, last: bool, ready: Stamp) {
         self.length = self.length.saturating_add(taken);
-        self.first = self.first.min(stamp);
-        self.last = self.last.max(stamp);
+        self.last = self.last.max(ready);
         let rest = rest - taken;
         self.state = if rest == 0 { State::Mark } else { State::Fragment { rest, last } };
     }
@@ -505,7 +506,7 @@ mod tests {
     fn records(reader: &mut RecordReader, pieces: &[&[u8]]) -> Vec<(Vec<u8>, u64, u64)> {
         let mut out = Vec::new();
         for (i, bytes) in pieces.iter().enumerate() {
-            let mut piece = Piece { bytes, length: bytes.len(), stamp: stamp(i as u64 + 1) };
+            let mut piece = Piece::new(bytes, bytes.len(), stamp(i as u64 + 1));
             while let Some(record) = reader.next(&mut piece, &NOTHING) {
                 out.push((record.bytes.to_vec(), record.first.frame, record.last.frame));
             }
@@ -549,11 +550,11 @@ mod tests {
         long.extend([9; 1024 - 40]);
         let next = null_call(2);
         let mut reader = RecordReader::new(true);
-        let mut piece = Piece { bytes: &long[..100], length: 100, stamp: stamp(1) };
+        let mut piece = Piece::new(&long[..100], 100, stamp(1));
         assert!(reader.next(&mut piece, &NOTHING).is_none());
         assert!(reader.gap(800, stamp(3), &NOTHING).is_none());
         let rest = [&long[900..], &next[..]].concat();
-        let mut piece = Piece { bytes: &rest, length: rest.len(), stamp: stamp(3) };
+        let mut piece = Piece::new(&rest, rest.len(), stamp(3));
         let record = reader.next(&mut piece, &NOTHING).unwrap();
         assert_eq!((record.bytes.len(), record.length, record.limit), (96, 1024, Reason::Missing));
         assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &next[4..]);
@@ -563,10 +564,10 @@ mod tests {
     fn bytes_past_the_snaplen_keep_the_boundary() {
         let call = null_call(1);
         let mut reader = RecordReader::new(true);
-        let mut piece = Piece { bytes: &call[..30], length: call.len(), stamp: stamp(1) };
+        let mut piece = Piece::new(&call[..30], call.len(), stamp(1));
         let record = reader.next(&mut piece, &NOTHING).unwrap();
         assert_eq!((record.bytes.len(), record.length, record.limit), (26, 40, Reason::Truncated));
-        let mut piece = Piece { bytes: &call, length: call.len(), stamp: stamp(2) };
+        let mut piece = Piece::new(&call, call.len(), stamp(2));
         assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &call[4..]);
     }
 
@@ -604,12 +605,28 @@ mod tests {
     }
 
     fn take<'a>(reader: &mut RecordReader, bytes: &'a [u8], frame: u64, peer: &Knows) -> Vec<Vec<u8>> {
-        let mut piece: Piece<'a> = Piece { bytes, length: bytes.len(), stamp: stamp(frame) };
+        let mut piece: Piece<'a> = Piece::new(bytes, bytes.len(), stamp(frame));
         let mut out = Vec::new();
         while let Some(record) = reader.next(&mut piece, peer) {
             out.push(record.bytes.to_vec());
         }
         out
+    }
+
+    /// Three records in two segments, of which a lost one before them was sent again in frame 9.
+    #[test]
+    fn what_waited_behind_a_hole_is_complete_when_the_hole_is_filled() {
+        let stream = [null_call(1), null_call(2), null_call(3)].concat();
+        let (one, other) = stream.split_at(60);
+        let mut reader = RecordReader::new(true);
+        let mut frames = Vec::new();
+        for (bytes, frame) in [(one, 4), (other, 5)] {
+            let mut piece = Piece { ready: stamp(9), ..Piece::new(bytes, bytes.len(), stamp(frame)) };
+            while let Some(record) = reader.next(&mut piece, &NOTHING) {
+                frames.push((record.first.frame, record.last.frame));
+            }
+        }
+        assert_eq!(frames, [(4, 9), (4, 9), (5, 9)]);
     }
 
     #[test]

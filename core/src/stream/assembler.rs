@@ -26,9 +26,17 @@ pub struct Piece<'a> {
     pub length: usize,
     /// The packet that brought it.
     pub stamp: Stamp,
+    /// The packet with which it and all bytes before it were there: that one, or a later one that
+    /// filled the hole before it.
+    pub ready: Stamp,
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
+    /// A piece that did not have to wait.
+    pub fn new(bytes: &'a [u8], length: usize, stamp: Stamp) -> Self {
+        Self { bytes, length, stamp, ready: stamp }
+    }
+
     fn skip(&mut self, length: usize) {
         self.bytes = self.bytes.get(length..).unwrap_or_default();
         self.length = self.length.saturating_sub(length);
@@ -170,7 +178,8 @@ impl Assembler {
     }
 
     /// The next held piece that has become contiguous. Call until `None` after each change.
-    pub fn take_ready(&mut self) -> Option<Piece<'_>> {
+    /// `filled`: the packet that filled the hole; `None` when it was given up.
+    pub fn take_ready(&mut self, filled: Option<Stamp>) -> Option<Piece<'_>> {
         self.lent = None;
         loop {
             let next = self.next?;
@@ -184,7 +193,8 @@ impl Assembler {
                 continue;
             }
             let held = self.lent.insert(held);
-            let mut piece = Piece { bytes: &held.bytes, length: held.length, stamp: held.stamp };
+            let ready = filled.unwrap_or(held.stamp);
+            let mut piece = Piece { bytes: &held.bytes, length: held.length, stamp: held.stamp, ready };
             piece.skip(known);
             self.run = (self.run + piece.length).min(WINDOW);
             self.next = Some(next.advance(piece.length));
@@ -247,7 +257,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn piece(bytes: &[u8], frame: u64) -> Piece<'_> {
-        Piece { bytes, length: bytes.len(), stamp: Stamp { frame, time_ns: 0 } }
+        Piece::new(bytes, bytes.len(), Stamp { frame, time_ns: 0 })
     }
 
     /// Everything that comes out, as bytes; a gap that was given up is `None`s.
@@ -259,13 +269,13 @@ mod tests {
             {
                 out.extend(piece.bytes.iter().copied().map(Some));
             }
-            while let Some(piece) = assembler.take_ready() {
+            while let Some(piece) = assembler.take_ready(None) {
                 out.extend(piece.bytes.iter().copied().map(Some));
             }
         }
         while give_up && let Some((length, _)) = assembler.give_up() {
             out.extend(std::iter::repeat_n(None, length));
-            while let Some(piece) = assembler.take_ready() {
+            while let Some(piece) = assembler.take_ready(None) {
                 out.extend(piece.bytes.iter().copied().map(Some));
             }
         }
@@ -294,10 +304,12 @@ mod tests {
         let mut assembler = Assembler::default();
         assembler.begin(SeqNumber(u32::MAX));
         assert_eq!(assembler.offer(SeqNumber(1), piece(b"cd", 1)), Offered::Held);
-        assert_eq!(assembler.take_ready(), None);
+        assert_eq!(assembler.take_ready(None), None);
         assert_eq!(assembler.offer(SeqNumber(u32::MAX), piece(b"ab", 2)), Offered::InOrder(piece(b"ab", 2)));
-        assert_eq!(assembler.take_ready(), Some(piece(b"cd", 1)));
-        assert_eq!(assembler.take_ready(), None);
+        let filled = Stamp { frame: 2, time_ns: 0 };
+        let late = Piece { ready: filled, ..piece(b"cd", 1) };
+        assert_eq!(assembler.take_ready(Some(filled)), Some(late));
+        assert_eq!(assembler.take_ready(Some(filled)), None);
     }
 
     #[test]
@@ -306,7 +318,7 @@ mod tests {
         assembler.begin(SeqNumber(0));
         assembler.offer(SeqNumber(7), piece(b"x", 9));
         assert_eq!(assembler.give_up(), Some((7, Stamp { frame: 9, time_ns: 0 })));
-        assert_eq!(assembler.take_ready(), Some(piece(b"x", 9)));
+        assert_eq!(assembler.take_ready(None), Some(piece(b"x", 9)));
         assert_eq!(assembler.give_up(), None);
     }
 

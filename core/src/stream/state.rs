@@ -121,7 +121,7 @@ impl State {
             }
         }
         if segment.payload.length > 0 && !segment.flags.rst() {
-            let piece = Piece { bytes: segment.payload.bytes, length: segment.payload.length, stamp };
+            let piece = Piece::new(segment.payload.bytes, segment.payload.length, stamp);
             self.data(side, sequence, piece, &mut sink);
         }
         let direction = self.directions.of_mut(side);
@@ -232,7 +232,8 @@ impl State {
                 deliver(&mut self.connection, side, piece, sink);
             }
             Offered::InOrder(piece) => {
-                direction.delivered = piece.stamp;
+                let filled = piece.stamp;
+                direction.delivered = filled;
                 let missed_ns = hole.map(|(_, stamp)| stamp.time_ns).or(direction.missed(sequence));
                 let waited_ns = missed_ns.map_or(0, |since| piece.stamp.time_ns.saturating_sub(since));
                 counts.refilled += u64::from(waited_ns > OVERTAKEN_NS);
@@ -243,14 +244,19 @@ impl State {
                     direction.under_way.sent(sequence.advance(length), piece.stamp.time_ns);
                 }
                 deliver(&mut self.connection, side, piece, sink);
-                self.deliver_ready(side, sink);
+                self.deliver_ready(side, Some(filled), sink);
             }
         }
     }
 
-    fn deliver_ready(&mut self, side: Side, sink: &mut impl FnMut(&Connection, Side, Event<'_>)) {
+    fn deliver_ready(
+        &mut self,
+        side: Side,
+        filled: Option<Stamp>,
+        sink: &mut impl FnMut(&Connection, Side, Event<'_>),
+    ) {
         let direction = self.directions.of_mut(side);
-        while let Some(piece) = direction.assembler.take_ready() {
+        while let Some(piece) = direction.assembler.take_ready(filled) {
             deliver(&mut self.connection, side, piece, sink);
         }
     }
@@ -294,7 +300,7 @@ impl State {
         let Some((length, stamp)) = gap else { return false };
         self.connection.counts.of_mut(side).missing_bytes += length as u64;
         sink(&self.connection, side, Event::Gap { length, stamp });
-        self.deliver_ready(side, sink);
+        self.deliver_ready(side, None, sink);
         true
     }
 }

@@ -22,7 +22,7 @@ NS = 1_000_000_000
 def synth(
     workload: Annotated[
         str,
-        typer.Argument(metavar="WORKLOAD", help="tar, walk, cachedread, npm or noac."),
+        typer.Argument(metavar="WORKLOAD", help="tar, walk, cachedread, npm, noac or lifecycle."),
     ],
     out: Annotated[
         Path,
@@ -34,7 +34,10 @@ def synth(
         str, typer.Option("--nfs", metavar="VERSION", help="3, 4.0, 4.1 or 4.2.")
     ] = "3",
     files: Annotated[int, typer.Option(metavar="N", help="Regular files.")] = 100,
-    size: Annotated[str, typer.Option(metavar="SIZE", help="Bytes of each.")] = "1K",
+    size: Annotated[
+        str,
+        typer.Option(metavar="SIZE[,SIZE…]", help="Bytes of each; several: the files take turns."),
+    ] = "1K",
     directories: Annotated[
         int, typer.Option(metavar="N", help="Directories that they are spread over.")
     ] = 5,
@@ -49,11 +52,23 @@ def synth(
         str, typer.Option(metavar="TIME", help="What the client takes between calls.")
     ] = "20us",
     pause: Annotated[
-        str, typer.Option(metavar="TIME", help="Between the rounds of cachedread and noac.")
+        str, typer.Option(metavar="TIME", help="Between the rounds of walk, cachedread, noac.")
     ] = "1s",
-    rounds: Annotated[int, typer.Option(metavar="N", help="Rounds of cachedread and noac.")] = 3,
+    rounds: Annotated[
+        int, typer.Option(metavar="N", help="Rounds of walk, cachedread and noac.")
+    ] = 3,
+    touched: Annotated[
+        int,
+        typer.Option(metavar="N", help="Before this round of cachedread the server touches files."),
+    ] = 0,
     rsize: Annotated[str, typer.Option(metavar="SIZE", help="Largest READ.")] = "1M",
     wsize: Annotated[str, typer.Option(metavar="SIZE", help="Largest WRITE.")] = "1M",
+    sync: Annotated[
+        bool, typer.Option("--sync", help="Mount option: every write goes out at once, FILE_SYNC.")
+    ] = False,
+    chunk: Annotated[
+        str, typer.Option(metavar="SIZE", help="What a program writes at a time, with --sync.")
+    ] = "4K",
     acregmin: Annotated[
         str, typer.Option(metavar="TIME", help="How long attributes of files are good at first.")
     ] = "3s",
@@ -68,7 +83,8 @@ def synth(
     threads: Annotated[int, typer.Option(metavar="N", help="Threads that share the work.")] = 1,
     nconnect: Annotated[int, typer.Option(metavar="N", help="TCP connections.")] = 1,
     vantage: Annotated[
-        str, typer.Option(metavar="SIDE", help="Where the capture is taken: client or server.")
+        str,
+        typer.Option(metavar="SIDE", help="Where the capture is taken: client, between or server."),
     ] = "client",
     loss: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of segments that are lost, 0 to 0.5.")
@@ -89,11 +105,13 @@ def synth(
     from pcapnfs.views import document
 
     told = _beside(out)
+    sizes = tuple(0 if each == "0" else units.parse_size(each) for each in size.split(","))
     wanted = Options(
         workload=workload,
         version=version,
         files=files,
-        size=0 if size == "0" else units.parse_size(size),
+        size=sizes[0],
+        sizes=sizes if len(sizes) > 1 else (),
         directories=directories,
         rtt_ns=_nanoseconds(rtt),
         persist_ns=_nanoseconds(persist),
@@ -101,8 +119,11 @@ def synth(
         think_ns=_nanoseconds(think),
         pause_ns=_nanoseconds(pause),
         rounds=rounds,
+        touched=touched,
         rsize=units.parse_size(rsize),
         wsize=units.parse_size(wsize),
+        sync=sync,
+        chunk=units.parse_size(chunk),
         acregmin_ns=_nanoseconds(acregmin),
         acregmax_ns=_nanoseconds(acregmax),
         acdirmin_ns=_nanoseconds(acdirmin),

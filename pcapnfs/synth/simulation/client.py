@@ -47,6 +47,11 @@ class Client:
         if known is None or self._clock() >= known.until_ns:
             self.learn(node, (yield from self.server.getattr(node)))
 
+    @property
+    def now_ns(self) -> int:
+        """What the clock says, nanoseconds since 1970."""
+        return self._clock()
+
     def learn(self, node: Node, change: int) -> None:
         """Attributes came."""
         least, most = self._timeouts(node)
@@ -69,9 +74,18 @@ class Client:
             known.data = known.change
         yield from self.server.close(node)
 
-    def write(self, node: Node) -> Work:
-        """The whole file: one WRITE that is stable at once, or several and a COMMIT."""
-        size, wsize = self._options.size, self._options.wsize
+    def write(self, node: Node, size: int) -> Work:
+        """The whole file: one WRITE that is stable at once, or several and a COMMIT.
+
+        With the mount option `sync` a stable one of what the program writes at a time.
+        """
+        wsize = self._options.wsize
+        if self._options.sync:
+            wsize = min(wsize, self._options.chunk)
+            for offset in range(0, size, wsize):
+                count = min(wsize, size - offset)
+                yield from self.server.write(node, offset, count, stable=True)
+            return
         for offset in range(0, size, wsize):
             count = min(wsize, size - offset)
             yield from self.server.write(node, offset, count, stable=size <= wsize)

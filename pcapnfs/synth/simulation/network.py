@@ -2,15 +2,16 @@
 
 ``Wire`` is a direction of the link while time runs: it sends messages one after the other at its
 bandwidth, delays them, loses segments and sends those again.  ``frames`` makes of all that was sent
-the frames that a vantage point saw, with acknowledgements that say what had arrived by then.
+the frames that a vantage point saw, with acknowledgements that say what had arrived by then: some
+at once, some late, most with data.
 """
 
 from __future__ import annotations
 
 import random
 import struct
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pcapnfs.synth.builder.packet import ACK, FIN, PSH, SYN, Frame, Packet
@@ -26,6 +27,19 @@ WINDOW = 65_000
 
 LATEST_ACK_NS = 40_000_000
 """How long an acknowledgement waits for data to go with."""
+
+PROMPT_SEGMENTS = 3
+"""First segments of a direction, each of which is acknowledged at once: then the receiver has seen
+that its answers carry the acknowledgements."""
+
+PROMPT_NS = 2_000
+"""How long an acknowledgement takes that is sent at once."""
+
+PROMPT_FULL = 2
+"""Full segments that are acknowledged at once when so many have come (RFC 9293 section 3.8.6.3)."""
+
+HALVES = {"client": 0, "between": 1, "server": 2}
+"""How many halves of the way from the client lie before a vantage point."""
 
 RESEND_NS = 200_000_000
 """The least time until a lost segment is sent again."""
@@ -108,20 +122,28 @@ class Wire:
     def _resend_after(self, attempt: int) -> int:
         return int(max(RESEND_NS, 4 * self.delay_ns) << (attempt - 1))
 
+    def completed(self, halves: int) -> list[int]:
+        """When each message was complete after so many halves of the way.
 
-def completed(segments: Iterable[Segment], *, at_sender: bool) -> list[int]:
-    """When each message was complete at one end: all its bytes were seen.
+        That is when all its bytes, and all before them, had been seen.
+        """
+        complete_ns, times = 0, []
+        for segment in self.segments:
+            first = next(moment for moment in self.seen(segment, halves) if moment is not None)
+            complete_ns = max(complete_ns, first)
+            if segment.last:
+                times.append(complete_ns)
+        return times
 
-    `at_sender`: where they are sent, a segment that will be lost is seen nevertheless.  A message
-    behind a lost segment of another is complete before TCP can hand it on.
-    """
-    seen_ns, times = 0, []
-    for segment in segments:
-        seen_ns = max(seen_ns, segment.sent[0] if at_sender else segment.arrived_ns)
-        if segment.last:
-            times.append(seen_ns)
-            seen_ns = 0
-    return times
+    def seen(self, segment: Segment, halves: int) -> Iterator[int | None]:
+        """When each transmission of a segment passed there; None for one that did not.
+
+        What is lost is lost in the second half of the way.
+        """
+        *lost, last = segment.sent
+        for sent_ns in lost:
+            yield None if halves == 2 else sent_ns + self.delay_ns * halves // 2
+        yield last + (segment.arrived_ns - last) * halves // 2
 
 
 class Connection:
@@ -144,78 +166,80 @@ class Connection:
 
     def frames(self, vantage: str, end_ns: int) -> list[Frame]:
         """What a capture at the vantage point holds, in order of time."""
-        sent = [*self._handshake()]
+        halves = HALVES[vantage]
+        sent = [*self._handshake(halves)]
         for side, wire, back in (("client", self.up, self.down), ("server", self.down, self.up)):
-            sent += self._data(side, wire, back)
-            sent += self._acknowledgements(side, wire, back)
-        sent += self._goodbye(end_ns)
-        frames: list[tuple[int, int, str, Packet]] = []
-        for place, (side, left_ns, arrived_ns, packet) in enumerate(sent):
-            moment = left_ns if side == vantage else arrived_ns
-            if moment is not None:
-                frames.append((moment, place, side, packet))
-        frames.sort(key=lambda each: each[:2])
-        return [self._frame(moment, side, packet) for moment, _, side, packet in frames]
+            sent += self._data(side, wire, back, _travelled(side, halves))
+            sent += self._acknowledgements(side, wire, back, _travelled(side, halves))
+        sent += self._goodbye(end_ns, halves)
+        sent.sort(key=lambda each: each[0])  # Stable: of one moment, in the order of making.
+        return [self._frame(moment, side, packet) for moment, side, packet in sent]
 
     def _frame(self, moment: int, side: str, packet: Packet) -> Frame:
         # The IP identification is counted as the vantage point sees the packets.
         self._ids[side] = self._ids[side] % 0xFFFF + 1
         return Frame(moment, replace(packet, ip_id=self._ids[side]).encode())
 
-    def _handshake(self) -> Iterator[_Sent]:
-        up, down = self.up.delay_ns, self.down.delay_ns
-        start, answered = self._open_ns, self._open_ns + up
+    def _handshake(self, halves: int) -> Iterator[_Seen]:
+        start, answered = self._open_ns, self._open_ns + self.up.delay_ns
         options = struct.pack(">BBHBBBBBBBB", 2, 4, MSS, 1, 3, 3, 7, 1, 1, 4, 2)
-        yield "client", start, answered, self._packet("client", -1, None, SYN, options=options)
-        yield (
-            "server",
-            answered,
-            answered + down,
-            self._packet("server", -1, 0, SYN | ACK, options=options),
-        )
-        yield "client", answered + down, answered + down + up, self._packet("client", 0, 0, ACK)
+        yield self._empty("client", start, halves, -1, None, SYN, options)
+        yield self._empty("server", answered, halves, -1, 0, SYN | ACK, options)
+        yield self._empty("client", answered + self.down.delay_ns, halves, 0, 0, ACK)
 
-    def _data(self, side: str, wire: Wire, back: Wire) -> Iterator[_Sent]:
+    def _data(self, side: str, wire: Wire, back: Wire, travelled: int) -> Iterator[_Seen]:
         arrivals = _Arrivals(back.segments)
         for segment in wire.segments:
             flags = ACK | (PSH if segment.last else 0)
-            for place, sent_ns in enumerate(segment.sent):
-                lost = place < len(segment.sent) - 1
-                packet = self._packet(
-                    side, segment.start, arrivals.before(sent_ns), flags, segment.data
-                )
-                yield side, sent_ns, None if lost else segment.arrived_ns, packet
+            for sent_ns, moment in zip(segment.sent, wire.seen(segment, travelled), strict=True):
+                if moment is not None:
+                    acknowledged = arrivals.before(sent_ns)
+                    yield (
+                        moment,
+                        side,
+                        self._packet(side, segment.start, acknowledged, flags, segment.data),
+                    )
 
-    def _acknowledgements(self, side: str, wire: Wire, back: Wire) -> Iterator[_Sent]:
+    def _acknowledgements(
+        self, side: str, wire: Wire, back: Wire, travelled: int
+    ) -> Iterator[_Seen]:
         """Of what came over `back` and nothing was sent in time to acknowledge."""
         arrivals = _Arrivals(back.segments)
         sending = sorted(moment for segment in wire.segments for moment in segment.sent)
         position = sum(len(segment.data) for segment in wire.segments)
         starts = [segment.sent[0] for segment in wire.segments]
-        last_ns = 0
-        for moment in arrivals.times:
-            following = bisect_right(sending, moment - 1)
-            due_ns = moment + LATEST_ACK_NS
-            if following < len(sending) and sending[following] <= due_ns:
-                continue
-            if moment <= last_ns:
-                continue
-            last_ns = due_ns
+        sizes = [len(segment.data) for segment in back.segments]
+        for due_ns in _due(arrivals.times, sizes, sending):
             before = bisect_right(starts, due_ns)
             place = wire.segments[before].start if before < len(starts) else position
-            packet = self._packet(side, place, arrivals.before(due_ns), ACK)
-            yield side, due_ns, due_ns + wire.delay_ns, packet
+            packet = self._packet(side, place, arrivals.before(due_ns - 1), ACK)
+            yield due_ns + wire.delay_ns * travelled // 2, side, packet
 
-    def _goodbye(self, end_ns: int) -> Iterator[_Sent]:
+    def _goodbye(self, end_ns: int, halves: int) -> Iterator[_Seen]:
         """FIN from the client, FIN and ACK from the server, ACK."""
-        up, down = self.up.delay_ns, self.down.delay_ns
         sent, answered = (
             sum(len(segment.data) for segment in wire.segments) for wire in (self.up, self.down)
         )
-        there, back = end_ns + up, end_ns + up + down
-        yield "client", end_ns, there, self._packet("client", sent, answered, FIN | ACK)
-        yield "server", there, back, self._packet("server", answered, sent + 1, FIN | ACK)
-        yield "client", back, back + up, self._packet("client", sent + 1, answered + 1, ACK)
+        there = end_ns + self.up.delay_ns
+        back = there + self.down.delay_ns
+        yield self._empty("client", end_ns, halves, sent, answered, FIN | ACK)
+        yield self._empty("server", there, halves, answered, sent + 1, FIN | ACK)
+        yield self._empty("client", back, halves, sent + 1, answered + 1, ACK)
+
+    def _empty(
+        self,
+        side: str,
+        sent_ns: int,
+        halves: int,
+        position: int,
+        acknowledged: int | None,
+        flags: int,
+        options: bytes = b"",
+    ) -> _Seen:
+        """A packet without data, as the vantage point sees it."""
+        wire = self.up if side == "client" else self.down
+        packet = self._packet(side, position, acknowledged, flags, options=options)
+        return sent_ns + wire.delay_ns * _travelled(side, halves) // 2, side, packet
 
     def _packet(
         self,
@@ -236,8 +260,46 @@ class Connection:
         )  # fmt: skip
 
 
-_Sent = tuple[str, int, int | None, Packet]
-"""Who sent a packet, when it left, when it arrived (None: never), and the packet."""
+_Seen = tuple[int, str, Packet]
+"""When a packet passed the vantage point, who had sent it, and the packet."""
+
+
+def _travelled(side: str, halves: int) -> int:
+    """How many halves of their way the packets of a side have behind them at a vantage point."""
+    return halves if side == "client" else 2 - halves
+
+
+def _due(times: Sequence[int], sizes: Sequence[int], sending: Sequence[int]) -> Iterator[int]:
+    """When segments that came at `times` are acknowledged by packets without data.
+
+    At once for the first segments of a connection and for every second full one; else as late as
+    is allowed, unless data is sent before (RFC 9293 section 3.8.6.3).
+    """
+    since_ns: int | None = None
+    full = 0
+    for number, (moment, size) in enumerate(zip(times, sizes, strict=True)):
+        if since_ns is not None:
+            due_ns = since_ns + LATEST_ACK_NS
+            if _sends(sending, since_ns, min(due_ns, moment)):
+                since_ns, full = None, 0
+            elif due_ns < moment:
+                yield due_ns
+                since_ns, full = None, 0
+        full += size == MSS
+        if number >= PROMPT_SEGMENTS and full < PROMPT_FULL:
+            since_ns = moment if since_ns is None else since_ns
+            continue
+        if not _sends(sending, moment, moment + PROMPT_NS):
+            yield moment + PROMPT_NS
+        since_ns, full = None, 0
+    if since_ns is not None and not _sends(sending, since_ns, since_ns + LATEST_ACK_NS):
+        yield since_ns + LATEST_ACK_NS
+
+
+def _sends(sending: Sequence[int], first: int, last: int) -> bool:
+    """Whether anything is sent from one moment to another, both included."""
+    following = bisect_left(sending, first)
+    return following < len(sending) and sending[following] <= last
 
 
 class _Arrivals:

@@ -9,10 +9,10 @@ from pcapnfs.errors import UsageError
 VERSIONS = ("3", "4.0", "4.1", "4.2")
 """Protocol versions that a client can speak."""
 
-WORKLOADS = ("tar", "walk", "cachedread", "npm", "noac")
+WORKLOADS = ("tar", "walk", "cachedread", "npm", "noac", "lifecycle")
 """What can be simulated (``workloads.py``)."""
 
-VANTAGES = ("client", "server")
+VANTAGES = ("client", "between", "server")
 """Where the capture is taken."""
 
 LISTINGS = ("readdirplus", "readdir", "lookup")
@@ -43,6 +43,8 @@ class Options:
     """Regular files."""
     size: int = 1024
     """Bytes of each."""
+    sizes: tuple[int, ...] = ()
+    """Sizes that the files take in turn; none: all have `size`."""
     directories: int = 5
     """Directories that they are spread over."""
     rtt_ns: int = 200_000
@@ -54,13 +56,19 @@ class Options:
     think_ns: int = 20_000
     """What the client takes between a reply and its next call."""
     pause_ns: int = 1_000_000_000
-    """Between the rounds of ``cachedread`` and ``noac``."""
+    """Between the rounds of ``walk``, ``cachedread`` and ``noac``."""
     rounds: int = 3
-    """Rounds of ``cachedread`` and ``noac``."""
+    """Rounds of ``walk``, ``cachedread`` and ``noac``."""
+    touched: int = 0
+    """Round of ``cachedread`` before which somebody touches all files on the server; 0: none."""
     rsize: int = 1 << 20
     """Largest READ in bytes."""
     wsize: int = 1 << 20
     """Largest WRITE in bytes."""
+    sync: bool = False
+    """The mount option: what a program writes goes to the server at once, FILE_SYNC."""
+    chunk: int = 4096
+    """Bytes that a program writes at a time; only `sync` shows it to the server."""
     acregmin_ns: int = 3_000_000_000
     """How long a file's attributes are good at first."""
     acregmax_ns: int = 60_000_000_000
@@ -111,6 +119,8 @@ class Options:
             ("rounds", 1, 10_000),
             ("rsize", 512, 1 << 20),
             ("wsize", 512, 1 << 20),
+            ("chunk", 1, 1 << 20),
+            ("touched", 0, 10_000),
             ("threads", 1, THREADS_LIMIT),
             ("connections", 1, 16),
             ("loss", 0.0, 0.5),
@@ -130,11 +140,20 @@ class Options:
             if not least <= getattr(self, name) <= most:
                 raise UsageError(f"{name} is {getattr(self, name)}: it goes from {least} to {most}")
 
-        if self.files * self.size > DATA_LIMIT:
+        for size in self.sizes:
+            if not 0 <= size <= SIZE_LIMIT:
+                raise UsageError(f"a size is {size}: it goes from 0 to {SIZE_LIMIT}")
+        if len(self.sizes) > FILES_LIMIT:
+            raise UsageError(f"there are {len(self.sizes)} sizes for {FILES_LIMIT} files at most")
+        if self.files * max(self.size, *self.sizes, 0) > DATA_LIMIT:
             raise UsageError(
-                f"{self.files} files of {self.size} bytes are more than the {DATA_LIMIT} bytes "
-                "that a capture is made of at most"
+                f"{self.files} files of up to {max(self.size, *self.sizes, 0)} bytes are more than "
+                f"the {DATA_LIMIT} bytes that a capture is made of at most"
             )
+
+    def size_of(self, number: int) -> int:
+        """Bytes of the file with this number."""
+        return self.sizes[number % len(self.sizes)] if self.sizes else self.size
 
     @property
     def minor(self) -> int | None:

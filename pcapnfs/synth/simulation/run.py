@@ -16,7 +16,7 @@ from pcapnfs.synth.builder import Capture, rpc
 from pcapnfs.synth.simulation.client import Client, Server
 from pcapnfs.synth.simulation.exchange import STABLE, Answer, Exchange, Pause, Slot, Work
 from pcapnfs.synth.simulation.filesystem import FileSystem
-from pcapnfs.synth.simulation.network import LATEST_ACK_NS, Connection, Wire, completed
+from pcapnfs.synth.simulation.network import HALVES, LATEST_ACK_NS, Connection, Wire
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.protocol3 import Protocol3
 from pcapnfs.synth.simulation.protocol4 import Protocol4
@@ -173,11 +173,9 @@ class Simulation:
 
     def _calls(self) -> list[Call]:
         """What was asked, with the times at which the vantage point saw it complete."""
-        at_client = self.options.vantage == "client"
-        calls = [completed(each.up.segments, at_sender=at_client) for each in self._connections]
-        replies = [
-            completed(each.down.segments, at_sender=not at_client) for each in self._connections
-        ]
+        halves = HALVES[self.options.vantage]
+        calls = [each.up.completed(halves) for each in self._connections]
+        replies = [each.down.completed(2 - halves) for each in self._connections]
         return [
             Call(
                 xid=asked.xid,

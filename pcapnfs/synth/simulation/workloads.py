@@ -1,10 +1,12 @@
 """What the programs on the client do, a generator for each thread.
 
 ``tar``         unpacks files: each is created, written, and gets mode, owner and times
-``walk``        lists directories and looks at every file, with or without READDIRPLUS
+``walk``        lists directories and looks at every file, with or without READDIRPLUS, in rounds
 ``cachedread``  reads the same files in rounds: only what changed is read again
 ``npm``         looks for names, writes small files, reads all of them, removes all of them
 ``noac``        looks at the same files in rounds without attribute cache, and appends to one
+``lifecycle``   makes files, lists them, reads a tenth of them, removes all: what mount options are
+                compared with
 """
 
 from __future__ import annotations
@@ -19,6 +21,12 @@ from pcapnfs.synth.simulation.options import Options
 LONG_AGO_NS = 86_400_000_000_000
 """How old the files are that were there before, and the times that ``tar`` sets."""
 
+MAKERS = ("tar", "lifecycle")
+"""Workloads that find nothing, and make their directories."""
+
+READ_AGAIN = 10
+"""``lifecycle`` reads one file in so many."""
+
 Place = tuple[Node, str]
 """A directory and a name in it."""
 
@@ -29,7 +37,7 @@ Workload = Callable[[Client, Options, Sequence[Node], range], Work]
 def prepare(files: FileSystem, options: Options) -> None:
     """What is there before the client comes: the directories, and files unless they are made."""
     long_ago = options.start_ns - LONG_AGO_NS
-    if options.workload == "tar":
+    if options.workload in MAKERS:
         return
     folders = [
         files.add(files.root, f"d{number:02}", long_ago, folder=True)
@@ -38,7 +46,7 @@ def prepare(files: FileSystem, options: Options) -> None:
     if options.workload != "npm":
         for number in range(options.files):
             directory = folders[number % len(folders)]
-            files.add(directory, file_name(number), long_ago, size=options.size)
+            files.add(directory, file_name(number), long_ago, size=options.size_of(number))
 
 
 def begin(client: Client, options: Options, root: Node) -> Work:
@@ -46,7 +54,7 @@ def begin(client: Client, options: Options, root: Node) -> Work:
     found = []
     for number in range(options.directories):
         name = f"d{number:02}"
-        if options.workload == "tar":
+        if options.workload in MAKERS:
             directory = yield from client.server.mkdir(root, name)
             yield from client.server.setattr(directory, mode=0o755)
         else:
@@ -71,7 +79,7 @@ def tar(client: Client, options: Options, directories: Sequence[Node], numbers: 
         directory, name = _place(directories, number)
         node = yield from server.create(directory, name)
         yield from server.setattr(node, mode=0o600)
-        yield from client.write(node)
+        yield from client.write(node, options.size_of(number))
         yield from server.setattr(node, mtime_ns=options.start_ns - LONG_AGO_NS)
         yield from server.setattr(node, mode=0o644)
         yield from server.setattr(node, mode=0o640)
@@ -79,24 +87,45 @@ def tar(client: Client, options: Options, directories: Sequence[Node], numbers: 
 
 
 def walk(client: Client, options: Options, directories: Sequence[Node], numbers: range) -> Work:
-    """Each thread lists the directories of its share, and looks at what is in them."""
-    for directory in directories[numbers.start :: options.threads]:
-        yield from client.stat(directory)
-        if options.listing == "lookup":
-            for name in list(directory.entries):
-                node = yield from client.server.lookup(directory, name)
-                yield from client.server.getattr(node)
-            continue
-        plus = options.listing == "readdirplus"
-        cookie, done = 0, False
-        listed: list[Node] = []
-        while not done:
-            nodes, cookie, done = yield from client.server.readdir(directory, cookie, plus=plus)
-            listed += nodes
-        for node in listed:
-            if not plus:
-                yield from client.server.lookup(directory, node.path.rpartition("/")[2])
-                yield from client.server.getattr(node)
+    """Each thread lists the directories of its share, and looks at what is in them.
+
+    In later rounds the names are known as long as the directory is, and only attributes that are
+    too old are asked for.
+    """
+    mine = directories[numbers.start :: options.threads]
+    for turn in range(options.rounds):
+        if turn:
+            yield Pause(options.pause_ns)
+        for directory in mine:
+            yield from client.stat(directory)
+            if turn == 0:
+                yield from _list(client, options, directory)
+            for node in list(directory.entries.values()):
+                yield from client.stat(node)
+
+
+def _list(client: Client, options: Options, directory: Node) -> Work:
+    """The names in a directory for the first time, and what comes with them."""
+    if options.listing == "lookup":
+        listed = list(directory.entries.values())
+    else:
+        listed = yield from _pages(client, directory, plus=options.listing == "readdirplus")
+    for node in listed:
+        if options.listing == "readdirplus":
+            client.learn(node, node.change)
+        else:
+            yield from client.server.lookup(directory, node.path.rpartition("/")[2])
+            client.learn(node, (yield from client.server.getattr(node)))
+
+
+def _pages(client: Client, directory: Node, *, plus: bool) -> Work:
+    """All entries of a directory."""
+    cookie, done = 0, False
+    listed: list[Node] = []
+    while not done:
+        nodes, cookie, done = yield from client.server.readdir(directory, cookie, plus=plus)
+        listed += nodes
+    return listed
 
 
 def cachedread(
@@ -109,6 +138,8 @@ def cachedread(
             yield Pause(options.pause_ns)
         for number in numbers:
             directory, name = _place(directories, number)
+            if turn + 1 == options.touched:
+                directory.entries[name].touch(client.now_ns)
             if number not in nodes:
                 nodes[number] = yield from client.server.lookup(directory, name)
             yield from client.read(directory, name, nodes[number])
@@ -117,14 +148,13 @@ def cachedread(
 
 def npm(client: Client, options: Options, directories: Sequence[Node], numbers: range) -> Work:
     """Install, run, clean up: nothing of it is stable that need not be."""
-    del options  # The number of files and their size are all that matters.
     server = client.server
     made: list[tuple[Node, str, Node]] = []
     for number in numbers:
         directory, name = _place(directories, number)
         yield from server.lookup(directory, name)
         node = yield from server.create(directory, name)
-        yield from client.write(node)
+        yield from client.write(node, options.size_of(number))
         yield from server.close(node)
         made.append((directory, name, node))
     for directory, name, node in made:
@@ -154,11 +184,40 @@ def noac(client: Client, options: Options, directories: Sequence[Node], numbers:
             yield from client.server.close(node)
 
 
+def lifecycle(
+    client: Client, options: Options, directories: Sequence[Node], numbers: range
+) -> Work:
+    """Every step on a name looks at its directory first, as long as that is not known."""
+    server = client.server
+    made: list[tuple[Node, str, Node]] = []
+    for number in numbers:
+        directory, name = _place(directories, number)
+        yield from client.stat(directory)
+        yield from server.lookup(directory, name)
+        node = yield from server.create(directory, name)
+        yield from client.write(node, options.size_of(number))
+        yield from server.close(node)
+        client.learn(node, node.change)
+        made.append((directory, name, node))
+    for directory in directories[numbers.start :: options.threads]:
+        for node in (yield from _pages(client, directory, plus=True)):
+            client.learn(node, node.change)
+            yield from client.stat(directory)
+            yield from client.stat(node)
+    for directory, name, node in made[::READ_AGAIN]:
+        yield from client.stat(directory)
+        yield from client.read(directory, name, node)
+    for directory, name, _ in made:
+        yield from client.stat(directory)
+        yield from server.remove(directory, name)
+
+
 WORKLOADS: Mapping[str, Workload] = {
     "tar": tar,
     "walk": walk,
     "cachedread": cachedread,
     "npm": npm,
     "noac": noac,
+    "lifecycle": lifecycle,
 }
 """By name."""

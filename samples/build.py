@@ -6,14 +6,19 @@
     python samples/build.py --check         say what is out of date; exit status 1 if anything is
     python samples/build.py --corpus DIR    copy the lab's captures and their facts anew
 
-A generated block stands between `<!-- origin FILE -->` or `<!-- summarize FILE: SECTION; … -->` and
-`<!-- end -->`. The first says how the capture was made, the second shows the beginning of what
-`pcapnfs summarize FILE` prints, and those of its sections that are named.
+A generated block stands between one of these and `<!-- end -->`:
+
+    <!-- origin FILE -->                 how a capture of the lab was made
+    <!-- made NAME -->                   the command that makes a sample
+    <!-- scaled all -->                  what was made against what was published
+    <!-- COMMAND FILE: SECTION; … -->    the beginning of what `pcapnfs COMMAND FILE` prints, and
+                                         those of its sections that are named
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import re
@@ -24,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import lab
+import made
 
 from pcapnfs.synth import published
 
@@ -41,7 +47,8 @@ BUILT = {
 """Captures that are built frame by frame, always to the same bytes."""
 
 _BLOCK = re.compile(
-    r"(?P<start><!-- (?P<kind>origin|summarize) (?P<name>[^ :]+)(?:: (?P<sections>[^>]*?))? -->\n)"
+    r"(?P<start><!-- (?P<kind>origin|made|scaled|summarize|readdir|cache) (?P<name>[^ :]+)"
+    r"(?:: (?P<sections>[^>]*?))? -->\n)"
     r".*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
@@ -68,7 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             README.write_text(readme(), encoding="utf-8")
         else:
             for name, content in built().items():
-                (SAMPLES / name).write_bytes(content)
+                (SAMPLES / name).parent.mkdir(exist_ok=True)
+                if not _same(SAMPLES / name, content):
+                    (SAMPLES / name).write_bytes(content)
     except BuildError as problem:
         sys.stderr.write(f"build.py: {problem}\n")
         return 2
@@ -77,11 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def check() -> int:
     """Compare all that is generated with what is there."""
-    stale = [
-        name
-        for name, content in built().items()
-        if not (SAMPLES / name).is_file() or (SAMPLES / name).read_bytes() != content
-    ]
+    stale = [name for name, content in built().items() if not _same(SAMPLES / name, content)]
     stale += [README.name] if README.read_text(encoding="utf-8") != readme() else []
     for name in stale:
         sys.stderr.write(f"samples/{name} is out of date: see samples/build.py\n")
@@ -89,8 +94,18 @@ def check() -> int:
 
 
 def built() -> dict[str, bytes]:
-    """Give the bytes of the captures that are built."""
-    return {name: build().pcap() for name, build in BUILT.items()}
+    """Give the bytes of what is built, by path below `samples/`."""
+    return {name: build().pcap() for name, build in BUILT.items()} | made.make()
+
+
+def _same(path: Path, content: bytes) -> bool:
+    """Say whether a file holds that, however its compressor packed it."""
+    if not path.is_file():
+        return False
+    found = path.read_bytes()
+    if path.suffix == ".gz":
+        return gzip.decompress(found) == gzip.decompress(content)
+    return found == content
 
 
 def readme() -> str:
@@ -99,11 +114,16 @@ def readme() -> str:
 
     def block(match: re.Match[str]) -> str:
         name = match["name"]
-        if match["kind"] == "origin":
+        kind = match["kind"]
+        if kind == "origin":
             lines = origin(truth[name])
+        elif kind == "made":
+            lines = list(made.said(name))
+        elif kind == "scaled":
+            lines = made.table(json.loads((SAMPLES / made.TRUTH).read_text(encoding="ascii")))
         else:
             sections = [title.strip() for title in (match["sections"] or "").split(";")]
-            lines = ["```", f"$ pcapnfs summarize {name}", *screen(name, sections), "```"]
+            lines = ["```", f"$ pcapnfs {kind} {name}", *screen(kind, name, sections), "```"]
         return match["start"] + "\n".join(lines) + "\n" + match["end"]
 
     return _BLOCK.sub(block, README.read_text(encoding="utf-8"))
@@ -125,26 +145,26 @@ def origin(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def screen(name: str, sections: Sequence[str]) -> list[str]:
-    """Run `pcapnfs summarize`, and give the lines above its first section and the named ones.
+def screen(command: str, name: str, sections: Sequence[str]) -> list[str]:
+    """Run a command of pcapnfs, and give the lines above its first section and the named ones.
 
     Raises:
         BuildError: The command fails, or prints no section of that name.
     """
     environment = dict(os.environ, COLUMNS=COLUMNS, NO_COLOR="1")
     done = subprocess.run(
-        [sys.executable, "-m", "pcapnfs", "summarize", name],
+        [sys.executable, "-m", "pcapnfs", command, name],
         cwd=SAMPLES, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        raise BuildError(f"pcapnfs summarize {name} failed: {done.stderr.strip()}")
+        raise BuildError(f"pcapnfs {command} {name} failed: {done.stderr.strip()}")
     head, *rest = done.stdout.rstrip().split("\n\n")
     by_title = {paragraph.partition("\n")[0]: paragraph for paragraph in rest}
     missing = [title for title in sections if title and title not in by_title]
     if missing:
-        raise BuildError(f"pcapnfs summarize {name} prints no section {missing[0]!r}")
+        raise BuildError(f"pcapnfs {command} {name} prints no section {missing[0]!r}")
     shown = [head, *(by_title[title] for title in sections if title)]
-    return "\n\n".join(shown).splitlines()
+    return [line.rstrip() for line in "\n\n".join(shown).splitlines()]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -111,6 +112,46 @@ def test_samples_are_small_and_many() -> None:
     assert len(sizes) >= 8
     assert max(sizes.values()) < _LARGEST_BYTES
     assert sum(sizes.values()) < _ALL_BYTES
+
+
+# Made samples ------------------------------------------------------------------------------------
+
+_MADE = sorted((SAMPLES / "made").glob("*.pcap.gz"))
+_MADE_BYTES = 300_000
+
+
+@pytest.mark.parametrize("sample", _MADE, ids=lambda path: path.name)
+def test_a_made_sample_is_read_as_the_simulation_wrote_it(sample: Path) -> None:
+    truth = json.loads((SAMPLES / "made" / "truth.json").read_text(encoding="ascii"))
+    wanted = truth[sample.name.removesuffix(".pcap.gz")]
+    with pcapnfs.open(sample) as trace:
+        rows = trace.sql(
+            """
+            select op, count(*), count(*) filter (stability = 'stable'), sum(srt)
+            from calls group by op order by op
+            """
+        ).fetchall()
+        spans = trace.sql("select count(srt), max(reply_time) - min(call_time) from calls")
+        ((answered, took),) = spans.fetchall()
+    assert rows == [
+        (each["operation"], each["calls"], each["stable_calls"], each["srt_ns"])
+        for each in wanted["operations"]
+    ]
+    assert (answered, took) == (wanted["calls"], wanted["took_ns"])
+    assert sample.stat().st_size < _MADE_BYTES
+
+
+def test_every_made_sample_has_its_truth_and_its_place_in_the_readme() -> None:
+    names = {path.name.removesuffix(".pcap.gz") for path in _MADE}
+    assert len(names) >= 15
+    truth = json.loads((SAMPLES / "made" / "truth.json").read_text(encoding="ascii"))
+    assert set(truth) == names
+    text = (SAMPLES / "README.md").read_text(encoding="utf-8")
+    table, _, sections = text.partition("\n## ")
+    for name in names:
+        assert name in table
+        assert f"<!-- made {name} -->" in sections
+        assert re.search(rf"<!-- (summarize|readdir|cache) made/{name}\.pcap\.gz", sections)
 
 
 # Against the kernels' counters -------------------------------------------------------------------

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from pcapnfs.errors import PcapnfsError
@@ -51,10 +52,7 @@ def version() -> str:
     Raises:
         NoTsharkError: It is not installed, or says nothing that looks like a version.
     """
-    done = subprocess.run(
-        [find(), "--version"], capture_output=True, text=True, errors="replace", check=False
-    )
-    found = re.search(r"\d+\.\d+\.\d+", done.stdout)
+    found = re.search(r"\d+\.\d+\.\d+", _output(find(), "--version"))
     if found is None:
         raise NoTsharkError("tshark does not tell its version")
     return found[0]
@@ -66,16 +64,22 @@ def owners(ports: Iterable[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
     `ports` are pairs of transport, `tcp` or `udp`, and number.
     """
     wanted = {(f"{transport}.port", str(port)): (transport, port) for transport, port in ports}
-    done = subprocess.run(
-        [find(), "-G", "decodes"], capture_output=True, text=True, errors="replace", check=False
-    )
     found = {}
-    for line in done.stdout.splitlines():
+    for line in _output(find(), "-G", "decodes").splitlines():
         table, _, rest = line.partition("\t")
         port, _, protocol = rest.partition("\t")
         if (table, port) in wanted and protocol != "rpc":
             found[wanted[table, port]] = protocol
     return found
+
+
+@cache
+def _output(program: str, *arguments: str) -> str:
+    """What a program prints of itself, which does not change: asked once."""
+    done = subprocess.run(
+        [program, *arguments], capture_output=True, text=True, errors="replace", check=False
+    )
+    return done.stdout
 
 
 def last_line(text: bytes) -> str:

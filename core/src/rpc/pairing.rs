@@ -6,9 +6,10 @@
 //! held for a moment.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use foldhash::fast::RandomState;
+use hashbrown::hash_table::OccupiedEntry;
 use hashbrown::{HashMap, HashTable};
 
 use crate::error::Reason;
@@ -21,12 +22,10 @@ use crate::stream::{ConnectionId, Side};
 /// (`pending_limit`). Linux keeps at most 65,536 slots per transport.
 const WAITING_LIMIT: usize = 1 << 16;
 
-/// Answered calls remembered, so that a message that comes again is recognised. A call or reply that
-/// crossed its twin comes within a round trip; the table should stay in the processor's cache.
-const ANSWERED_LIMIT: usize = 1 << 13;
-
-/// Answered calls that are forgotten at a time.
-const FORGOTTEN_TOGETHER: usize = 32;
+/// Calls of a generation. The last two are remembered when they are answered, so that a message that
+/// comes again is recognised: a call or reply that crossed its twin comes within a round trip. As many
+/// as a table of 8,192 places takes, which should stay in the processor's cache.
+const GENERATION_LIMIT: usize = 7 << 10;
 
 /// Requests kept for use again.
 const SPARE_LIMIT: usize = 32;
@@ -61,12 +60,21 @@ const HABIT: (u64, u64) = (8, 4);
 const DIGEST_BYTES: usize = 512;
 
 /// Which messages belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     connection: ConnectionId,
     /// The side that called: NFSv4.1 calls go both ways on one connection, with xids of their own.
     caller: Side,
     xid: u32,
+}
+
+impl Hash for Key {
+    /// In one number: the highest bit of a connection's is never reached, and would only collide.
+    #[inline]
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let direction = u64::from(self.connection) << 1 | u64::from(self.caller == Side::High);
+        hasher.write_u64(direction << 32 | u64::from(self.xid));
+    }
 }
 
 /// A message that had to be kept.
@@ -115,6 +123,8 @@ pub struct Request {
     /// How often it was sent.
     pub transmissions: u32,
     digest: u64,
+    /// Its place in the order of the calls.
+    serial: u64,
 }
 
 struct Entry {
@@ -123,20 +133,13 @@ struct Entry {
 }
 
 enum State {
-    Waiting {
-        serial: u64,
-        request: Box<Request>,
-    },
+    Waiting(Box<Request>),
     Answered {
-        serial: u64,
         call: u64,
         digest: u64,
     },
     /// It was sent again on that connection, where it now waits; the reply may still come here.
-    Moved {
-        serial: u64,
-        to: ConnectionId,
-    },
+    Moved(ConnectionId),
 }
 
 /// What an entry says of a reply.
@@ -146,42 +149,135 @@ enum Found {
     Elsewhere(ConnectionId),
 }
 
-impl Entry {
-    /// Whether it is the call that was entered with this serial number, not a later one with its key.
-    fn is(&self, key: Key, serial: u64) -> bool {
-        self.key == key && self.state.serial() == serial
-    }
-}
-
 impl State {
-    fn serial(&self) -> u64 {
-        let (Self::Waiting { serial, .. } | Self::Answered { serial, .. } | Self::Moved { serial, .. }) =
-            self;
-        *serial
-    }
-
     /// Whether it is this call, waiting or answered.
     fn holds(&self, digest: u64) -> bool {
         match self {
-            Self::Waiting { request, .. } => request.digest == digest,
+            Self::Waiting(request) => request.digest == digest,
             Self::Answered { digest: own, .. } => *own == digest,
-            Self::Moved { .. } => false,
+            Self::Moved(_) => false,
         }
     }
 
-    /// Makes a waiting call the answered call of this number: gives the request, or the number that
-    /// it had already.
-    fn answer(&mut self, call: u64) -> Found {
-        let (serial, digest) = match self {
+    /// Puts what comes `next` in the place of a waiting call: gives the request, or what there was
+    /// instead of one.
+    fn leave(&mut self, next: impl FnOnce(&Request) -> Self) -> Found {
+        let next = match self {
             Self::Answered { call, .. } => return Found::Call(*call),
-            Self::Moved { to, .. } => return Found::Elsewhere(*to),
-            Self::Waiting { serial, request } => (*serial, request.digest),
+            Self::Moved(to) => return Found::Elsewhere(*to),
+            Self::Waiting(request) => next(request),
         };
-        match std::mem::replace(self, Self::Answered { serial, call, digest }) {
-            Self::Waiting { request, .. } => Found::Request(request),
+        match std::mem::replace(self, next) {
+            Self::Waiting(request) => Found::Request(request),
             Self::Answered { call, .. } => Found::Call(call),
-            Self::Moved { to, .. } => Found::Elsewhere(to),
+            Self::Moved(to) => Found::Elsewhere(to),
         }
+    }
+}
+
+/// Calls by key, each hashed once for all tables. They have no keys of their own.
+///
+/// Most calls are answered at once and then only take up room. They are forgotten by the generation,
+/// without being looked for one by one where nothing was touched for long.
+#[derive(Default)]
+struct Entries {
+    recent: HashTable<Entry>,
+    /// The generation before.
+    earlier: HashTable<Entry>,
+    /// Calls of generations before that, which still wait.
+    long_waiting: HashTable<Entry>,
+    hasher: RandomState,
+}
+
+impl Entries {
+    fn find(&self, key: Key) -> Option<&Entry> {
+        let hash = self.hasher.hash_one(key);
+        let is = |entry: &Entry| entry.key == key;
+        let aged = || self.earlier.find(hash, is).or_else(|| self.long_waiting.find(hash, is));
+        self.recent.find(hash, is).or_else(aged)
+    }
+
+    fn entry(&mut self, key: Key) -> Option<OccupiedEntry<'_, Entry>> {
+        let hash = self.hasher.hash_one(key);
+        let is = |entry: &Entry| entry.key == key;
+        let tables = [&mut self.recent, &mut self.earlier, &mut self.long_waiting];
+        tables.into_iter().find_map(|table| table.find_entry(hash, is).ok())
+    }
+
+    /// Enters a call whose key is in no table.
+    fn put(&mut self, key: Key, state: State) {
+        let hasher = &self.hasher;
+        self.recent
+            .insert_unique(hasher.hash_one(key), Entry { key, state }, |entry| hasher.hash_one(entry.key));
+    }
+
+    /// Takes a waiting call out, as [`State::leave`] does. What stays in its place is remembered for as
+    /// long as a call that came with it, or if that was long ago, like a new one.
+    fn leave(
+        &mut self,
+        key: Key,
+        whose: impl Fn(&State) -> bool,
+        next: impl FnOnce(&Request) -> State,
+    ) -> Option<Found> {
+        let hash = self.hasher.hash_one(key);
+        let is = |entry: &Entry| entry.key == key && whose(&entry.state);
+        for table in [&mut self.recent, &mut self.earlier] {
+            if let Some(entry) = table.find_mut(hash, is) {
+                return Some(entry.state.leave(next));
+            }
+        }
+        let (mut entry, _) = self.long_waiting.find_entry(hash, is).ok()?.remove();
+        let found = entry.state.leave(next);
+        self.put(key, entry.state);
+        Some(found)
+    }
+
+    /// Takes out a call that has waited for long, if it still does.
+    fn give_up(&mut self, key: Key, serial: u64) -> Option<Box<Request>> {
+        let waits = |entry: &Entry| {
+            entry.key == key && matches!(&entry.state, State::Waiting(request) if request.serial == serial)
+        };
+        let entry = self.long_waiting.find_entry(self.hasher.hash_one(key), waits).ok()?;
+        match entry.remove().0.state {
+            State::Waiting(request) => Some(request),
+            State::Answered { .. } | State::Moved(_) => None,
+        }
+    }
+
+    /// Begins a new generation. Gives the calls that now have waited for long, in the order in which
+    /// they were sent.
+    fn age(&mut self) -> Vec<(Key, u64)> {
+        let mut late = Vec::new();
+        for entry in self.earlier.drain() {
+            if let State::Waiting(request) = &entry.state {
+                late.push((entry.key, request.serial));
+                let hasher = &self.hasher;
+                let hash = hasher.hash_one(entry.key);
+                self.long_waiting.insert_unique(hash, entry, |entry| hasher.hash_one(entry.key));
+            }
+        }
+        std::mem::swap(&mut self.recent, &mut self.earlier);
+        late.sort_unstable_by_key(|(_, serial)| *serial);
+        late
+    }
+
+    /// Takes out everything that belongs to connections that are `gone`.
+    fn extract(&mut self, gone: impl Fn(ConnectionId) -> bool) -> Vec<Box<Request>> {
+        let mut requests = Vec::new();
+        for table in [&mut self.recent, &mut self.earlier, &mut self.long_waiting] {
+            requests.extend(table.extract_if(|entry| gone(entry.key.connection)).filter_map(|entry| {
+                match entry.state {
+                    State::Waiting(request) => Some(request),
+                    State::Answered { .. } | State::Moved(_) => None,
+                }
+            }));
+        }
+        requests
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.recent.len() + self.earlier.len() + self.long_waiting.len()
     }
 }
 
@@ -248,13 +344,8 @@ impl Peer for Correspondence<'_> {
 /// Matches replies with calls.
 #[derive(Default)]
 pub struct Pairing {
-    /// Calls by key. A table without keys of its own, so that each message hashes its key once.
-    entries: HashTable<Entry>,
-    /// The calls remembered, oldest first.
-    order: VecDeque<(Key, u64)>,
-    /// The latest call that is no longer in that order.
-    passed: u64,
-    /// Calls that wait though many came after them.
+    entries: Entries,
+    /// Calls that have waited for long, oldest first; some of them have been answered since.
     long_waiting: VecDeque<(Key, u64)>,
     early: HashMap<Key, Kept, RandomState>,
     early_order: VecDeque<Key>,
@@ -268,7 +359,6 @@ pub struct Pairing {
     waiting_bytes: usize,
     serial: u64,
     calls: u64,
-    hasher: RandomState,
     #[allow(clippy::vec_box)] // The boxes themselves are used again.
     spare: Vec<Box<Request>>,
 }
@@ -277,8 +367,7 @@ impl Pairing {
     /// Whether a call with this xid from the other side waits on the connection.
     pub fn expects(&self, connection: ConnectionId, caller: Side, xid: u32) -> bool {
         let key = Key { connection, caller, xid };
-        let entry = self.entries.find(self.hash(key), |entry| entry.key == key);
-        matches!(entry, Some(Entry { state: State::Waiting { .. }, .. }))
+        matches!(self.entries.find(key), Some(Entry { state: State::Waiting(_), .. }))
     }
 
     /// What is known of the messages that `side` of the connection may send.
@@ -301,18 +390,18 @@ impl Pairing {
         let key = Key { connection, caller, xid: header.xid };
         let digest = self.digest(record, header);
         let mut displaced = None;
-        if let Ok(mut entry) = self.entries.find_entry(self.hash(key), |entry| entry.key == key) {
+        if let Some(mut entry) = self.entries.entry(key) {
             match &mut entry.get_mut().state {
-                State::Waiting { request, .. } if request.digest == digest => {
+                State::Waiting(request) if request.digest == digest => {
                     request.transmissions += 1;
                     return (CallOutcome::Again, None);
                 }
-                State::Answered { call, digest: before, .. } if *before == digest => {
+                State::Answered { call, digest: before } if *before == digest => {
                     return (CallOutcome::Late { call: *call }, None);
                 }
                 _ => {}
             }
-            if let State::Waiting { request, .. } = entry.remove().0.state {
+            if let State::Waiting(request) = entry.remove().0.state {
                 displaced = Some(self.number(request));
             }
         }
@@ -323,7 +412,7 @@ impl Pairing {
             }
             Some(Found::Call(call)) => {
                 // Its second reply is to be known as such.
-                self.remember(key, call, digest);
+                self.entries.put(key, State::Answered { call, digest });
                 return (CallOutcome::Late { call }, displaced);
             }
             Some(Found::Elsewhere(_)) | None => {}
@@ -339,7 +428,7 @@ impl Pairing {
             && let Some(reply) = self.take_early(&key)
         {
             let call = self.next_number();
-            self.remember(key, call, digest);
+            self.entries.put(key, State::Answered { call, digest });
             return (CallOutcome::Answered { call, request, reply }, displaced);
         }
         self.insert(key, request);
@@ -376,17 +465,10 @@ impl Pairing {
         }
     }
 
-    /// Answers the call with this key, if there is one. One that waited for long was forgotten in the
-    /// order of the calls, and is remembered anew.
+    /// Answers the call with this key, if there is one.
     fn answer(&mut self, key: Key, call: u64) -> Option<Found> {
-        let entry = self.entries.find_mut(self.hash(key), |entry| entry.key == key)?;
-        let serial = entry.state.serial();
-        let found = entry.state.answer(call);
-        if self.order.front().is_none_or(|(_, oldest)| serial < *oldest) && matches!(found, Found::Request(_))
-        {
-            self.order.push_back((key, serial));
-        }
-        Some(found)
+        let answered = |request: &Request| State::Answered { call, digest: request.digest };
+        self.entries.leave(key, |_| true, answered)
     }
 
     /// Whether a reply that is held answers the call that begins here: it may just have the xid. One
@@ -415,13 +497,6 @@ impl Pairing {
         }
     }
 
-    /// Enters a call that has its reply.
-    fn remember(&mut self, key: Key, call: u64, digest: u64) {
-        self.serial += 1;
-        self.order.push_back((key, self.serial));
-        self.put(key, State::Answered { serial: self.serial, call, digest });
-    }
-
     /// Gives a request's buffer back for the next call.
     pub fn recycle(&mut self, request: Box<Request>) {
         if self.spare.len() < SPARE_LIMIT {
@@ -431,19 +506,8 @@ impl Pairing {
 
     /// The next call that has to be given up because too many are waiting.
     pub fn overdue_call(&mut self) -> Option<(u64, Box<Request>)> {
-        // Each is looked for where nothing was touched for long. One after the other the processor
-        // waits for the memory of several at once.
-        let several = self.order.len() > ANSWERED_LIMIT;
-        while several && self.order.len() > ANSWERED_LIMIT - FORGOTTEN_TOGETHER {
-            let (key, serial) = self.order.pop_front()?;
-            self.passed = self.passed.max(serial);
-            let found = self.entries.find_entry(self.hash(key), |entry| entry.is(key, serial));
-            if let Ok(entry) = found {
-                match entry.get().state {
-                    State::Answered { .. } | State::Moved { .. } => drop(entry.remove()),
-                    State::Waiting { .. } => self.long_waiting.push_back((key, serial)),
-                }
-            }
+        if self.entries.recent.len() >= GENERATION_LIMIT {
+            self.long_waiting.extend(self.entries.age());
         }
         while self.long_waiting.len() > WAITING_LIMIT {
             let (key, serial) = self.long_waiting.pop_front()?;
@@ -477,17 +541,9 @@ impl Pairing {
     /// Gives up the calls of connections that are `gone`, in the order in which they were sent, and
     /// forgets what was answered there.
     pub fn abandon(&mut self, gone: impl Fn(ConnectionId) -> bool) -> Vec<(u64, Box<Request>)> {
-        let leaves = |entry: &mut Entry| gone(entry.key.connection);
-        let mut requests: Vec<(u64, Box<Request>)> = self
-            .entries
-            .extract_if(leaves)
-            .filter_map(|entry| match entry.state {
-                State::Waiting { serial, request } => Some((serial, request)),
-                State::Answered { .. } | State::Moved { .. } => None,
-            })
-            .collect();
-        requests.sort_unstable_by_key(|(serial, _)| *serial);
-        requests.into_iter().map(|(_, request)| self.number(request)).collect()
+        let mut requests = self.entries.extract(gone);
+        requests.sort_unstable_by_key(|request| request.serial);
+        requests.into_iter().map(|request| self.number(request)).collect()
     }
 
     fn take_early(&mut self, key: &Key) -> Option<Kept> {
@@ -498,7 +554,10 @@ impl Pairing {
 
     /// At the end: the next call without reply, in the order in which they were sent.
     pub fn next_unanswered(&mut self) -> Option<(u64, Box<Request>)> {
-        while let Some((key, serial)) = self.long_waiting.pop_front().or_else(|| self.order.pop_front()) {
+        while !(self.entries.recent.is_empty() && self.entries.earlier.is_empty()) {
+            self.long_waiting.extend(self.entries.age());
+        }
+        while let Some((key, serial)) = self.long_waiting.pop_front() {
             if let Some(given_up) = self.give_up(key, serial) {
                 return Some(given_up);
             }
@@ -517,12 +576,8 @@ impl Pairing {
     }
 
     fn give_up(&mut self, key: Key, serial: u64) -> Option<(u64, Box<Request>)> {
-        let waits = |entry: &Entry| entry.is(key, serial) && matches!(entry.state, State::Waiting { .. });
-        let entry = self.entries.find_entry(self.hash(key), waits).ok()?;
-        match entry.remove().0.state {
-            State::Waiting { request, .. } => Some(self.number(request)),
-            State::Answered { .. } | State::Moved { .. } => None,
-        }
+        let request = self.entries.give_up(key, serial)?;
+        Some(self.number(request))
     }
 
     fn number(&mut self, request: Box<Request>) -> (u64, Box<Request>) {
@@ -530,21 +585,11 @@ impl Pairing {
         (self.next_number(), request)
     }
 
-    fn insert(&mut self, key: Key, request: Box<Request>) {
+    fn insert(&mut self, key: Key, mut request: Box<Request>) {
         self.serial += 1;
+        request.serial = self.serial;
         self.waiting_bytes += request.message.bytes.len();
-        self.order.push_back((key, self.serial));
-        self.put(key, State::Waiting { serial: self.serial, request });
-    }
-
-    /// Enters a call whose key is not in the table.
-    fn put(&mut self, key: Key, state: State) {
-        let hasher = &self.hasher;
-        self.entries.insert_unique(self.hash(key), Entry { key, state }, |entry| hasher.hash_one(entry.key));
-    }
-
-    fn hash(&self, key: Key) -> u64 {
-        self.hasher.hash_one(key)
+        self.entries.put(key, State::Waiting(request));
     }
 
     fn next_number(&mut self) -> u64 {
@@ -557,21 +602,16 @@ impl Pairing {
     fn find_on_sibling(&mut self, key: Key, siblings: &[ConnectionId], digest: u64) -> Option<Found> {
         for &connection in siblings {
             let there = Key { connection, ..key };
-            let same = |entry: &Entry| entry.key == there && entry.state.holds(digest);
-            let Some(entry) = self.entries.find_mut(self.hash(there), same) else { continue };
-            let serial = entry.state.serial();
-            if let State::Answered { call, .. } = entry.state {
-                return Some(Found::Call(call));
-            }
-            let moved = State::Moved { serial, to: key.connection };
-            if let State::Waiting { mut request, .. } = std::mem::replace(&mut entry.state, moved) {
+            let moved = |_: &Request| State::Moved(key.connection);
+            let found = self.entries.leave(there, |state| state.holds(digest), moved);
+            if let Some(Found::Request(mut request)) = found {
                 self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
                 request.connection = key.connection;
                 request.transmissions += 1;
-                if serial <= self.passed {
-                    self.order.push_back((there, serial));
-                }
                 return Some(Found::Request(request));
+            }
+            if found.is_some() {
+                return found;
             }
         }
         None
@@ -580,7 +620,7 @@ impl Pairing {
     /// Tells a call from another with the same xid. A call under RPCSEC_GSS changes its sequence
     /// number when it is sent again, so that only its header and length count.
     fn digest(&self, record: &Record<'_>, header: &Call<'_>) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
+        let mut hasher = self.entries.hasher.build_hasher();
         hasher.write_u32(header.program);
         hasher.write_u32(header.version);
         hasher.write_u32(header.procedure);

@@ -41,50 +41,110 @@ fn reply(pairing: &mut Pairing, connection: ConnectionId, xid: u32) -> ReplyOutc
 }
 
 #[test]
+fn what_was_answered_is_remembered_for_a_generation_and_forgotten_after_two() {
+    let mut pairing = Pairing::default();
+    let generation = u32::try_from(GENERATION_LIMIT).unwrap();
+    for xid in 0..=2 * generation {
+        assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
+        assert!(matches!(reply(&mut pairing, 1, xid), ReplyOutcome::Answers { .. }));
+        if let Some(earlier) = xid.checked_sub(generation - 1) {
+            assert!(matches!(reply(&mut pairing, 1, earlier), ReplyOutcome::Again { .. }));
+        }
+    }
+    assert!(matches!(reply(&mut pairing, 1, 0), ReplyOutcome::Early));
+}
+
+#[test]
 fn what_was_answered_late_is_forgotten_like_all_that_was_answered() {
     let mut pairing = Pairing::default();
-    let many = u32::try_from(4 * ANSWERED_LIMIT).unwrap();
-    for xid in 0..many {
-        // Each waits until a table full of others has passed by.
+    let generation = u32::try_from(GENERATION_LIMIT).unwrap();
+    let waits = 3 * generation;
+    for xid in 0..12 * generation {
+        // Each waits until several generations of others have passed by.
         assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
-        if let Some(late) = xid.checked_sub(u32::try_from(2 * ANSWERED_LIMIT).unwrap()) {
+        if let Some(late) = xid.checked_sub(waits) {
             assert!(matches!(reply(&mut pairing, 1, late), ReplyOutcome::Answers { .. }));
             assert!(matches!(reply(&mut pairing, 1, late), ReplyOutcome::Again { .. }));
         }
     }
-    assert!(pairing.entries.len() <= 3 * ANSWERED_LIMIT + FORGOTTEN_TOGETHER, "{}", pairing.entries.len());
+    let most = waits as usize + 2 * GENERATION_LIMIT;
+    assert!(pairing.entries.len() <= most, "{}", pairing.entries.len());
+    assert!(pairing.long_waiting.len() <= WAITING_LIMIT);
 }
 
 #[test]
 fn what_moved_to_another_connection_leaves_nothing_behind() {
     let mut pairing = Pairing::default();
-    for xid in 0..u32::try_from(3 * ANSWERED_LIMIT).unwrap() {
+    for xid in 0..u32::try_from(6 * GENERATION_LIMIT).unwrap() {
         assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
         assert!(matches!(call(&mut pairing, 2, &[1], xid), CallOutcome::Again));
         assert!(matches!(reply(&mut pairing, 1, xid), ReplyOutcome::Answers { .. }), "by the old way");
         assert!(matches!(reply(&mut pairing, 2, xid), ReplyOutcome::Again { .. }));
     }
-    assert!(pairing.entries.len() <= ANSWERED_LIMIT + FORGOTTEN_TOGETHER, "{}", pairing.entries.len());
+    assert!(pairing.entries.len() <= 2 * GENERATION_LIMIT, "{}", pairing.entries.len());
+}
+
+#[test]
+fn what_moved_after_it_had_waited_for_long_leaves_nothing_behind() {
+    let mut pairing = Pairing::default();
+    let generation = u32::try_from(GENERATION_LIMIT).unwrap();
+    for xid in 0..8 * generation {
+        assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
+        let Some(late) = xid.checked_sub(3 * generation) else { continue };
+        assert!(matches!(call(&mut pairing, 2, &[1], late), CallOutcome::Again));
+        // Every other one is answered where it was sent first, and the rest never.
+        if late % 2 == 0 {
+            assert!(matches!(reply(&mut pairing, 1, late), ReplyOutcome::Answers { .. }), "by the old way");
+            assert!(matches!(reply(&mut pairing, 2, late), ReplyOutcome::Again { .. }));
+        }
+    }
+    // Those of the last three generations wait on connection 1, half of those before on 2.
+    let waiting = 3 * GENERATION_LIMIT + 5 * GENERATION_LIMIT / 2;
+    assert!(pairing.entries.len() <= waiting + 2 * GENERATION_LIMIT, "{}", pairing.entries.len());
+    let mut unanswered = [0; 2];
+    while let Some((_, request)) = pairing.next_unanswered() {
+        unanswered[request.connection as usize - 1] += 1;
+    }
+    assert_eq!(unanswered, [3 * GENERATION_LIMIT, 5 * GENERATION_LIMIT / 2]);
+    assert_eq!(pairing.entries.long_waiting.len(), 0);
+}
+
+#[test]
+fn calls_without_reply_end_in_the_order_in_which_they_were_sent() {
+    let mut pairing = Pairing::default();
+    let generation = u32::try_from(GENERATION_LIMIT).unwrap();
+    for xid in 0..5 * generation {
+        assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
+        if xid % 3 > 0 {
+            assert!(matches!(reply(&mut pairing, 1, xid), ReplyOutcome::Answers { .. }));
+        }
+    }
+    let mut expected = (0..5 * generation).step_by(3);
+    while let Some((_, request)) = pairing.next_unanswered() {
+        let xid = expected.next().unwrap();
+        assert_eq!(request.message.record().bytes.first_chunk(), Some(&xid.to_be_bytes()));
+    }
+    assert_eq!(expected.next(), None);
 }
 
 #[test]
 fn calls_beyond_the_limit_are_given_up_oldest_first() {
     let mut pairing = Pairing::default();
     let mut given_up = Vec::new();
-    for xid in 0..u32::try_from(WAITING_LIMIT + 2 * ANSWERED_LIMIT).unwrap() {
+    for xid in 0..u32::try_from(WAITING_LIMIT + 4 * GENERATION_LIMIT).unwrap() {
         let bytes = null_call(xid);
         let mut c = Cursor::new(&bytes, Layer::Rpc);
         c.skip(8).unwrap();
         let header = Call::parse(&mut c, xid).unwrap().0;
         pairing.call(1, Side::Low, &[], &record(&bytes), &header);
-        while let Some((call, request)) = pairing.overdue_call() {
-            given_up.push(call);
+        while let Some((_, request)) = pairing.overdue_call() {
+            given_up.push(u32::from_be_bytes(*request.message.record().bytes.first_chunk().unwrap()));
             pairing.recycle(request);
         }
     }
-    assert!(given_up.len() >= ANSWERED_LIMIT - FORGOTTEN_TOGETHER);
-    assert!(given_up.is_sorted());
-    assert!(pairing.entries.len() <= WAITING_LIMIT + ANSWERED_LIMIT + FORGOTTEN_TOGETHER);
+    assert!(given_up.len() >= GENERATION_LIMIT);
+    assert!(given_up.iter().zip(0..).all(|(xid, nth)| *xid == nth), "oldest first");
+    assert!(pairing.entries.len() <= WAITING_LIMIT + 2 * GENERATION_LIMIT);
 }
 
 fn at(time_ns: i64) -> Stamp {

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
+    Places = NDArray[np.int64]
     Times = NDArray[np.int64]
     Rows = dict[str, NDArray[Any]]
 
@@ -123,50 +124,56 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     placed = np.array([pair in known for pair in pairs], np.bool_)
     group = np.array([number[client] for client, _ in pairs], np.int32)[rows["pair"]]
     counts = np.maximum(1, np.bincount(group, minlength=len(clients)))
-    sent = rows["sent"]
+    sent, refused = rows["sent"], rows["refused"]
     first = np.minimum(rows["first"], sent)
     answered = np.maximum(_answered(rows, span.length_ns), sent)
     answering = np.where(rows["unanswered"], answered, rows["answering"])
-    answering = np.clip(answering, sent, answered)
-    reached = np.clip(_reached(trace, span, rows), sent, answering)
-    refused, again = rows["refused"], _again(trace, span, rows, answered)
+    np.clip(answering, sent, answered, out=answering)
     # The client sent each call earlier than it came by here, and got each reply later.
     before = (added // 2)[rows["pair"]]
     after = (added - added // 2)[rows["pair"]]
-    first, sent, reached, again = (
-        np.clip(times - before, 0, span.length_ns) for times in (first, sent, reached, again)
-    )
-    answering, answered = (
-        np.clip(times + after, 0, span.length_ns) for times in (answering, answered)
-    )
+    end = span.within(answered + after)
+    resent, again = _again(trace, span, rows, answered)
+    end[resent] = np.maximum(end[resent], again - before[resent])
+    moved, reached = _reached(trace, span, rows)
+    reached = np.clip(reached, sent[moved], answering[moved])
+    sending, replying = np.flatnonzero(first < sent), np.flatnonzero(answering < answered)
     parts = (
-        (TRANSFER, first, sent),
-        (WAITING, sent, reached),
-        (TRANSFER, answering, answered),
+        (TRANSFER, sending, first[sending] - before[sending], sent[sending] - before[sending]),
+        (WAITING, moved, sent[moved] - before[moved], reached - before[moved]),
+        (
+            TRANSFER,
+            replying,
+            answering[replying] + after[replying],
+            answered[replying] + after[replying],
+        ),
     )
+    part_of = np.concatenate([places for _, places, _, _ in parts])
     # A call that was refused waited all along.
-    chosen = [np.flatnonzero((begin < until) & ~refused) for _, begin, until in parts]
+    kept = ~refused[part_of]
+    kinds, begins, ends = (
+        np.concatenate(each)[kept]
+        for each in (
+            [np.full(len(places), kind, np.uint8) for kind, places, _, _ in parts],
+            [span.within(begin) for _, _, begin, _ in parts],
+            [span.within(until) for _, _, _, until in parts],
+        )
+    )
     return Outstanding(
         span_ns=span.length_ns,
         clients=tuple(clients),
         call=rows["call"],
         kind=np.where(refused, np.uint8(WAITING), rows["kind"]),
         intervals=Intervals(
-            begin=first,
-            end=np.maximum(answered, again),
+            begin=span.within(first - before),
+            end=end,
             group=group,
             groups=len(clients),
-            part_of=np.concatenate(chosen),
-            part_begin=np.concatenate(
-                [begin[some] for (_, begin, _), some in zip(parts, chosen, strict=True)]
-            ),
-            part_end=np.concatenate(
-                [until[some] for (_, _, until), some in zip(parts, chosen, strict=True)]
-            ),
+            part_of=part_of[kept],
+            part_begin=begins,
+            part_end=ends,
         ),
-        part_kind=np.repeat(
-            np.array([kind for kind, _, _ in parts], np.uint8), [len(some) for some in chosen]
-        ),
+        part_kind=kinds,
         added_ns=np.bincount(group, added[rows["pair"]], len(clients)) / counts,
         placed_share=np.bincount(group, placed[rows["pair"]], len(clients)) / counts,
     )
@@ -221,9 +228,15 @@ class _Span:
         start, end = trace.meta.start_ns or 0, trace.meta.end_ns or 0
         return cls(start, min(max(0, end - start), SPAN_LIMIT_NS))
 
+    def within(self, times: Times) -> Times:
+        """Times since the start, cut to the span."""
+        return np.clip(times, 0, self.length_ns, out=times)
+
     def since_start(self, times: Times) -> Times:
         """Times since 1970 as times since the start, within the span."""
-        return np.clip(times, self.start_ns, self.start_ns + self.length_ns) - self.start_ns
+        within_span: Times = np.clip(times, self.start_ns, self.start_ns + self.length_ns)
+        within_span -= self.start_ns
+        return within_span
 
 
 def _asked(trace: Trace) -> Added:
@@ -267,8 +280,9 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
         where not callback
         """
     ).fetchnumpy()
-    order = np.argsort(rows["call"], kind="stable")
-    rows = {name: rows[name][order] for name in rows}
+    if np.any(rows["call"][1:] < rows["call"][:-1]):
+        order = np.argsort(rows["call"], kind="stable")
+        rows = {name: rows.pop(name)[order] for name in list(rows)}
     moments = ("first", "sent", "answering", "answered")
     return pairs, rows | {name: span.since_start(rows[name]) for name in moments}
 
@@ -293,8 +307,8 @@ def _answered(rows: Rows, end: int) -> Times:
     return found
 
 
-def _reached(trace: Trace, span: _Span, rows: Rows) -> Times:
-    """When a call was first sent on the connection that answered it, which may be a later one."""
+def _reached(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
+    """Places of calls that were answered on a connection begun later than them; when it began."""
     found = trace.sql(
         """
         select call, first_time as reached
@@ -302,16 +316,15 @@ def _reached(trace: Trace, span: _Span, rows: Rows) -> Times:
         where not callback and transmissions > 1 and first_time > call_time
         """
     )
-    reached = rows["sent"].copy()
     # A relation is only executed when it is fetched.
-    if rows["resent"].any():
-        moved = found.fetchnumpy()
-        reached[np.searchsorted(rows["call"], moved["call"])] = span.since_start(moved["reached"])
-    return reached
+    if not rows["resent"].any():
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    moved = found.fetchnumpy()
+    return np.searchsorted(rows["call"], moved["call"]), span.since_start(moved["reached"])
 
 
-def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> Times:
-    """When the client sent calls again that the server was not ready for; else when answered."""
+def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> tuple[Places, Times]:
+    """Places of calls that the server was not ready for and that came again soon, and when."""
     found = trace.sql(
         f"""
         with asked as (
@@ -331,11 +344,12 @@ def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> Times:
             and refused.uid = again.uid and again.call_first_time >= refused.reply_time
         """
     )
-    again = answered.copy()
-    if rows["refused"].any():
-        sent = found.fetchnumpy()
-        again[np.searchsorted(rows["call"], sent["call"])] = span.since_start(sent["again"])
-    return np.where(again - answered <= PAUSE_LIMIT_NS, again, answered)
+    if not rows["refused"].any():
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    sent = found.fetchnumpy()
+    places, again = np.searchsorted(rows["call"], sent["call"]), span.since_start(sent["again"])
+    soon = again - answered[places] <= PAUSE_LIMIT_NS
+    return places[soon], again[soon]
 
 
 _REFUSED = f"(reply_time is not null and coalesce(status_name in {NOT_READY}, false))"

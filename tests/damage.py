@@ -13,6 +13,7 @@ too, so more pairs count as visible here.
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import struct
@@ -240,22 +241,36 @@ class Pair:
         return self.client, self.xid, self.version, self.procedure
 
 
-def pairs(path: Path) -> list[Pair]:
+def pairs(path: Path, *, every_table: bool = False) -> list[Pair]:
     """The NFS pairs that the decoder finds in a file."""
-    return [Pair(*row) for row in rows(path, _PAIRS)]
+    return [Pair(*row) for row in rows(path, _PAIRS, every_table=every_table)]
 
 
-def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
-    """What a query gives over the tables of a file."""
-    with duckdb.connect() as database:
-        for table in json.loads(_core.schema()):
-            columns = ", ".join(f'"{c["name"]}" {c["sql"]}' for c in table["columns"])
-            database.execute(f"CREATE TABLE {table['name']} ({columns})")
+def rows(path: Path, query: str, *, every_table: bool = False) -> list[tuple[Any, ...]]:
+    """What a query gives over the table `calls` of a file.
+
+    All tables are decoded. ``every_table``: all are taken into the database as well, which refuses
+    what their types do not allow.
+    """
+    with duckdb.connect(config={"threads": 1}) as database:
+        for name, columns in _columns().items():
+            if every_table or name == "calls":
+                database.execute(f"CREATE TABLE {name} ({columns})")
         decoder = _core.Decoder([str(path)])
         while (batches := decoder.next()) is not None:
             for batch in batches:
-                database.execute(f"INSERT INTO {batch.table} SELECT * FROM batch")
+                if every_table or batch.table == "calls":
+                    database.execute(f"INSERT INTO {batch.table} SELECT * FROM batch")
         return database.execute(query).fetchall()
+
+
+@functools.cache
+def _columns() -> dict[str, str]:
+    """The columns of each table in SQL."""
+    return {
+        table["name"]: ", ".join(f'"{c["name"]}" {c["sql"]}' for c in table["columns"])
+        for table in json.loads(_core.schema())
+    }
 
 
 _PAIRS = f"""
@@ -389,7 +404,14 @@ class Outcome:
         return self.found / self.visible if self.visible else 1.0
 
 
-def outcome(original: Original, damage: Damage, scratch: Path, slack: int = 0) -> Outcome:
+def outcome(
+    original: Original,
+    damage: Damage,
+    scratch: Path,
+    slack: int = 0,
+    *,
+    every_table: bool = False,
+) -> Outcome:
     """Damages a capture, decodes it and compares.
 
     ``slack``: how far the first frame of a message may lie from where it was, in frames: neighbours
@@ -397,7 +419,7 @@ def outcome(original: Original, damage: Damage, scratch: Path, slack: int = 0) -
     """
     damaged = damage(original.file)
     damaged.write(scratch)
-    got = pairs(scratch)
+    got = pairs(scratch, every_table=every_table)
     visible = original.visible(damaged)
     found: dict[tuple[str, int, int, int], list[tuple[int, int]]] = {}
     for pair in got:

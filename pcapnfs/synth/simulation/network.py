@@ -13,6 +13,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from pcapnfs.synth.builder.packet import ACK, FIN, PSH, SYN, Frame, Packet
 
@@ -208,12 +209,16 @@ class Connection:
         sending = sorted(moment for segment in wire.segments for moment in segment.sent)
         position = sum(len(segment.data) for segment in wire.segments)
         starts = [segment.sent[0] for segment in wire.segments]
+        # Packets do not overtake one another, but for those that are sent again.
+        arrived = (0 if len(each.sent) > 1 else each.arrived_ns for each in wire.segments)
+        latest = [0, *accumulate(arrived, max)]
         sizes = [len(segment.data) for segment in back.segments]
         for due_ns in _due(arrivals.times, sizes, sending):
             before = bisect_right(starts, due_ns)
             place = wire.segments[before].start if before < len(starts) else position
             packet = self._packet(side, place, arrivals.before(due_ns - 1), ACK)
-            yield due_ns + wire.delay_ns * travelled // 2, side, packet
+            arrives = max(due_ns + wire.delay_ns, latest[before] + 1)
+            yield due_ns + (arrives - due_ns) * travelled // 2, side, packet
 
     def _goodbye(self, end_ns: int, halves: int) -> Iterator[_Seen]:
         """FIN from the client, FIN and ACK from the server, ACK."""

@@ -10,6 +10,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.analyses.network import READS, Network
+from pcapnfs.analyses.time_budget import time_budget
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 
 pytest.importorskip("pcapnfs._core")
@@ -124,6 +125,17 @@ def test_parallel_processes_are_calls_at_once(capture: Capture | None) -> None:
     assert said.concurrency.peak >= 4
     assert said.concurrency.mean is not None
     assert said.concurrency.mean > 1.1
+
+
+@pytest.mark.parametrize("capture", _named("k61-walk", "k61-tar", "npm-like", "k61-nconnect4"))
+def test_calls_under_way_are_those_of_the_time_budget(capture: Capture | None) -> None:
+    """Where every call was answered, and none had to come again."""
+    require_corpus()
+    assert capture is not None
+    with pcapnfs.open(capture.files) as trace:
+        (client,) = time_budget(trace).clients
+        found = pcapnfs.network(trace).concurrency
+    assert found.mean == pytest.approx(client.concurrency, rel=1e-6)
 
 
 @pytest.mark.parametrize("capture", _named("sec-tls", "fmt-udp"))

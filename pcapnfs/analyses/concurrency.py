@@ -1,7 +1,7 @@
 """How many calls were under way at once.
 
-Takes the calls of clients that were answered; each is under way from the frame that completes it to
-the frame that completes its reply. Gives the mean while any was, the peak, and the course over time
+Takes the calls of clients that were answered; each is under way from its first frame to the frame
+that completes its reply. Gives the mean while any was, the peak, and the course over time
 in at most `MOMENTS` equal parts of the capture.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Times = NDArray[np.int64]
 
 READS = columns.of(
-    calls="client server connection callback call_time reply_time",
+    calls="client server connection callback call_first_time reply_time",
 )
 """The columns that the queries here read."""
 
@@ -68,8 +68,8 @@ LONGEST_NS = 2**62
 
 _ANSWERED = """
     answered as (
-        select client, server, connection, call_time as sent,
-               greatest(reply_time, call_time) as answered
+        select client, server, connection, call_first_time as sent,
+               greatest(reply_time, call_first_time) as answered
         from calls where not callback and reply_time is not null
     )
 """

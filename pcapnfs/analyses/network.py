@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import concurrency as _concurrency
+from pcapnfs.analyses import order
 from pcapnfs.analyses import round_trip as _round_trip
 from pcapnfs.analyses import sessions as _sessions
 from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment, concurrency, timeline
@@ -133,7 +134,16 @@ class Network:
 
 
 def network(trace: Trace, *, top: int = 20) -> Network:
-    """Describe the network; `top` limits the paths and sessions that are shown, 0 for all."""
+    """Describe the network.
+
+    Args:
+        trace: The trace.
+        top: Paths, and sessions, to give; 0 for all.
+
+    Raises:
+        UsageError: `top` is negative.
+    """
+    order.check("paths", top=top)
     trips = round_trips(trace)
     together, by_pair = concurrency(trace)
     calls = _calls(trace)

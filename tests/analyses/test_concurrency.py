@@ -14,7 +14,11 @@ PAIR = ("10.0.0.2", "10.0.0.1")
 
 def under_way(sent_ms: int, lasted_ms: int, number: int, **columns: object) -> Row:
     start = START_NS + sent_ms * MILLISECOND
-    times: dict[str, object] = {"call_time": start, "reply_time": start + lasted_ms * MILLISECOND}
+    times: dict[str, object] = {
+        "call_first_time": start,
+        "call_time": start,
+        "reply_time": start + lasted_ms * MILLISECOND,
+    }
     return call(number, "GETATTR", 1, **times, **columns)
 
 
@@ -75,8 +79,8 @@ def test_calls_that_took_no_time_have_no_mean() -> None:
 
 def test_times_of_a_damaged_capture_do_no_harm() -> None:
     calls = [
-        call(1, "GETATTR", 1, call_time=-(2**63), reply_time=-(2**63) + 10),
-        call(2, "GETATTR", 1, call_time=2**63 - 5, reply_time=2**63 - 1),
+        call(1, "GETATTR", 1, call_first_time=-(2**63), reply_time=-(2**63) + 10),
+        call(2, "GETATTR", 1, call_first_time=2**63 - 5, reply_time=2**63 - 1),
     ]
     with trace_of(calls=calls) as trace:
         found, _ = concurrency(trace)

@@ -6,6 +6,7 @@ import pytest
 
 from pcapnfs.analyses.network import network
 from pcapnfs.analyses.sessions import sessions
+from pcapnfs.errors import UsageError
 from tests.unit.rows import MILLISECOND, Row, call, operation, trace_of
 
 SESSION, OTHER = b"\x01" * 16, b"\x02" * 16
@@ -90,6 +91,11 @@ def test_the_busiest_paths_are_shown_and_all_are_counted() -> None:
     assert (len(some.paths), len(every.paths)) == (1, 3)
     assert some.clients == every.clients == 3
     assert some.resent_calls == every.resent_calls == 8
+
+
+def test_a_negative_number_of_paths_is_refused() -> None:
+    with trace_of() as trace, pytest.raises(UsageError, match="paths cannot be negative"):
+        network(trace, top=-1)
 
 
 def test_without_calls_there_is_no_path() -> None:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.round_trip import ADDITIONS, READS, RoundTrips, additions, round_trips
+from pcapnfs.analyses.round_trip import (
+    ADDITIONS,
+    READS,
+    Additions,
+    RoundTrips,
+    additions,
+    round_trips,
+)
+from pcapnfs.synth.builder import damage
+from pcapnfs.synth.builder.capture import Capture as Made
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from tests.oracles.corpus import Capture, lab_captures, other_captures, require_corpus
@@ -110,21 +120,61 @@ def _waited(capture: Capture) -> dict[tuple[object, ...], int]:
     return {tuple(key): waited for *key, waited in rows}
 
 
-@pytest.mark.parametrize("vantage", ["client", "server"])
+ADDED = {"client": 0.0, "between": 0.5, "server": 1.0}
+"""What the service time lacks, by vantage point: a part of the round trip."""
+
+
+def _simulated(folder: Path, **options: str | float) -> tuple[RoundTrips, Additions]:
+    capture, _ = Simulation(Options(**options)).run()  # type: ignore[arg-type]
+    with pcapnfs.open(capture.write(folder / "made.pcap"), columns=READS) as trace:
+        return round_trips(trace), additions(trace)
+
+
+@pytest.mark.parametrize("vantage", ADDED)
 @pytest.mark.parametrize("rtt_ns", [100 * US, 300 * US, 2 * MS, 20 * MS, 150 * MS])
 @pytest.mark.parametrize("version", ["3", "4.2"])
-def test_the_round_trip_of_a_simulation_is_found_from_both_ends(
+def test_the_round_trip_of_a_simulation_is_found_from_everywhere(
     version: str, rtt_ns: int, vantage: str, tmp_path: Path
 ) -> None:
-    capture, _ = Simulation(
-        Options(version=version, rtt_ns=rtt_ns, vantage=vantage, files=20, persist_ns=4 * MS)
-    ).run()
-    path = capture.write(tmp_path / "made.pcap")
-    with pcapnfs.open(path, columns=READS) as trace:
-        found = round_trips(trace)
-        added = additions(trace)
+    found, added = _simulated(
+        tmp_path, version=version, rtt_ns=rtt_ns, vantage=vantage, files=20, persist_ns=4 * MS
+    )
     assert found.vantage == vantage
     assert found.path_s == pytest.approx(rtt_ns * 1e-9, rel=0.05)
-    expected = 0 if vantage == "client" else pytest.approx(rtt_ns, rel=0.05)
+    expected = pytest.approx(ADDED[vantage] * rtt_ns, rel=0.05)
     assert list(added.ns.values()) == [expected] * len(added.ns)
     assert not added.unknown
+
+
+@pytest.mark.parametrize("vantage", ADDED)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_losses_and_jitter_do_not_hide_it(seed: int, vantage: str, tmp_path: Path) -> None:
+    """Four threads on two connections; each message is up to a fifth of the round trip late."""
+    found, added = _simulated(
+        tmp_path, vantage=vantage, rtt_ns=2 * MS, loss=0.02, jitter_ns=200 * US, threads=4,
+        connections=2, files=60, size=20_000, seed=seed,
+    )  # fmt: skip
+    assert found.vantage == vantage
+    assert found.path_s == pytest.approx(2.2e-3, rel=0.15)
+    for ns in added.ns.values():
+        assert ns == pytest.approx(ADDED[vantage] * 2.2e6, rel=0.2)
+
+
+DAMAGE: dict[str, Callable[[Made], Made]] = {
+    "midway": lambda capture: damage.cut_start(capture, 40),
+    "dropped": lambda capture: damage.drop(capture, damage.at_random(0.03, seed=5)),
+    "twice": lambda capture: damage.duplicate(capture, damage.at_random(0.3, seed=5), 3 * US),
+    "snapped": lambda capture: damage.snap(capture, 128),
+}
+
+
+@pytest.mark.parametrize("vantage", ADDED)
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_capture_tells_it_too(how: str, vantage: str, tmp_path: Path) -> None:
+    """Without the handshake, with packets missing or twice, with little of each packet."""
+    options = Options(vantage=vantage, rtt_ns=2 * MS, files=60, size=20_000)
+    capture = DAMAGE[how](Simulation(options).run()[0])
+    with pcapnfs.open(capture.write(tmp_path / "made.pcap"), columns=READS) as trace:
+        found = round_trips(trace)
+    assert found.vantage == vantage
+    assert found.path_s == pytest.approx(2e-3, rel=0.1)

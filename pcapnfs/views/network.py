@@ -297,7 +297,9 @@ def _course(moments: Sequence[Moment]) -> Iterator[RenderableType]:
     )
     width_s = moments[1].at_s - moments[0].at_s
     yield Text(f"  {drawn}", no_wrap=True)
-    yield note(f"Each column is {units.duration(width_s)}; the highest {units.number(most)} calls.")
+    yield note(
+        f"Each column is {units.duration(width_s)}; the highest is {units.number(most)} under way."
+    )
 
 
 def _session(session: Session) -> list[str]:

@@ -5,6 +5,8 @@
 //! for and not found is an object too: it becomes the file when the name comes into being.
 //! At the end [`identity`] says which objects are one file, and [`paths`] gives each its path.
 
+mod checksum;
+
 mod history;
 
 pub mod identity;

@@ -6,8 +6,7 @@
 
 use std::fmt::Write as _;
 
-use flate2::Crc;
-
+use crate::names::checksum;
 use crate::names::{File, FileId, Names};
 use crate::nfs::types::FileType;
 
@@ -227,11 +226,7 @@ fn set(flags: &mut [bool], id: FileId) {
 /// The short form of a handle, as Wireshark shows it: its CRC-32 in hexadecimal.
 fn short(handle: Option<&[u8]>) -> String {
     match handle {
-        Some(handle) => {
-            let mut crc = Crc::new();
-            crc.update(handle);
-            format!("[0x{:08x}]", crc.sum())
-        }
+        Some(handle) => format!("[0x{:08x}]", checksum::crc32(handle)),
         None => "[unknown]".to_owned(),
     }
 }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call connection client server callback program version op signature call_frame "
+    calls="call connection client server mount callback program version op signature call_frame "
     "call_time reply_time file directory",
     operations="call position op executed status stability file directory target_directory name "
     "offset requested count stable_requested change_before change_after change_atomic type size "
@@ -224,7 +224,7 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
 
 
 # A first OPEN of a file asks nothing that the client could have known.
-_ASKED = "question is not null and not (question = 'open' and finding = 'first')"
+_ASKED = "question is not null and not (question = 'open'::question and finding = 'first'::finding)"
 
 # Lengths from a capture may be anything: kept below what a BIGINT holds.
 _START = 'least("offset", 9000000000000000000)::bigint'
@@ -237,7 +237,7 @@ _HELD = f"""
                {_START} as start, {_STOP} as stop, op in $reads as reading
         from operations join (
             select call, mount, reply_time
-            from calls join mounts using (client, server)
+            from calls
             where not callback and reply_time is not null
         ) using (call)
         where (op in $reads or op in $writes) and operations.file is not null
@@ -250,10 +250,10 @@ _HELD = f"""
         union all
         select mount, file, reply_time, call, 0, null, null, false,
                question is not null,
-               coalesce(question is not null and finding = 'unchanged', false),
-               coalesce(finding = 'other', false), call_time
+               coalesce(question is not null and finding = 'unchanged'::finding, false),
+               coalesce(finding = 'other'::finding, false), call_time
         from learned semi join data using (mount, file)
-        where question is not null or finding = 'other'
+        where question is not null or finding = 'other'::finding
     ),
     reached as (
         select *, max(stop) over earlier as extent, lead(call) over around is null as last,
@@ -284,19 +284,20 @@ _BY_FILE = f"""
     with asked as (
         select mount, file,
                count(*) filter ({_ASKED}) as revalidations,
-               count(*) filter (question = 'getattr') as by_getattr,
-               count(*) filter (question = 'open' and finding is distinct from 'first') as by_open,
-               count(*) filter (question = 'verify') as by_verify,
-               count(*) filter ({_ASKED} and finding = 'first') as first_sight,
-               count(*) filter ({_ASKED} and finding = 'unchanged') as unchanged,
-               count(*) filter ({_ASKED} and finding = 'self') as changed_by_self,
-               count(*) filter ({_ASKED} and finding = 'other') as changed_by_other,
+               count(*) filter (question = 'getattr'::question) as by_getattr,
+               count(*) filter (question = 'open'::question
+                                and finding is distinct from 'first'::finding) as by_open,
+               count(*) filter (question = 'verify'::question) as by_verify,
+               count(*) filter ({_ASKED} and finding = 'first'::finding) as first_sight,
+               count(*) filter ({_ASKED} and finding = 'unchanged'::finding) as unchanged,
+               count(*) filter ({_ASKED} and finding = 'self'::finding) as changed_by_self,
+               count(*) filter ({_ASKED} and finding = 'other'::finding) as changed_by_other,
                count(*) filter ({_ASKED} and finding is null) as unknown,
-               count(*) filter (finding = 'other') as invalidations,
+               count(*) filter (finding = 'other'::finding) as invalidations,
                coalesce(sum(reply_time - call_time)
-                            filter (alone and question in ('getattr', 'verify')), 0) as time
+                            filter (alone and question <> 'open'::question), 0) as time
         from learned
-        where question is not null or finding = 'other'
+        where question is not null or finding = 'other'::finding
         group by mount, file
     )
     select asked.*, coalesce(reread, 0) as bytes_reread, coalesce(saved, 0) as bytes_saved
@@ -354,7 +355,7 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
         ),
         recalls as (
             select mount, operations.file, count(*) as recalls
-            from operations join calls using (call) join mounts using (client, server)
+            from operations join calls using (call)
             where callback and operations.op = 'CB_RECALL' and operations.file is not null
             group by all
         )

@@ -33,7 +33,7 @@ SAME, NOT_SAME = 10009, 10027
 def change_ids(trace: Trace) -> Iterator[duckdb.DuckDBPyConnection]:
     """Fill the tables `mounts` and `learned` on a connection of their own.
 
-    `mounts`: a number for each pair of client and server. `learned`: a row for each time that a
+    `mounts`: the addresses of each `calls.mount`. `learned`: a row for each time that a
     client learnt the change-ID of an object, modified it, or asked for it:
 
     - `question`: NULL for attributes that came along with something else. `getattr`: a call whose
@@ -48,16 +48,12 @@ def change_ids(trace: Trace) -> Iterator[duckdb.DuckDBPyConnection]:
     """
     cursor = trace.cursor()
     try:
-        number_mounts(cursor)
+        cursor.execute(_MOUNTS, {"programs": NFS_PROGRAMS})
+        cursor.execute(_KINDS)
         cursor.execute(_LEARNED, {"programs": NFS_PROGRAMS, "same": SAME, "not_same": NOT_SAME})
         yield cursor
     finally:
         cursor.close()
-
-
-def number_mounts(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Fill the table `mounts`: a number is a narrower key than two addresses."""
-    cursor.execute(_MOUNTS, {"programs": NFS_PROGRAMS})
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -67,12 +63,16 @@ def age_s(column: str = "call_time - known_time") -> str:
 
 _MOUNTS = """
     create temp table mounts as
-    select row_number() over (order by client, server)::uinteger as mount, client, server
-    from (
-        select distinct client, server from calls
-        where not callback and list_contains($programs, program)
-    )
+    select mount, any_value(client) as client, any_value(server) as server
+    from calls where not callback and list_contains($programs, program)
+    group by mount
 """
+
+_KINDS = """
+    create temp type question as enum ('getattr', 'open', 'verify');
+    create temp type finding as enum ('first', 'unchanged', 'self', 'other');
+"""
+"""A byte in each row instead of a text."""
 
 # What is unknown (the reply was cut before it told) may have modified the object, too.
 _MODIFYING = "('stable', 'unstable_write', 'unknown')"
@@ -82,7 +82,7 @@ ASKS_CHANGE = "substr(operations.attributes, 8, 1) >= '8'"
 bits 0 to 3."""
 
 ASKS_STATE = f"""
-    ({ASKS_CHANGE} or substr(operations.attributes, 12, 1) not in ('', '0', '4', '8', 'c'))
+    ({ASKS_CHANGE} or not contains('048c', substr(operations.attributes, 12, 1)))
 """
 """SQL: it holds the change attribute, time_metadata or time_modify (bits 20 and 21 of the second
 word): a GETATTR without them (access control lists, statfs) revalidates nothing. Under a delegation
@@ -114,7 +114,7 @@ _LEARNED = f"""
                version < 4 or signature not like '%GETATTR%GETATTR%' as single,
                connection in (select k.connection from connections k where role = 'data server')
                    as of_data
-        from calls join mounts using (client, server)
+        from calls
         where not callback and reply_time is not null and list_contains($programs, program)
     ),
     told as (
@@ -128,10 +128,13 @@ _LEARNED = f"""
     _change_id("null", "before_ctime", "before_mtime", _size("operations", "before_size"))
 } as before,
                stability in {_MODIFYING} as modified,
-               case when op in ('VERIFY', 'NVERIFY') and {ASKS_CHANGE} then 'verify'
-                    when op = 'GETATTR' and purpose in ('GETATTR', 'OPEN')
-                         and operations.file = about
-                         and (of_version < 4 or {ASKS_STATE}) then lower(purpose) end as question,
+               case when op in ('VERIFY', 'NVERIFY') and {ASKS_CHANGE}
+                    then 'verify'::question
+                    when op = 'GETATTR' and operations.file = about
+                         and (of_version < 4 or {ASKS_STATE})
+                    then case purpose when 'GETATTR' then 'getattr'::question
+                                      when 'OPEN' then 'open'::question end
+                    end as question,
                case when op in ('VERIFY', 'NVERIFY') then status in ($same, $not_same)
                     else single end as alone,
                case when op in ('VERIFY', 'NVERIFY') and status in (0, $same, $not_same)
@@ -190,22 +193,23 @@ _LEARNED = f"""
     )
     select mount, file, call, call_time, reply_time, question, modified, alone, known_time,
            coalesce(modified_before > known_time, false) as meddled,
-           case when verified then 'unchanged'
+           case when verified then 'unchanged'::finding
                 when not verified then
-                    case when modified_before > known_time then 'self' else 'other' end
+                    case when modified_before > known_time then 'self'::finding
+                         else 'other'::finding end
                 when change_id is null then null
-                when known is null then 'first'
-                when change_id = known then 'unchanged'
-                when modified_before > known_time then 'self'
+                when known is null then 'first'::finding
+                when change_id = known then 'unchanged'::finding
+                when modified_before > known_time then 'self'::finding
                 -- Replies may come in another order than the server worked in: what was under way
                 -- around this one, or around the one before, may explain the difference.
-                when modified_before > call_time or modified_after < reply_time then 'self'
+                when modified_before > call_time or modified_after < reply_time then 'self'::finding
                 when case when known_modified then modified_earlier else modified_before end
                          > known_call_time
                      or case when modified then call_time else modified_after end < known_time
-                    then 'self'
-                when modified and coalesce(before = known, true) then 'self'
-                else 'other' end as finding
+                    then 'self'::finding
+                when modified and coalesce(before = known, true) then 'self'::finding
+                else 'other'::finding end as finding
     from compared
 """
 """One pass over what each client was told of each object, in the order of the replies."""

@@ -70,19 +70,19 @@ _COUNTS = """
 
 _RECALLS = """
     with recalls as (
-        select client, server, operations.file, call_time as moment
+        select mount, operations.file, call_time as moment
         from operations join calls using (call)
         where operations.op = 'CB_RECALL' and operations.file is not null
     ),
     returns as (
-        select client, server, operations.file, reply_time as moment
+        select mount, operations.file, reply_time as moment
         from operations join calls using (call)
         where operations.op = 'DELEGRETURN' and operations.status = 0 and reply_time is not null
     ),
     waits as (
         select returns.moment - recalls.moment as wait
         from recalls asof join returns
-             on recalls.client = returns.client and recalls.server = returns.server
+             on recalls.mount = returns.mount
                 and recalls.file = returns.file and recalls.moment <= returns.moment
     )
     select sum(wait), max(wait) from waits
@@ -90,12 +90,12 @@ _RECALLS = """
 
 _SERVED = """
     with delegated as (
-        select distinct client, server, operations.file
+        select distinct mount, operations.file
         from operations join calls using (call)
         where operations.op = 'OPEN' and (delegation like 'READ%' or delegation like 'WRITE%')
     ),
     steps as (
-        select client, server, operations.file, reply_time, call, position,
+        select mount, operations.file, reply_time, call, position,
                operations.op in $data as used,
                case operations.op when 'OPEN' then 1 when 'CLOSE' then -1 else 0 end as opened,
                case when (delegation like 'READ%' or delegation like 'WRITE%') then 1
@@ -108,8 +108,8 @@ _SERVED = """
     followed as (
         select used, sum(opened) over earlier as opened, sum(held) over earlier as held,
                coalesce(lag(used) over earlier, false) as used_before
-        from steps semi join delegated using (client, server, file)
-        window earlier as (partition by client, server, file order by reply_time, call, position)
+        from steps semi join delegated using (mount, file)
+        window earlier as (partition by mount, file order by reply_time, call, position)
     )
     select count(*) filter (used and not used_before and opened <= 0 and held > 0) from followed
 """

@@ -112,7 +112,8 @@ class Evidence:
 
 def evidence(cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
     """Count, for each pair of client and server in the order of their addresses."""
-    cursor.execute(_STEPS)
+    for statement in (_KINDS, _ASKED, _STEPS):
+        cursor.execute(statement)
     sizes = {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS}
     found = [
         _by_mount(cursor, query, parameters)
@@ -121,7 +122,9 @@ def evidence(cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
             (_TRANSFERS, sizes), (_LIMITS, None), (_OPENS, None),
         )
     ]  # fmt: skip
-    addresses = cursor.execute("select mount, client, server from mounts order by mount").fetchall()
+    addresses = cursor.execute(
+        "select mount, client, server from mounts order by client, server"
+    ).fetchall()
     return tuple(
         _evidence(
             client,
@@ -193,35 +196,54 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
 
 _TOGETHER = int(TOGETHER_S * NANOSECONDS)
 
+# A file that is open needs no way through its directory.
+_STREAMS = ("READ_PLUS", "WRITE", "COMMIT", "CLOSE", "LOCK", "LOCKT", "LOCKU", "DELEGRETURN")
+
+# READs, WRITEs and the like belong to a file that is open; a LOOKUP needs no knowledge of the
+# directory, and NFSv3 brings some.
+_TOUCHES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK")
+
+_KIND = {
+    **{op: op.lower() for op in ("ACCESS", "GETATTR", "LOOKUP", "READ", "READDIR")},
+    **dict.fromkeys(_STREAMS, "stream"),
+    **dict.fromkeys(_TOUCHES, "touch"),
+}
+"""What a call is to the questions here; the others are `other`."""
+
+_KINDS = """
+    create temp type kind as enum
+        ('access', 'getattr', 'lookup', 'read', 'readdir', 'stream', 'touch', 'other', 'entry');
+"""
+
+_ASKED = """
+    create temp table asked as
+    select call, file, known_time from learned
+    where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
+"""
+
 _STEPS = f"""
     create temp table steps as
-    with asked as (
-        select call, mount, file, known_time from learned
-        where question = 'getattr' and finding = 'unchanged' and not meddled
+    with kinds (op, kind) as (
+        values {", ".join(f"('{op}', '{kind}'::kind)" for op, kind in _KIND.items())}
     )
-    select mount, calls.call, call_frame, call_time, calls.version, calls.op, calls.file, role,
+    select mount, calls.call, call_frame, call_time, version, coalesce(kind, 'other') as kind,
+           calls.file, role = 'file' as of_file, role = 'directory' as of_directory,
            coalesce(calls.directory, files.parent) as directory,
            asked.call is not null as asked,
            {age_s("call_time - known_time")} as age
-    from calls join mounts using (client, server) join files using (file)
-         left join asked using (mount, call, file)
+    from calls join files using (file) left join kinds using (op) left join asked using (call, file)
     where not callback and program in (100003, 100227)
 """
 """Every call about an object, with the directory that it is in; `asked`: it asked, and nothing had
 changed."""
 
-# A file that is open needs no way through its directory.
-_STREAMS = (
-    "('READ', 'READ_PLUS', 'WRITE', 'COMMIT', 'CLOSE', 'LOCK', 'LOCKT', 'LOCKU', 'DELEGRETURN')"
-)
-
 _MOVES = f"""
     with stream as (
         select mount, directory, file as child, call_time, call_frame, false as asked
-        from steps where directory is not null and op not in {_STREAMS}
+        from steps where directory is not null and kind not in ('read'::kind, 'stream'::kind)
         union all
         select mount, file, null, call_time, call_frame, true
-        from steps where asked and role = 'directory'
+        from steps where asked and of_directory
     ),
     ordered as (
         select *, lag(asked) over earlier as asked_before, lag(call_frame) over earlier as frame,
@@ -240,12 +262,12 @@ _MOVES = f"""
 
 _VISITS = f"""
     with stream as materialized (
-        select mount, file, call_time, call_frame, op = 'LOOKUP' as looked_up,
+        select mount, file, call_time, call_frame, kind = 'lookup'::kind as looked_up,
                asked and age < {TOGETHER_S} as young,
                coalesce(call_time - lag(call_time) over (
                    partition by mount, file order by call_time, call_frame) < {_TOGETHER}, false)
                    as same
-        from steps where role = 'file'
+        from steps where of_file
     ),
     counted as (
         select mount, count(*) filter (not same) as visits,
@@ -272,13 +294,7 @@ _VISITS = f"""
     from counted left join asked using (mount)
 """
 
-# READs, WRITEs and the like belong to a file that is open; a LOOKUP needs no knowledge of the
-# directory, and NFSv3 brings some.
-_TOUCHES = (
-    "('ACCESS', 'OPEN', 'CREATE', 'MKDIR', 'SYMLINK', 'MKNOD', 'REMOVE', 'RMDIR', 'RENAME', 'LINK')"
-)
-
-_PAUSED = f"asked and role = 'directory' and age between {PAUSE_S} and {DIRECTORY_DEFAULT_S}"
+_PAUSED = f"asked and of_directory and age between {PAUSE_S} and {DIRECTORY_DEFAULT_S}"
 
 _PAUSES = f"""
     with told as (
@@ -289,14 +305,15 @@ _PAUSES = f"""
         union all
         -- NFSv4 listings bring no attributes of the directory, but change its access time.
         select mount, file, call_time, call, null, null, true, false, true, false, false, false
-        from steps where op = 'READDIR' and version = 4
+        from steps where kind = 'readdir'::kind and version = 4
         union all
         select mount, file, call_time, call, call_frame, age, false, false, false, true, false,
                false
-        from steps where asked and role = 'directory'
+        from steps where asked and of_directory
         union all
         select mount, directory, call_time, call, call_frame, null, false, false, false, false,
-               op in {_TOUCHES}, op in {_TOUCHES} or op = 'GETATTR'
+               kind in ('access'::kind, 'touch'::kind),
+               kind in ('access'::kind, 'touch'::kind, 'getattr'::kind)
         from steps where directory is not null
     ),
     ordered as (
@@ -328,7 +345,7 @@ _LISTINGS = f"""
         select mount, operations.file, call_time, call_frame, requested, cookie,
                operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus,
                row_number() over (partition by mount, operations.file order by call_time) as nth
-        from operations join calls using (call) join mounts using (client, server)
+        from operations join calls using (call)
         where operations.op in ('READDIR', 'READDIRPLUS') and version >= 3 and not callback
     )
     select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
@@ -347,7 +364,7 @@ _TRANSFERS = f"""
                and lead(call_time) over (partition by mount, operations.file, operations.op
                                          order by call_time, call_frame, position)
                    - call_time < {_TOGETHER} as continued
-        from operations join calls using (call) join mounts using (client, server)
+        from operations join calls using (call)
         where (operations.op in $reads or operations.op in $writes) and requested is not null
               and not callback
     ),
@@ -378,26 +395,26 @@ _TRANSFERS = f"""
 
 _LIMITS = """
     select mount, max(max_read) as max_read, max(max_write) as max_write
-    from operations join calls using (call) join mounts using (client, server)
+    from operations join calls using (call)
     where (max_read is not null or max_write is not null) and not callback
     group by mount
 """
 
 _OPENS = """
     with stream as (
-        select mount, file, call_time as moment, op from steps
-        where role = 'file' and version = 3 and op <> 'ACCESS'
+        select mount, file, call_time as moment, kind from steps
+        where of_file and version = 3 and kind <> 'access'::kind
         union all
-        select mount, entries.file, reply_time, 'entry'
-        from entries join calls using (call) join mounts using (client, server)
+        select mount, entries.file, reply_time, 'entry'::kind
+        from entries join calls using (call)
         where version = 3 and entries.ctime is not null and entries.file is not null
               and reply_time is not null
     ),
     ordered as (
-        select mount, op, lag(op) over (partition by mount, file order by moment) as before
+        select mount, kind, lag(kind) over (partition by mount, file order by moment) as before
         from stream
     )
-    select mount, count(*) filter (before = 'entry') as reads_unasked,
-           count(*) filter (before = 'GETATTR') as reads_asked
-    from ordered where op = 'READ' group by mount
+    select mount, count(*) filter (before = 'entry'::kind) as reads_unasked,
+           count(*) filter (before = 'getattr'::kind) as reads_asked
+    from ordered where kind = 'read'::kind group by mount
 """

@@ -200,17 +200,23 @@ _CLASSES = f"""
         from placed group by kind, shape, proof
         order by time desc, files desc, example limit {{top}}
     ),
+    members as materialized (
+        select file, placed.calls, example
+        from placed join (select kind, shape, proof, example from classes)
+             using (kind, shape, proof)
+    ),
     lengths as (
         select example, run,
-               min(coalesce(next_place, placed.calls + 1) - place) as least,
-               max(coalesce(next_place, placed.calls + 1) - place) as most
-        from runs join placed using (file)
-             join (select kind, shape, proof, example from classes) using (kind, shape, proof)
+               min(coalesce(next_place, members.calls + 1) - place) as least,
+               max(coalesce(next_place, members.calls + 1) - place) as most
+        from runs join members using (file)
         group by example, run
     ),
     words as (
         select file as example, run, step
-        from runs join steps using (file) semi join classes on classes.example = file
+        from (from runs where file in (select example from classes))
+             join (select file, step from steps where file in (select example from classes))
+             using (file)
         where hash(step) = code
         group by file, run, step
     ),

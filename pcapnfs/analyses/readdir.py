@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses import order
-from pcapnfs.analyses.change_ids import ASKS_STATE, number_mounts
+from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call client server callback program version op call_time reply_time srt reply_bytes "
+    calls="call mount callback program version op call_time reply_time srt reply_bytes "
     "file directory",
     operations="call position op file requested attributes plus entries cookie",
     files="file server parent name path",
@@ -173,7 +173,6 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     """
     order.check("directories", top=top, sort=sort, kinds=Sort)
     with closing(trace.cursor()) as cursor:
-        number_mounts(cursor)
         for statement in (_LISTED, _FOLLOWED, _TOLD, _BY_DIRECTORY):
             cursor.execute(statement)
         (totals,) = cursor.execute(_TOTALS).fetchall()
@@ -215,23 +214,24 @@ _LISTED = """
            requested, call_time, reply_time,
            case when calls.op = operations.op then srt end as srt,
            case when calls.op = operations.op then reply_bytes end as reply_bytes
-    from operations join calls using (call) join mounts using (client, server)
+    from operations join calls using (call)
     where operations.op in ('READDIR', 'READDIRPLUS') and not callback and program = 100003
 """
 
-# A name is what a listing always has; handles come with attributes alone.
+# A name is what a listing always has; handles come with attributes alone. Its hash of 64 bits is
+# narrower to sort, and two names of a directory share one with a probability below 10^-9.
 _FOLLOWED = f"""
     create temp table followed as
     with told as (
-        select mount, listed.directory, name, reply_time, plus
+        select mount, listed.directory, hash(name) as title, reply_time, plus
         from entries join listed using (call, position) where reply_time is not null
     ),
     about as (
-        select mount, coalesce(calls.directory, parent) as directory, name, op, call, call_time,
-               reply_time, srt, version = 4 and op = 'GETATTR' as unsure
-        from calls join mounts using (client, server) join files using (file)
+        select mount, coalesce(calls.directory, parent) as directory, hash(name) as title, op, call,
+               call_time, reply_time, srt, version = 4 and op = 'GETATTR' as unsure
+        from calls join files using (file)
         where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
-              and reply_time is not null
+              and reply_time is not null and name is not null
               and coalesce(calls.directory, parent) in (select directory from listed)
     ),
     asked as (
@@ -243,7 +243,7 @@ _FOLLOWED = f"""
     select asked.mount, asked.directory, asked.op, asked.call_time, asked.reply_time, srt, plus
     from asked asof join told
          on asked.mount = told.mount and asked.directory = told.directory
-            and asked.name = told.name and asked.call_time >= told.reply_time
+            and asked.title = told.title and asked.call_time >= told.reply_time
     where asked.call_time - told.reply_time <= {FOLLOW_UP_S * NANOSECONDS}
 """
 
@@ -259,10 +259,10 @@ _TOLD = """
     addressed as (
         select mount, file, max(call_time) as at_last
         from (
-            select mount, file, call_time from calls join mounts using (client, server)
+            select mount, file, call_time from calls
             where not callback and file is not null
             union all
-            select mount, directory, call_time from calls join mounts using (client, server)
+            select mount, directory, call_time from calls
             where not callback and directory is not null
         )
         group by all

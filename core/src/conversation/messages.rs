@@ -34,6 +34,8 @@ pub(super) struct Messages {
     placed: Placed,
     pub(super) servers: HashMap<IpAddr, ServerId, RandomState>,
     pub(super) server_texts: Vec<String>,
+    /// Numbers of the pairs of client and server.
+    mounts: HashMap<(IpAddr, IpAddr), u32, RandomState>,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     pub(super) roles: Roles,
@@ -206,6 +208,7 @@ impl Messages {
         let callback = program::is_for_client(header.program, header.procedure);
         let client = if callback { request.caller.other() } else { request.caller };
         let server = self.server(parties, client.other());
+        let mount = self.mount(parties, client);
         if header.program == program::PORTMAP {
             self.learn_ports(server, &walk);
         }
@@ -239,6 +242,7 @@ impl Messages {
             call,
             client: parties.addresses.of(client),
             server: parties.addresses.of(client.other()),
+            mount,
             callback,
             request,
             header,
@@ -259,6 +263,14 @@ impl Messages {
     fn server(&mut self, parties: &mut Parties, side: Side) -> ServerId {
         let address = parties.ends.of(side).ip();
         *parties.servers.of_mut(side).get_or_insert_with(|| self.server_at(address))
+    }
+
+    fn mount(&mut self, parties: &mut Parties, client: Side) -> u32 {
+        let pair = (parties.ends.of(client).ip(), parties.ends.of(client.other()).ip());
+        *parties.mounts.of_mut(client).get_or_insert_with(|| {
+            let next = self.mounts.len() as u32;
+            *self.mounts.entry(pair).or_insert(next)
+        })
     }
 
     fn server_at(&mut self, address: IpAddr) -> ServerId {

@@ -112,8 +112,10 @@ impl Conversations {
         side: Side,
         event: Event<'_>,
     ) -> bool {
-        self.meet(id, connection);
-        let Some(conversation) = self.by_id.get_mut(&id) else { return false };
+        let Some(conversation) = self.by_id.get_mut(&id) else {
+            self.meet(id, connection);
+            return self.by_id.contains_key(&id) && self.event(id, connection, side, event);
+        };
         if conversation.sealed(side, &event) {
             return true;
         }
@@ -323,6 +325,7 @@ impl Conversations {
             addresses: Sides { low: Word::new(hosts.0.to_string()), high: Word::new(hosts.1.to_string()) },
             ends: connection.ends,
             servers: Sides::default(),
+            mounts: Sides::default(),
             client: None,
             siblings,
             handle_at: None,

@@ -17,6 +17,8 @@ pub(super) struct Parties {
     pub(super) ends: Sides<SocketAddr>,
     /// Numbers of those that were called.
     pub(super) servers: Sides<Option<ServerId>>,
+    /// Numbers of the pairs of client and server, by the side of the client.
+    pub(super) mounts: Sides<Option<u32>>,
     /// The side of the NFS client, once a call told it.
     pub(super) client: Option<Side>,
     pub(super) siblings: Vec<ConnectionId>,

@@ -47,6 +47,8 @@ pub struct Exchange<'a> {
     pub client: &'a Word,
     /// Address of the NFS server.
     pub server: &'a Word,
+    /// Number of this pair of client and server.
+    pub mount: u32,
     /// The server called the client.
     pub callback: bool,
     /// The call as it was carried.
@@ -299,6 +301,7 @@ impl Tables {
             connection: exchange.request.connection,
             client: Wording::Word(exchange.client),
             server: Wording::Word(exchange.server),
+            mount: exchange.mount,
             callback: exchange.callback,
             xid: exchange.header.xid,
             program: exchange.header.program,

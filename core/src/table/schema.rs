@@ -232,6 +232,7 @@ table! { CALLS CallRow CallsBatch "calls" "An RPC call with its reply. A call th
         connection       U32  false ""      "The connection that carried the call (table connections)."
         client           Word false ""      "Address of the NFS client, also for callbacks."
         server           Word false ""      "Address of the NFS server, also for callbacks."
+        mount            U32  false ""      "Number of this pair of client and server in this trace."
         callback         Bool false ""      "The server called the client (NFSv4 callback, NLM GRANTED)."
         xid              U32  false ""      "Transaction identifier (RFC 5531 section 9)."
         program          U32  false ""      "RPC program number."

@@ -1,0 +1,94 @@
+"""The network's part of what a client waits for, as the model needs it.
+
+Takes what TCP shows (round_trip.py); gives one round trip for the whole trace, that of the client
+and server with most calls, and by client and server what the client waited beyond the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses import round_trip
+from pcapnfs.analyses.round_trip import round_trips
+from pcapnfs.analyses.service_time import NANOSECONDS
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.round_trip import RoundTrip
+    from pcapnfs.trace import Trace
+
+READS = round_trip.READS
+"""The columns that this reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPath:
+    """What lies between client and server, and where the capture was taken."""
+
+    rtt_s: float | None
+    """The network's part of a call's time as the client sees it, seconds; None when TCP tells
+    nothing. At the client, its own half is not in it: that is over when the call is sent."""
+    floor_s: float | None
+    """The same with the least that TCP shows of the way from the capture to the server, seconds;
+    None likewise."""
+    source: str
+    """What it rests on: `handshake`, `acks`, `gaps` (an upper bound), or `none`."""
+    vantage: str
+    """Where the capture was taken: `client`, `server`, `between` or `unknown`."""
+    added_ns: Mapping[tuple[str, str], int]
+    """By client and server, what the client waited longer than the capture shows, ns, where it is
+    known where that was taken."""
+
+
+def network_path(trace: Trace) -> NetworkPath:
+    """Say how long the network takes, and what the capture does not show of it."""
+    trips = round_trips(trace)
+    # Pairs come with most calls first.
+    pair = next((pair for pair in trips.pairs if _rtt(pair) is not None), None)
+    return NetworkPath(
+        rtt_s=None if pair is None else _rtt(pair),
+        floor_s=None if pair is None else _floor(pair),
+        source="none" if pair is None else _source(pair),
+        vantage=trips.vantage,
+        added_ns={
+            (pair.client, pair.server): round(pair.addition_s * NANOSECONDS)
+            for pair in trips.pairs
+            if _placed(pair) and pair.addition_s is not None
+        },
+    )
+
+
+def _placed(pair: RoundTrip) -> bool:
+    """It is known where the capture was taken.
+
+    Else what looks like a round trip may be the time that the client took to send its next call.
+    """
+    return pair.vantage != "unknown"
+
+
+def _addition_s(pair: RoundTrip) -> float:
+    """What the client waited longer than the capture shows."""
+    return (pair.addition_s or 0.0) if _placed(pair) else 0.0
+
+
+def _rtt(pair: RoundTrip) -> float | None:
+    """What the client waits for the network."""
+    server = pair.server_side
+    # Where TCP tells nothing, there is only what servers took to answer: no round trip.
+    if server.rtt_s is None or (server.source == "gaps" and not server.turns):
+        return _addition_s(pair) or None
+    return _addition_s(pair) + server.rtt_s
+
+
+def _floor(pair: RoundTrip) -> float | None:
+    """The same with the least of what the capture itself shows; the rest is in calls in full."""
+    least = pair.server_side.least_s
+    return None if least is None else _addition_s(pair) + least
+
+
+def _source(pair: RoundTrip) -> str:
+    """What the half that counts most rests on."""
+    if 0 < _addition_s(pair) >= (pair.server_side.rtt_s or 0.0):
+        return pair.client_side.source
+    return pair.server_side.source

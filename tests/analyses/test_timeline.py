@@ -1,0 +1,127 @@
+"""Calls on one line of time: shares of what is waited for, and the gaps between."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pcapnfs import _core
+from pcapnfs.analyses.timeline import NO_FILE, SMALL_OPERATIONS, timeline
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
+
+PAIR = ("10.0.0.2", "10.0.0.1")
+"""Client and server of the calls below, but for one."""
+
+
+def at(
+    number: int, begin_ms: float, end_ms: float | None, op: str = "GETATTR", **more: object
+) -> Row:
+    """A call from one moment to another, milliseconds after the capture's start."""
+    sent = START_NS + int(begin_ms * MILLISECOND)
+    times: dict[str, object] = {"call_first_time": sent, "call_time": sent}
+    if end_ms is not None:
+        end = START_NS + int(end_ms * MILLISECOND)
+        times |= {"reply_first_time": end, "reply_time": end, "srt": end - sent}
+    return call(number, op, None if end_ms is None else 1, **(times | more))
+
+
+def test_time_is_shared_while_calls_overlap_and_the_clients_own_between() -> None:
+    calls = [
+        at(1, 0, 10),
+        at(2, 4, 6),
+        at(3, 20, 25, client="10.0.0.3"),
+        at(4, 30, 31, program=100005, protocol="mount3", op="MNT"),
+        at(5, 40, 41, callback=True),
+        at(6, 50, 52),
+    ]
+    with trace_of(calls=calls) as trace:
+        found = timeline(trace, {})
+    # MOUNT and callbacks are no calls of the run: their time is the client's.
+    assert len(found) == 4
+    assert found.waited_s.tolist() == pytest.approx([0.010, 0.002, 0.005, 0.002])
+    assert found.share_s.tolist() == pytest.approx([0.009, 0.001, 0.005, 0.002])
+    assert found.idle_s.tolist() == pytest.approx([0, 0, 0.010, 0.025])
+    assert found.alone.tolist() == [False, False, True, True]
+
+
+def test_a_capture_elsewhere_has_seen_less_than_the_client_waited() -> None:
+    calls = [at(1, 10, 11, connection=3), at(2, 15, 16, connection=3)]
+    with trace_of(calls=calls) as trace:
+        found = timeline(trace, {PAIR: 2 * MILLISECOND})
+    assert found.service_s.tolist() == pytest.approx([0.003, 0.003])
+    assert found.waited_s.tolist() == pytest.approx([0.003, 0.003])
+    assert found.idle_s.tolist() == pytest.approx([0, 0.002])
+
+
+def test_calls_are_what_they_show() -> None:
+    calls = [
+        at(1, 0, 1, "GETATTR", file=1),
+        at(2, 2, 3, "CREATE", stability="stable", file=1, directory=2),
+        at(3, 4, 5, "CREATE", stability="stable", transmissions=2),
+        at(4, 6, 7, "LOOKUP", transmissions=2, file=2),
+        at(5, 8, 9, "ACCESS", status=10008, status_name="NFS3ERR_JUKEBOX"),
+        at(6, 10, None, "GETATTR"),
+        at(7, 12, 13, "READ", stability="read", file=3),
+        at(8, 14, 15, "READDIR", file=2),
+        at(9, 16, 17, "GETACL", program=100227, protocol="nfsacl3"),
+        at(10, 18, 19, "UNLOCK", program=100021, protocol="nlm4"),
+    ]
+    files = [file(1, "a"), file(2, "d", "directory"), file(3, "b", identity=1)]
+    with trace_of(calls=calls, files=files) as trace:
+        found = timeline(trace, {})
+    # Few calls were sent once: those that were sent again are better than none.
+    assert found.small.tolist() == [True, False, False, True, *[False] * 4, True, False]
+    assert found.stable.tolist() == [False, True, True] + [False] * 7
+    assert found.timed.tolist() == [False, True, True] + [False] * 7
+    assert found.counted.tolist() == [True] * 9 + [False]
+    assert found.operations == ("CREATE",)
+    assert found.operation.tolist() == [-1, 0, 0] + [-1] * 7
+    # A file with two handles is one.
+    assert found.unit.tolist() == [1, 1, NO_FILE, 2, NO_FILE, NO_FILE, 1, 2, NO_FILE, NO_FILE]
+    assert found.regular.tolist()[:4] == [True, True, False, False]
+    assert found.directory.tolist()[:4] == [False, False, False, True]
+    assert found.postponed_s == pytest.approx(float(found.waited_s[4]))
+    assert found.transfer_s == 0
+
+
+def test_calls_that_were_sent_again_are_left_out_where_enough_are_left() -> None:
+    calls = [
+        at(number, 10 * number, 10 * number + 1, transmissions=2 if number > 30 else 1)
+        for number in range(1, 41)
+    ]
+    with trace_of(calls=calls) as trace:
+        assert timeline(trace, {}).small.tolist() == [True] * 30 + [False] * 10
+    with trace_of(calls=calls[1:]) as trace:
+        assert timeline(trace, {}).small.tolist() == [True] * 39
+
+
+def test_nothing_is_no_failure() -> None:
+    with trace_of() as trace:
+        assert len(timeline(trace, {})) == 0
+
+
+def test_small_operations_are_those_of_the_operation_table() -> None:
+    import json
+
+    small = {row["name"] for row in json.loads(_core.operations()) if row["small"]}
+    assert set(SMALL_OPERATIONS) == small
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 50)), min_size=1, max_size=30),
+    st.integers(0, 20),
+)
+def test_shares_and_gaps_add_up_to_the_span(spans: list[tuple[int, int]], more_ms: int) -> None:
+    calls = [
+        at(number, 100 + begin, 100 + begin + length)
+        for number, (begin, length) in enumerate(spans, 1)
+    ]
+    with trace_of(calls=calls) as trace:
+        found = timeline(trace, {PAIR: more_ms * MILLISECOND})
+    begin = min(begin for begin, _ in spans)
+    end = max(begin + length for begin, length in spans)
+    total = float(found.share_s.sum() + found.idle_s.sum())
+    assert total == pytest.approx((end - begin + more_ms) / 1000)
+    assert (found.share_s <= found.waited_s + 1e-12).all()

@@ -1,0 +1,78 @@
+"""The arithmetic of the model: what a run takes, from what a file costs.
+
+Takes numbers, or NumPy arrays of them where many runs are resampled at once; gives the same kind.
+Knows no trace. The plain formula is that of practitioners,
+
+    files × (RPCs/file × RTT + syncops/file × persist)
+
+and the forecast adds what it leaves out: calls that take longer than a round trip without being
+stable (reads, listings, transfer), the overlap of calls, and the client's own time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Number = TypeVar("Number", float, "NDArray[np.float64]")
+
+
+@dataclass(frozen=True, slots=True)
+class Costs(Generic[Number]):
+    """What a run is made of; times in seconds."""
+
+    files: Number
+    """Files, or directories where no regular file is addressed."""
+    rpcs_per_file: Number
+    """Calls for each of them, those on directories included."""
+    rtt_s: Number
+    """Round trip of a call that needs no storage, as the client sees it."""
+    syncops_per_file: Number
+    """Stable calls for each file."""
+    persist_s: Number
+    """What a stable call takes longer than a round trip."""
+    other_s: Number
+    """What the calls of a file take beyond round trips and persistence: reads, listings, transfer.
+    Negative where other calls are faster than those that the round trip was taken from."""
+    client_s: Number
+    """The client's own time for each call, without pauses."""
+    pauses_s: Number
+    """Pauses of the client in all, which do not grow with the number of calls."""
+    concurrency: Number
+    """Calls that are under way at the same time while any is."""
+
+    @property
+    def first_order_s(self) -> Number:
+        """The plain formula."""
+        return self.files * (
+            self.rpcs_per_file * self.rtt_s + self.syncops_per_file * self.persist_s
+        )
+
+    @property
+    def round_trips_s(self) -> Number:
+        """What round trips take of the forecast."""
+        return self.files * self.rpcs_per_file * self.rtt_s / self.concurrency
+
+    @property
+    def persistence_s(self) -> Number:
+        """What persistence takes of the forecast."""
+        return self.files * self.syncops_per_file * self.persist_s / self.concurrency
+
+    @property
+    def beyond_s(self) -> Number:
+        """What calls take of the forecast beyond both."""
+        return self.files * self.other_s / self.concurrency
+
+    @property
+    def client_time_s(self) -> Number:
+        """What the client takes of the forecast, with its pauses."""
+        return self.files * self.rpcs_per_file * self.client_s + self.pauses_s
+
+    @property
+    def forecast_s(self) -> Number:
+        """The plain formula, and what it leaves out: the sum of the four parts."""
+        return self.round_trips_s + self.persistence_s + self.beyond_s + self.client_time_s

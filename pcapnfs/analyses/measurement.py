@@ -1,0 +1,290 @@
+"""What a trace tells the model: how often, how long, and how sure.
+
+Takes a trace; gives the model's inputs with where each is from, and the sums by file that
+resampling needs. Times are those that the client saw. Only the definitions stand here; what follows
+from them is in model.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import columns
+from pcapnfs.analyses import network_path as _network_path
+from pcapnfs.analyses import storage_clock
+from pcapnfs.analyses import timeline as _timeline
+from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.network_path import NetworkPath, network_path
+from pcapnfs.analyses.timeline import LEAST_CALLS, NO_FILE, Timeline, timeline
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.outstanding import Outstanding
+    from pcapnfs.trace import Trace
+
+    Floats = NDArray[np.float64]
+
+READS = columns.together(
+    _timeline.READS,
+    _network_path.READS,
+    columns.of(files="file identity role listed_only"),
+)
+"""The columns that this reads."""
+
+PAUSE_S = 1.0
+"""A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
+that it takes for a call: it is counted once, not by call."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindOfStable:
+    """What one kind of stable call takes for persistence."""
+
+    op: str
+    """Procedure, or main operation of the compounds."""
+    calls: int
+    """Calls that the mean rests on."""
+    persist_s: float | None
+    """Mean service time as the client saw it, less the round trip, seconds, not below 0; None with
+    fewer than 30 calls, or without a round trip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums over the calls of each unit: a file, a directory, or what belongs to neither."""
+
+    is_file: NDArray[np.bool_]
+    """The unit is one of the files that the model counts."""
+    calls: Floats
+    """Calls of NFS and NFSACL."""
+    stable: Floats
+    """Stable ones."""
+    timed: Floats
+    """Stable calls that show persistence."""
+    timed_s: Floats
+    """Their service time, seconds."""
+    small: Floats
+    """Calls that show the round trip."""
+    small_s: Floats
+    """Their service time, seconds."""
+    waited_s: Floats
+    """Time outstanding of all calls, seconds."""
+    share_s: Floats
+    """Their share of the time in which any call was outstanding, seconds."""
+    client_s: Floats
+    """The client's time before them, without pauses, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The model's inputs, as measured."""
+
+    files: int
+    """Regular files that a call addressed; directories where there is none."""
+    counted: str
+    """What these are: `files` or `directories`."""
+    calls: int
+    """Calls of NFS and NFSACL, answered or not."""
+    stable_calls: int
+    """Stable calls."""
+    small_calls: int
+    """Calls that show the round trip."""
+    rtt_s: float | None
+    """Round trip that the client saw of a call that needs no storage, seconds; None when nothing
+    tells."""
+    rtt_source: str
+    """Where it is from: `calls`, `handshake`, `acks`, `gaps`, `few_calls`, `given` or `none`."""
+    small_median_s: float | None
+    """Median service time of the calls that show it, as the client saw it, seconds; None without
+    any."""
+    path: NetworkPath
+    """The network, and where the capture was taken."""
+    stable_mean_s: float | None
+    """Mean service time of the stable calls as the client saw it, seconds; None without any."""
+    stable_median_s: float | None
+    """Median of the same; None without any."""
+    kinds: tuple[KindOfStable, ...]
+    """Persistence by kind of stable call, longest sum first."""
+    absorbs: bool | None
+    """Stable calls end on a clock of the storage, so that what the client or the network takes
+    before them is absorbed; None when the capture does not tell."""
+    transfer_s: float
+    """Time in which the calls' own bytes were moving, added up over calls, seconds."""
+    postponed_s: float
+    """Time that calls waited until the server was ready or reachable, added up, seconds."""
+    waited_s: float
+    """Time outstanding of all calls, added up, seconds."""
+    busy_s: float
+    """Time in which any call was outstanding, seconds."""
+    client_s: float
+    """The time between calls, without pauses, seconds."""
+    pauses_s: float
+    """Gaps of a second or more between calls, together, seconds."""
+    sums: Sums
+    """By unit, in order of their first call."""
+
+    @property
+    def span_s(self) -> float:
+        """From the first call to the last reply, seconds."""
+        return self.busy_s + self.client_s + self.pauses_s
+
+    @property
+    def concurrency(self) -> float:
+        """Calls under way while any is, on average."""
+        return self.waited_s / self.busy_s if self.busy_s else 1.0
+
+    @property
+    def persist_s(self) -> float | None:
+        """Mean of the stable calls less the round trip, seconds, not below 0.
+
+        None with fewer than 30 of them, or without a round trip.
+        """
+        few = self.sums.timed.sum() < LEAST_CALLS
+        if self.rtt_s is None or self.stable_mean_s is None or few:
+            return None
+        return max(0.0, self.stable_mean_s - self.rtt_s)
+
+    def with_rtt(self, rtt_s: float | None) -> Measurement:
+        """The same with a round trip that was given, if the trace tells none."""
+        if rtt_s is None or self.rtt_s is not None:
+            return self
+        return replace(self, rtt_s=rtt_s, rtt_source="given")
+
+    def costs(self) -> Costs[float]:
+        """The model's inputs; what was not measured is 0."""
+        rtt, persist = self.rtt_s or 0.0, self.persist_s
+        if persist is None:
+            # Too few calls for a mean that says anything of others, but their own time is known.
+            persist = max(0.0, (self.stable_mean_s or 0.0) - rtt)
+        files = max(1, self.files)
+        return Costs(
+            # Without any, all calls are those of one.
+            files=float(files),
+            rpcs_per_file=self.calls / files,
+            rtt_s=rtt,
+            syncops_per_file=self.stable_calls / files,
+            persist_s=persist,
+            # Times are whole nanoseconds: what is less is what adding floats has left.
+            other_s=round(self.waited_s - self.calls * rtt - self.stable_calls * persist, 9)
+            / files,
+            client_s=self.client_s / self.calls if self.calls else 0.0,
+            pauses_s=self.pauses_s,
+            concurrency=self.concurrency,
+        )
+
+
+def measure(
+    trace: Trace, network: NetworkPath | None = None, outstanding: Outstanding | None = None
+) -> Measurement:
+    """Measure what the model needs.
+
+    Args:
+        trace: The trace.
+        network: The network, where it is known already.
+        outstanding: When calls were outstanding, with what the network adds, likewise.
+    """
+    network = network or network_path(trace)
+    calls = timeline(trace, network.added_ns, outstanding)
+    files, counted = _files(trace)
+    sums = _sums(calls, counted)
+    rtt, source = _round_trip(calls, network)
+    small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
+    pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
+    return Measurement(
+        files=files,
+        counted=counted,
+        calls=int(calls.counted.sum()),
+        stable_calls=int(calls.stable.sum()),
+        small_calls=int(calls.small.sum()),
+        rtt_s=rtt,
+        rtt_source=source,
+        small_median_s=float(np.median(small)) if len(small) else None,
+        path=network,
+        stable_mean_s=float(timed.mean()) if len(timed) else None,
+        stable_median_s=float(np.median(timed)) if len(timed) else None,
+        kinds=_kinds(calls, rtt),
+        absorbs=storage_clock.absorbs(calls),
+        transfer_s=calls.transfer_s,
+        postponed_s=calls.postponed_s,
+        waited_s=float(calls.waited_s.sum()),
+        busy_s=float(calls.share_s.sum()),
+        client_s=float(calls.idle_s.sum()) - pauses,
+        pauses_s=pauses,
+        sums=sums,
+    )
+
+
+def _files(trace: Trace) -> tuple[int, str]:
+    """The files that a call addressed, or the directories."""
+    ((regular, directories),) = trace.sql(
+        """
+        select count(*) filter (role = 'file'), count(*) filter (role = 'directory')
+        from files where file = identity and not listed_only
+        """
+    ).fetchall()
+    return (int(regular), "files") if regular else (int(directories), "directories")
+
+
+def _round_trip(calls: Timeline, network: NetworkPath) -> tuple[float | None, str]:
+    """The round trip that the client saw, and what it rests on."""
+    small = calls.service_s[calls.small]
+    if len(small) >= LEAST_CALLS:
+        return float(small.mean()), "calls"
+    if network.source == "gaps" and len(small):
+        # An upper bound of the network says less than a few calls, whose times it is in.
+        return float(np.median(small)), network.source
+    if network.rtt_s is not None:
+        # What the server takes for the least of them.
+        floor = network.rtt_s if network.floor_s is None else network.floor_s
+        base = max(0.0, float(small.min()) - floor) if len(small) else 0.0
+        return network.rtt_s + base, network.source
+    return (float(small.mean()), "few_calls") if len(small) else (None, "none")
+
+
+def _kinds(calls: Timeline, rtt: float | None) -> tuple[KindOfStable, ...]:
+    """Persistence by kind of stable call."""
+    of = calls.operation[calls.timed]
+    count = np.bincount(of, minlength=len(calls.operations))
+    total = np.bincount(of, calls.service_s[calls.timed], minlength=len(calls.operations))
+    return tuple(
+        KindOfStable(
+            op=calls.operations[place],
+            calls=int(count[place]),
+            persist_s=None
+            if rtt is None or count[place] < LEAST_CALLS
+            else max(0.0, float(total[place] / count[place]) - rtt),
+        )
+        for place in np.argsort(-total, kind="stable")
+        if count[place]
+    )
+
+
+def _sums(calls: Timeline, counted: str) -> Sums:
+    """Add up by unit; units in order of their first call."""
+    known, first, inverse = np.unique(calls.unit, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(known), np.int64)
+    place[order] = np.arange(len(known))
+    unit = place[inverse]
+    role = calls.regular if counted == "files" else calls.directory
+
+    def added(values: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
+        sums: Floats = np.bincount(unit, values.astype(np.float64), len(known)).astype(np.float64)
+        return sums
+
+    return Sums(
+        is_file=(role[first] & (known != NO_FILE))[order],
+        calls=added(calls.counted),
+        stable=added(calls.stable),
+        timed=added(calls.timed),
+        timed_s=added(np.where(calls.timed, calls.service_s, 0.0)),
+        small=added(calls.small),
+        small_s=added(np.where(calls.small, calls.service_s, 0.0)),
+        waited_s=added(calls.waited_s),
+        share_s=added(calls.share_s),
+        client_s=added(np.where(calls.idle_s < PAUSE_S, calls.idle_s, 0.0)),
+    )

@@ -1,0 +1,85 @@
+"""Which calls a client need not have sent, had it asked in another way.
+
+Takes a trace; gives the calls that larger WRITEs would save. Those that listings with attributes
+would save are follow-ups (readdir.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import owners
+from pcapnfs.analyses.files import WRITE_OPERATIONS
+from pcapnfs.analyses.service_time import integer
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    owners.READS,
+    columns.of(
+        calls="call op stability reply_time",
+        operations="call op file offset requested",
+        files="file identity",
+    ),
+)
+"""The columns that this reads."""
+
+LARGEST_WRITE = 1 << 20
+"""The most that Linux takes in one WRITE, bytes: a larger file needs several in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class LargerWrites:
+    """What it would save to take each file in one WRITE."""
+
+    files: int
+    """Files that were written in several WRITEs though they would fit one."""
+    write_bytes: int
+    """The largest of them, bytes."""
+    calls: int
+    """Calls saved: all WRITEs and COMMITs of these files but one each."""
+    stable_calls: int
+    """Those of them that are stable."""
+
+
+def larger_writes(trace: Trace) -> LargerWrites:
+    """Find the files that the size of a WRITE has cut into pieces.
+
+    It has where a file was written in pieces of the same size without holes, the last one aside,
+    as clients do with data that is larger than wsize.
+    """
+    ((files, largest, calls, stable),) = trace.sql(
+        f"""
+        with {owners.OWNED},
+        written as (
+            select identity as file, count(*) as writes, max(requested) as piece,
+                   max("offset" + requested) as reach, count(distinct "offset") as places,
+                   count(*) filter (requested = piece_of_all) as whole
+            from (
+                select files.identity, operations.call, "offset", requested,
+                       max(requested) over (partition by files.identity) as piece_of_all
+                from operations join files using (file)
+                where list_contains($writes, op) and requested > 0 and "offset" is not null
+            )
+            group by identity
+        ),
+        cut as (
+            select file, writes, reach from written
+            where writes > 1 and reach <= $largest and places = writes
+              and writes = ceil(reach / piece) and whole >= writes - 1
+        ),
+        sent as (
+            select file, count(*) as calls, count(*) filter (stability = 'stable') as stable
+            from owned join cut using (file)
+            where (list_contains($writes, op) or op = 'COMMIT') and reply_time is not null
+            group by file
+        )
+        select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0))
+        from cut join sent using (file)
+        """,
+        {"writes": WRITE_OPERATIONS, "largest": LARGEST_WRITE},
+    ).fetchall()
+    return LargerWrites(integer(files), integer(largest), integer(calls), integer(stable))

@@ -1,0 +1,167 @@
+"""What would happen if: the model with some of its inputs changed.
+
+Takes the inputs, measured or given; gives for each change the forecast and the range that it lies
+in. The forecast keeps the overlap of calls that was observed; the upper end of the range has one
+call after the other. Only what was measured is moved: a change about which the trace says nothing
+is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.resampling import interval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Number = TypeVar("Number", float, "NDArray[np.float64]")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is changed; None leaves an input as it is. Times in seconds."""
+
+    files: float | None = None
+    """Files; None: unchanged."""
+    rpcs_per_file: float | None = None
+    """Calls for each file; None: unchanged."""
+    rpcs_saved: float = 0.0
+    """Calls saved of each file."""
+    rtt_added_s: float = 0.0
+    """Added to the round trip; negative for a shorter one."""
+    syncops_per_file: float | None = None
+    """Stable calls for each file; None: unchanged."""
+    syncops_saved: float = 0.0
+    """Stable calls saved of each file."""
+    persist_s: float | None = None
+    """Persistence; None: unchanged."""
+    other_saved_s: float = 0.0
+    """What is saved for each file of the time beyond round trips and persistence."""
+    client_s: float | None = None
+    """The client's own time for each call; pauses go with it; None: unchanged."""
+    streams: float | None = None
+    """Calls under way at the same time; None: unchanged."""
+
+    def of(self, costs: Costs[Number]) -> Costs[Number]:
+        """The inputs with the change."""
+        nothing = costs.files * 0.0
+        return Costs(
+            files=_set(costs.files, self.files),
+            rpcs_per_file=_positive(
+                _set(costs.rpcs_per_file, self.rpcs_per_file) - self.rpcs_saved
+            ),
+            rtt_s=_positive(costs.rtt_s + self.rtt_added_s),
+            syncops_per_file=_positive(
+                _set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved
+            ),
+            persist_s=_set(costs.persist_s, self.persist_s),
+            other_s=costs.other_s - self.other_saved_s,
+            client_s=_set(costs.client_s, self.client_s),
+            pauses_s=costs.pauses_s if self.client_s is None else nothing,
+            concurrency=_set(costs.concurrency, self.streams),
+        )
+
+    def extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
+        """What the change comes to if its effects do not simply add up.
+
+        Storage that ends calls on a clock of its own absorbs what the round trip takes more.
+        Streams may share the client's time as well, as programs on several processors do, or not
+        even the storage's, where it does one thing after the other.
+        """
+        changed = self.of(costs)
+        if absorbs and self.rtt_added_s and self.persist_s is None:
+            yield replace(changed, persist_s=_positive(costs.persist_s - self.rtt_added_s))
+        if self.streams is not None:
+            more = changed.concurrency / costs.concurrency
+            yield replace(changed, client_s=changed.client_s / more)
+            yield replace(changed, persist_s=changed.persist_s * more)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The inputs that a change starts from."""
+
+    costs: Costs[float]
+    """The inputs."""
+    resamples: Costs[Floats] | None
+    """The same of resamples; None with too few files."""
+    absorbs: bool
+    """Stable calls end on a clock of the storage."""
+
+    def with_change(self, change: Change) -> Base:
+        """The same with a change, from which further changes start."""
+        resamples = None if self.resamples is None else change.of(self.resamples)
+        return replace(self, costs=change.of(self.costs), resamples=resamples)
+
+    def spread(self, change: Change) -> tuple[float, float] | None:
+        """The ends of the interval of a forecast; None with too few files."""
+        if self.resamples is None:
+            return None
+        cases = [
+            change.of(self.resamples),
+            *change.extremes(self.resamples, absorbs=self.absorbs),
+        ]
+        ends = [interval(case.forecast_s) for case in cases]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def range(self, change: Change) -> tuple[float, float]:
+        """From the least that a change may come to, to one call after the other."""
+        cases = [change.of(self.costs), *change.extremes(self.costs, absorbs=self.absorbs)]
+        ends = [case.forecast_s for case in cases]
+        if change.streams is None:
+            ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
+        ends += self.spread(change) or ()
+        return min(ends), max(ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One change, and what it would bring."""
+
+    change: str
+    """`measured`, `given`, `async`, `log_device`, `rtt`, `streams`, `readdirplus`, `wsize` or
+    `local`."""
+    value: float | None
+    """What is assumed: seconds of persistence or of the network's round trip, the number of
+    streams, of calls saved, the bytes of a WRITE; None where the change has no number."""
+    forecast_s: float
+    """The forecast with the observed overlap of calls, seconds."""
+    low_s: float
+    """Lower end of its range, seconds: with the observed overlap, and what resampled files give.
+    With streams: the client's own work is shared as well."""
+    high_s: float
+    """Upper end of its range, seconds: one call after the other, and what resampled files give.
+    With streams: the storage does one thing after the other."""
+    factor: float | None
+    """How many times as fast as what the changes start from; None when it takes no time."""
+
+
+def scenario(name: str, value: float | None, base: Base, change: Change) -> Scenario:
+    """The forecast of one change and its range."""
+    forecast = change.of(base.costs).forecast_s
+    low, high = base.range(change)
+    return Scenario(
+        change=name,
+        value=value,
+        forecast_s=forecast,
+        low_s=low,
+        high_s=high,
+        factor=base.costs.forecast_s / forecast if forecast > 0 else None,
+    )
+
+
+def _set(number: Number, value: float | None) -> Number:
+    """A number, or each element of an array, set to a value."""
+    return number if value is None else number * 0.0 + value
+
+
+def _positive(number: Number) -> Number:
+    """Not below 0; elements of arrays one by one."""
+    return (number + abs(number)) / 2.0

@@ -1,0 +1,144 @@
+"""The arithmetic of the model, and what changes of it come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.what_if import Base, Change, scenario
+
+PLAIN = Costs(
+    files=1000.0,
+    rpcs_per_file=6.0,
+    rtt_s=0.001,
+    syncops_per_file=4.0,
+    persist_s=0.005,
+    other_s=0.002,
+    client_s=0.0005,
+    pauses_s=7.0,
+    concurrency=2.0,
+)
+
+positive = st.floats(0, 1e3)
+
+
+@st.composite
+def costs(draw: st.DrawFn) -> Costs[float]:
+    return Costs(
+        files=float(draw(st.integers(1, 10**6))),
+        rpcs_per_file=draw(positive),
+        rtt_s=draw(positive),
+        syncops_per_file=draw(positive),
+        persist_s=draw(positive),
+        other_s=draw(positive),
+        client_s=draw(positive),
+        pauses_s=draw(positive),
+        concurrency=draw(st.floats(1, 64)),
+    )
+
+
+def test_the_plain_formula_and_the_forecast() -> None:
+    assert PLAIN.first_order_s == pytest.approx(1000 * (6 * 0.001 + 4 * 0.005))
+    assert PLAIN.forecast_s == pytest.approx((26 + 2) / 2 + 3 + 7)
+
+
+def test_a_quarter_of_a_million_files_take_an_hour() -> None:
+    """The published case: 290,000 files in 61 minutes are 12.62 ms each."""
+    nothing = dict.fromkeys(("syncops_per_file", "persist_s", "other_s", "client_s"), 0.0)
+    run = Costs(
+        files=290_000.0, rpcs_per_file=1.0, rtt_s=0.01262, pauses_s=0.0, concurrency=1.0, **nothing
+    )
+    assert run.forecast_s / 60 == pytest.approx(61, abs=0.01)
+
+
+@given(costs())
+def test_parts_add_up(run: Costs[float]) -> None:
+    parts = run.round_trips_s + run.persistence_s + run.beyond_s + run.client_time_s
+    assert run.forecast_s == pytest.approx(parts)
+    waited = run.first_order_s + run.files * run.other_s
+    assert run.forecast_s == pytest.approx(waited / run.concurrency + run.client_time_s)
+
+
+@given(costs(), st.integers(1, 1000))
+def test_twice_the_files_take_twice_as_long_but_for_pauses(run: Costs[float], times: int) -> None:
+    more = replace(run, files=run.files * times)
+    assert more.forecast_s - run.pauses_s == pytest.approx(
+        (run.forecast_s - run.pauses_s) * times, abs=1e-9 * more.forecast_s
+    )
+
+
+@given(costs(), positive, positive)
+def test_less_of_anything_is_never_slower(run: Costs[float], rtt: float, persist: float) -> None:
+    change = Change(
+        rtt_added_s=min(0.0, rtt - run.rtt_s), persist_s=min(persist, run.persist_s), rpcs_saved=1
+    )
+    assert change.of(run).forecast_s <= run.forecast_s * (1 + 1e-12)
+
+
+@given(costs(), positive, positive, st.integers(1, 64))
+def test_arrays_give_what_numbers_give(
+    run: Costs[float], added: float, persist: float, streams: int
+) -> None:
+    change = Change(rtt_added_s=added, persist_s=persist, streams=streams, syncops_saved=0.5)
+    arrays = Costs(
+        *(
+            np.array([getattr(run, name)])
+            for name in (
+                "files",
+                "rpcs_per_file",
+                "rtt_s",
+                "syncops_per_file",
+                "persist_s",
+                "other_s",
+                "client_s",
+                "pauses_s",
+                "concurrency",
+            )
+        )
+    )
+    assert change.of(arrays).forecast_s[0] == pytest.approx(change.of(run).forecast_s)
+
+
+def test_a_change_moves_what_it_names_and_nothing_else() -> None:
+    assert Change().of(PLAIN) == PLAIN
+    assert Change(persist_s=0.0).of(PLAIN) == replace(PLAIN, persist_s=0.0)
+    assert Change(streams=8).of(PLAIN) == replace(PLAIN, concurrency=8.0)
+    assert Change(rtt_added_s=-1.0).of(PLAIN) == replace(PLAIN, rtt_s=0.0)
+    assert Change(rpcs_saved=7.0, syncops_saved=1.0).of(PLAIN) == replace(
+        PLAIN, rpcs_per_file=0.0, syncops_per_file=3.0
+    )
+    # A client's own time that is given takes the place of its pauses, too.
+    assert Change(client_s=0.0).of(PLAIN) == replace(PLAIN, client_s=0.0, pauses_s=0.0)
+
+
+def test_the_range_goes_from_the_observed_overlap_to_one_call_after_the_other() -> None:
+    found = scenario("async", 0.0, Base(PLAIN, None, absorbs=False), Change(persist_s=0.0))
+    assert found.forecast_s == pytest.approx((6 + 2) / 2 + 10)
+    assert (found.low_s, found.high_s) == pytest.approx((14, 18))
+    assert found.factor == pytest.approx(24 / 14)
+
+
+def test_streams_may_share_more_or_less_than_the_waits() -> None:
+    serial = replace(PLAIN, concurrency=1.0)
+    found = scenario("streams", 4.0, Base(serial, None, absorbs=False), Change(streams=4))
+    assert found.forecast_s == pytest.approx(28 / 4 + 10)
+    assert found.low_s == pytest.approx(28 / 4 + 3 / 4 + 7)  # several processors
+    assert found.high_s == pytest.approx(8 / 4 + 20 + 10)  # one disk
+
+
+def test_a_clock_of_the_storage_absorbs_a_longer_round_trip() -> None:
+    """4 of the 6 calls of a file wait for the storage in any case."""
+    slower = Change(rtt_added_s=0.002)
+    plain = scenario("rtt", 0.002, Base(PLAIN, None, absorbs=False), slower)
+    assert plain.low_s == plain.forecast_s == pytest.approx((6 * 3 + 20 + 2) / 2 + 10)
+    absorbed = scenario("rtt", 0.002, Base(PLAIN, None, absorbs=True), slower)
+    assert absorbed.forecast_s == plain.forecast_s
+    assert absorbed.low_s == pytest.approx((6 * 3 + 12 + 2) / 2 + 10)
+    # More than the storage takes cannot be absorbed.
+    much = scenario("rtt", 1.0, Base(PLAIN, None, absorbs=True), Change(rtt_added_s=1.0))
+    assert much.low_s == pytest.approx((6 * 1001 + 2) / 2 + 10)

@@ -1,0 +1,134 @@
+"""What the time goes into, by its parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.verdict import CAUSES, Evidence, Verdict, verdict
+
+DISK = Evidence(
+    costs=Costs(
+        files=1000.0,
+        rpcs_per_file=6.0,
+        rtt_s=0.0003,
+        syncops_per_file=4.0,
+        persist_s=0.008,
+        other_s=0.0,
+        client_s=0.0001,
+        pauses_s=0.0,
+        concurrency=1.0,
+    ),
+    transfer_s=0.0,
+    waiting_s=0.0,
+    stable_s=0.0083,
+    small_s=None,
+    forecast=False,
+    few=None,
+)
+
+
+def found(transfer_s: float = 0.0, waiting_s: float = 0.0, **costs: float) -> Verdict:
+    stable = costs.pop("stable_s", None)
+    evidence = replace(DISK, costs=replace(DISK.costs, **costs), stable_s=stable)
+    return verdict(replace(evidence, transfer_s=transfer_s, waiting_s=waiting_s))
+
+
+def test_a_disk_without_a_write_cache() -> None:
+    told = verdict(DISK)
+    assert told.named == ("persistence",)
+    assert told.storage == "disk"
+    assert told.sentence.startswith("The time went into persistence 93.0 %")
+    assert "4\u2009000 stable calls waited 8.00 ms each" in told.sentence
+    assert "for storage: the latency of rotating disks without a write cache" in told.sentence
+
+
+@pytest.mark.parametrize(
+    ("persist_s", "storage"),
+    [(0.0001, "flash"), (0.0039, "flash"), (0.004, "disk"), (0.012, "disk"), (0.02, "slow")],
+)
+def test_what_storage_looks_like(persist_s: float, storage: str) -> None:
+    assert found(persist_s=persist_s).storage == storage
+
+
+def test_stable_calls_as_fast_as_from_memory() -> None:
+    told = found(persist_s=0.00005, stable_s=0.00035)
+    assert told.storage == "memory"
+    assert "async export" in told.sentence
+    # Of a long round trip, half of which is hidden by the ratio, the difference decides.
+    assert found(rtt_s=0.02, persist_s=0.008, stable_s=0.028).storage == "disk"
+
+
+def test_a_few_slow_calls_are_no_storage() -> None:
+    """Usual stable calls are as fast as small ones: a busy server delays some of both."""
+    evidence = replace(DISK, costs=replace(DISK.costs, persist_s=0.002), stable_s=0.0015)
+    told = verdict(replace(evidence, small_s=0.0014))
+    assert told.storage == "memory"
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["persistence"] == pytest.approx(4000 * 0.0001)
+    assert times["server"] == pytest.approx(4000 * 0.0019)
+    # A disk whose calls are slow as a rule is one, whatever a few take.
+    assert verdict(replace(evidence, stable_s=0.004, small_s=0.0014)).named == ("persistence",)
+
+
+def test_round_trips_of_a_slow_network() -> None:
+    told = found(rtt_s=0.02, persist_s=0.0001)
+    assert told.named == ("round_trips",)
+    assert "6\u2009000 calls at a round trip of 20.0 ms" in told.sentence
+
+
+def test_two_large_causes_are_both_named() -> None:
+    told = found(rtt_s=0.004, persist_s=0.008)
+    assert set(told.named) == {"persistence", "round_trips"}
+    assert " and " in told.sentence
+
+
+def test_an_idle_client() -> None:
+    assert found(pauses_s=1000.0).named == ("client",)
+    assert "the client itself" in found(pauses_s=1000.0).sentence
+
+
+def test_data_on_the_wire_and_the_servers_own_work() -> None:
+    moved = found(other_s=0.1, transfer_s=90.0, persist_s=0.0)
+    assert moved.named == ("transfer",)
+    read = found(other_s=0.1, transfer_s=10.0, persist_s=0.0)
+    assert read.named == ("server",)
+    waited = found(other_s=0.1, waiting_s=95.0, persist_s=0.0)
+    assert waited.named == ("waiting",)
+
+
+def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:
+    told = found(concurrency=4.0, pauses_s=100.0)
+    shares = {each.cause: each.time_s for each in told.causes}
+    assert shares["persistence"] == pytest.approx(8.0)
+    assert shares["client"] == pytest.approx(100.6)
+
+
+def test_shares_add_up_and_every_cause_has_one() -> None:
+    told = found(other_s=0.02, transfer_s=5.0, waiting_s=1.0, pauses_s=3.0)
+    assert sorted(each.cause for each in told.causes) == sorted(CAUSES)
+    assert sum(each.share or 0.0 for each in told.causes) == pytest.approx(1)
+    assert [each.time_s for each in told.causes] == sorted(
+        (each.time_s for each in told.causes), reverse=True
+    )
+
+
+def test_calls_faster_than_the_round_trip_take_no_negative_time() -> None:
+    told = found(other_s=-0.0001)
+    assert all(each.time_s >= 0 for each in told.causes)
+
+
+def test_nothing_took_any_time() -> None:
+    told = found(files=0.0)
+    assert told.named == ()
+    assert told.sentence == "No call took any time."
+
+
+def test_a_forecast_says_so() -> None:
+    assert "would go into" in verdict(replace(DISK, forecast=True)).sentence
+
+
+def test_too_few_calls_are_told() -> None:
+    assert "too few" in verdict(replace(DISK, few=5)).sentence

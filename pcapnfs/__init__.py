@@ -3,8 +3,8 @@
 `open` decodes captures into a `Trace`; `summarize` answers the first questions, `findings`
 says what is wrong, `patterns`,
 `sequence`, `perfile`, `pergroup` and `sizes` those about files, `readdir` and `cache` those about
-listings and caches, `time_budget` where the clock went; `Trace.sql` takes all others. Heavy
-libraries are imported when a name is first used.
+listings and caches, `time_budget` where the clock went, `model` what the run time is made of and
+would be; `Trace.sql` takes all others. Heavy libraries are imported when a name is first used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.cache import cache
+    from pcapnfs.analyses.model import Model, model
     from pcapnfs.analyses.network import network
+    from pcapnfs.analyses.overrides import Overrides
     from pcapnfs.analyses.patterns import patterns
     from pcapnfs.analyses.perfile import perfile
     from pcapnfs.analyses.pergroup import pergroup
@@ -32,6 +34,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CaptureError",
+    "Model",
+    "Overrides",
     "PcapnfsError",
     "Summary",
     "Trace",
@@ -39,6 +43,7 @@ __all__ = [
     "__version__",
     "cache",
     "findings",
+    "model",
     "network",
     "open",
     "patterns",
@@ -52,11 +57,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Model": "pcapnfs.analyses.model",
+    "Overrides": "pcapnfs.analyses.overrides",
     "Summary": "pcapnfs.summary",
     "Trace": "pcapnfs.trace",
     "cache": "pcapnfs.analyses.cache",
     "findings": "pcapnfs.diagnosis.judging",
     "network": "pcapnfs.analyses.network",
+    "model": "pcapnfs.analyses.model",
     "open": "pcapnfs.trace",
     "patterns": "pcapnfs.analyses.patterns",
     "perfile": "pcapnfs.analyses.perfile",

@@ -15,6 +15,7 @@ from pcapnfs.analyses import (
     capture,
     concurrency,
     files,
+    model,
     network,
     not_found,
     operations,
@@ -56,6 +57,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
         lambda trace: (concurrency.concurrency(trace), concurrency.timeline(trace)),
     ),
     "network": (network.READS, network.network),
+    "model": (model.READS, model.model),
     "operations": (
         operations.READS,
         lambda trace: (

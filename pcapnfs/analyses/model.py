@@ -1,0 +1,408 @@
+"""The first-order model, its forecast, and what would happen if.
+
+Takes a trace, or nothing, and inputs that the user gives instead of measured ones; gives every
+input with its source, the plain formula, the forecast with its interval, what was measured, and a
+table of changes. Where the trace holds too little for an input, the figures that rest on it are
+None and `missing` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import measurement as _measurement
+from pcapnfs.analyses import readdir as _readdir
+from pcapnfs.analyses import savings as _savings
+from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.measurement import KindOfStable, Measurement, measure
+from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.readdir import readdir
+from pcapnfs.analyses.resampling import holdout_error, resampled
+from pcapnfs.analyses.savings import LargerWrites, larger_writes
+from pcapnfs.analyses.verdict import Evidence, Verdict, verdict
+from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.network_path import NetworkPath
+    from pcapnfs.analyses.outstanding import Outstanding
+    from pcapnfs.analyses.readdir import Readdir
+    from pcapnfs.trace import Trace
+
+READS = columns.together(_measurement.READS, _readdir.READS, _savings.READS)
+"""The columns that these read."""
+
+LOG_DEVICE_S = 100e-6
+"""Persistence that a log device is assumed to have: a flash drive with a protected cache, and the
+file system's way to it."""
+
+STREAMS = 8
+"""Streams that are assumed side by side."""
+
+FEW = "stable_calls"
+"""Why there is no model although the trace tells what the time went into."""
+
+RTT_PART = 0.5
+"""Part of the network's round trip that is assumed for a shorter one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input of the forecast."""
+
+    name: str
+    """`files`, `rpcs_per_file`, `rtt_s`, `syncops_per_file`, `persist_s`, `concurrency` or
+    `client_s` (for each call)."""
+    value: float | None
+    """Its value, times in seconds; None when the trace does not tell."""
+    measured: float | None
+    """What the trace tells, whether it is used or not; None when it does not."""
+    source: str
+    """`given`, `counted`, `calls` (mean of at least 30 small unstable calls), `handshake` or `acks`
+    (of TCP), `gaps` (between a reply and the next call: an upper bound), `few_calls`, `assumed`, or
+    `none`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What the run takes, and would take."""
+
+    files: int
+    """Regular files that a call addressed, or as given; directories where there are none."""
+    rpcs_per_file: float | None
+    """Calls of NFS and NFSACL, those on directories included, by files; None without files."""
+    rtt_s: float | None
+    """Round trip of a call that needs no storage, as the client saw it, seconds; None when nothing
+    tells."""
+    rtt_source: str
+    """Where it is from: see `inputs[].source`."""
+    network_rtt_s: float | None
+    """The network's part of it, seconds; None when TCP does not tell."""
+    syncops_per_file: float | None
+    """Stable calls by files; None without files."""
+    persist_s: float | None
+    """Mean service time of the stable calls less the round trip, seconds; None with fewer than 30
+    of them, or without a round trip."""
+    predicted_s: float | None
+    """files × (rpcs_per_file × rtt_s + syncops_per_file × persist_s), seconds; None with too little
+    data: see `missing`."""
+    other_s: float | None
+    """What calls take beyond round trips and persistence, all together, seconds: reads, listings,
+    transfer. Negative where other calls were faster than those that show the round trip; None
+    likewise."""
+    client_s: float | None
+    """The client's own time, all together with its pauses, seconds; None likewise."""
+    concurrency: float | None
+    """Calls under way while any was; None without calls."""
+    forecast_s: float | None
+    """(predicted_s + other_s) ÷ concurrency + client_s, seconds; None likewise."""
+    forecast_low_s: float | None
+    """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than 10
+    files, or without a forecast."""
+    forecast_high_s: float | None
+    """Upper end of it, seconds; None likewise."""
+    measured_s: float | None
+    """From the first call to the last reply, seconds; None without a trace."""
+    holdout_error: float | None
+    """How wrong half of the files foretells what the other half took: mean of both directions, 0…;
+    None with fewer than 10 files, or too little data."""
+    counted: str
+    """What `files` are: `files`, `directories`, or `given`."""
+    calls: int
+    """Calls of NFS and NFSACL in the trace."""
+    stable_calls: int
+    """Stable ones."""
+    small_calls: int
+    """Small unstable ones, which show the round trip."""
+    vantage: str
+    """Where the capture was taken: `client`, `server`, `between`, `unknown`; `none` without one."""
+    transfer_s: float
+    """Time in which the calls' own bytes were moving, added up over calls, seconds."""
+    waiting_s: float
+    """Time in which the server was not ready or not reached, added up over calls, seconds."""
+    pauses_s: float
+    """Gaps of a second or more between calls, together, seconds; in `client_s`, once."""
+    absorbs_rtt: bool | None
+    """Stable calls end on a clock of the storage, so that a longer round trip does not add up: the
+    interval of a forecast with another one then holds both; None when the trace does not tell."""
+    persist_by_op: tuple[KindOfStable, ...]
+    """Persistence by kind of stable call."""
+    inputs: tuple[Input, ...]
+    """Every input with its source."""
+    missing: tuple[str, ...]
+    """Why there is no model: `files`, `rtt`, `stable_calls`; empty when there is one."""
+    what_if: tuple[Scenario, ...]
+    """Forecasts with one thing changed; empty without a model."""
+    verdict: Verdict | None
+    """What the time goes into; None without calls, or when nothing tells the round trip."""
+
+
+def model(
+    trace: Trace | None,
+    given: Overrides | None = None,
+    *,
+    listings: Readdir | None = None,
+    network: NetworkPath | None = None,
+    outstanding: Outstanding | None = None,
+) -> Model:
+    """Measure the inputs, replace those that are given, and work out the figures.
+
+    Args:
+        trace: The trace; None when all inputs are given.
+        given: Inputs given instead of measured ones.
+        listings: What `readdir` says of the trace, where it is known already.
+        network: The network, likewise.
+        outstanding: When calls were outstanding, with what the network adds, likewise.
+
+    Raises:
+        UsageError: There is no trace, and inputs are missing.
+    """
+    given = given or Overrides()
+    if trace is None:
+        if not given.complete:
+            raise UsageError(
+                "without a capture, --files, --rpcs-per-file, --rtt, --syncops-per-file and "
+                "--persist are needed"
+            )
+        return _finished(None, given, ())
+    measured = measure(trace, network, outstanding).with_rtt(given.rtt_s)
+    plain = (listings or readdir(trace, top=1)).after_plain
+    saved = _asking_otherwise(measured, plain.lookups + plain.getattrs, larger_writes(trace))
+    return _finished(measured, given, tuple(saved))
+
+
+Alternative = tuple[str, float | None, Change]
+"""Code, value and change, as in `Scenario`."""
+
+
+def _asking_otherwise(
+    measured: Measurement, follow_ups: int, writes: LargerWrites
+) -> Iterator[Alternative]:
+    """What a client would save by asking in another way."""
+    files = measured.files
+    if files and follow_ups:
+        yield "readdirplus", float(follow_ups), Change(rpcs_saved=follow_ups / files)
+    if files and writes.calls:
+        change = Change(rpcs_saved=writes.calls / files, syncops_saved=writes.stable_calls / files)
+        yield "wsize", float(writes.write_bytes), change
+
+
+def _finished(
+    measured: Measurement | None, given: Overrides, otherwise: tuple[Alternative, ...]
+) -> Model:
+    """The figures that follow from what was measured and given."""
+    missing = () if measured is None else _missing(measured, given)
+    asked = _change(measured, given)
+    base = _base(measured, given)
+    costs = asked.of(base.costs)
+    spread = base.spread(asked)
+    if missing:
+        rows: tuple[Scenario, ...] = ()
+    else:
+        rows = tuple(_what_if(measured, given, base, asked, otherwise))
+
+    def known(value: float) -> float | None:
+        return None if missing else value
+
+    per_file = bool(measured is None or measured.files or given.files)
+    return Model(
+        files=given.files or (0 if measured is None else measured.files),
+        rpcs_per_file=costs.rpcs_per_file if per_file else None,
+        rtt_s=None if "rtt" in missing else costs.rtt_s,
+        rtt_source=_sources(measured, given)["rtt_s"],
+        network_rtt_s=_network_s(measured, given),
+        syncops_per_file=costs.syncops_per_file if per_file else None,
+        persist_s=given.persist_s
+        if measured is None or given.persist_s is not None
+        else measured.persist_s,
+        predicted_s=known(costs.first_order_s),
+        other_s=known(costs.files * costs.other_s),
+        client_s=known(costs.client_time_s),
+        concurrency=costs.concurrency if measured is None or measured.calls else None,
+        forecast_s=known(costs.forecast_s),
+        forecast_low_s=None if missing or spread is None else spread[0],
+        forecast_high_s=None if missing or spread is None else spread[1],
+        measured_s=None if measured is None else measured.span_s,
+        holdout_error=None if missing or measured is None else holdout_error(measured),
+        counted="given" if measured is None or given.files is not None else measured.counted,
+        calls=0 if measured is None else measured.calls,
+        stable_calls=0 if measured is None else measured.stable_calls,
+        small_calls=0 if measured is None else measured.small_calls,
+        vantage="none" if measured is None else measured.path.vantage,
+        transfer_s=0.0 if measured is None else measured.transfer_s,
+        waiting_s=0.0 if measured is None else measured.postponed_s,
+        pauses_s=costs.pauses_s,
+        absorbs_rtt=None if measured is None else measured.absorbs,
+        persist_by_op=() if measured is None else measured.kinds,
+        inputs=_inputs(measured, given, costs),
+        missing=missing,
+        what_if=rows,
+        verdict=verdict(_evidence(measured, given, costs, missing))
+        if set(missing) <= {FEW, "files"} and (measured is None or measured.calls)
+        else None,
+    )
+
+
+def _missing(measured: Measurement, given: Overrides) -> tuple[str, ...]:
+    """Which inputs the trace does not tell, and nobody gave."""
+    stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
+    by_file = None not in (given.files, given.rpcs_per_file, given.syncops_per_file)
+    return tuple(
+        code
+        for code, lacks in (
+            ("files", not measured.files and not by_file),
+            ("rtt", measured.rtt_s is None),
+            (FEW, stable > 0 and measured.persist_s is None and given.persist_s is None),
+        )
+        if lacks
+    )
+
+
+def _base(measured: Measurement | None, given: Overrides) -> Base:
+    """The inputs as measured; what was not is 0, or as given where everything is."""
+    if measured is None:
+        costs = Costs(
+            files=float(given.files or 0),
+            rpcs_per_file=given.rpcs_per_file or 0.0,
+            rtt_s=given.rtt_s or 0.0,
+            syncops_per_file=given.syncops_per_file or 0.0,
+            persist_s=given.persist_s or 0.0,
+            other_s=0.0,
+            client_s=0.0,
+            pauses_s=0.0,
+            concurrency=1.0,
+        )
+        return Base(costs, None, absorbs=False)
+    return Base(measured.costs(), resampled(measured), absorbs=bool(measured.absorbs))
+
+
+def _change(measured: Measurement | None, given: Overrides) -> Change:
+    """The change that the given inputs are."""
+    added = 0.0
+    if measured is not None and measured.rtt_s is not None and given.rtt_s is not None:
+        network = measured.path.rtt_s
+        added = given.rtt_s - (measured.rtt_s if network is None else network)
+    return Change(
+        files=given.files,
+        rpcs_per_file=given.rpcs_per_file,
+        rtt_added_s=added,
+        syncops_per_file=given.syncops_per_file,
+        persist_s=given.persist_s,
+        client_s=given.client_s,
+        streams=given.streams,
+    )
+
+
+def _network_s(measured: Measurement | None, given: Overrides) -> float | None:
+    """The network's part of the round trip."""
+    if given.rtt_s is not None:
+        return given.rtt_s
+    return None if measured is None else measured.path.rtt_s
+
+
+def _what_if(
+    measured: Measurement | None,
+    given: Overrides,
+    base: Base,
+    asked: Change,
+    otherwise: tuple[Alternative, ...],
+) -> Iterator[Scenario]:
+    """The changes that make a difference, one by one."""
+    if measured is not None:
+        yield scenario("measured", None, base, Change())
+    start = base.with_change(asked)
+    if measured is None or given.any:
+        yield replace(scenario("given", None, base, asked), factor=1.0)
+    costs, network = start.costs, _network_s(measured, given) or 0.0
+    stable = costs.syncops_per_file > 0 and costs.persist_s > 0
+    if stable:
+        yield scenario("async", 0.0, start, Change(persist_s=0.0))
+    if stable and costs.persist_s > LOG_DEVICE_S:
+        yield scenario("log_device", LOG_DEVICE_S, start, Change(persist_s=LOG_DEVICE_S))
+    if network > 0:
+        shorter = network * RTT_PART
+        yield scenario("rtt", shorter, start, Change(rtt_added_s=shorter - network))
+    if costs.concurrency < STREAMS:
+        yield scenario("streams", float(STREAMS), start, Change(streams=STREAMS))
+    for name, value, change in otherwise:
+        yield scenario(name, value, start, change)
+    moved = 0.0
+    if measured is not None and measured.files:
+        moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
+    if measured is not None:
+        yield scenario(
+            "local", None, start, Change(rtt_added_s=-network, persist_s=0.0, other_saved_s=moved)
+        )
+
+
+def _evidence(
+    measured: Measurement | None, given: Overrides, costs: Costs[float], missing: tuple[str, ...]
+) -> Evidence:
+    """What the verdict rests on."""
+    part = 0.0 if measured is None else costs.files / max(1, measured.files)
+    told = measured is not None and given.persist_s is None and measured.persist_s is not None
+    added = 0.0 if measured is None else costs.rtt_s - (measured.rtt_s or 0.0)
+
+    def moved(time_s: float | None) -> float | None:
+        """With the round trip that is asked for."""
+        return None if time_s is None else time_s + added
+
+    return Evidence(
+        costs=costs,
+        transfer_s=0.0 if measured is None else measured.transfer_s * part,
+        waiting_s=0.0 if measured is None else measured.postponed_s * part,
+        stable_s=moved(measured.stable_median_s) if measured is not None and told else None,
+        small_s=moved(measured.small_median_s) if measured is not None else None,
+        forecast=measured is None or given.any,
+        few=measured.stable_calls if measured is not None and FEW in missing else None,
+    )
+
+
+def _sources(measured: Measurement | None, given: Overrides) -> dict[str, str]:
+    """Where each input is from."""
+    sources = {
+        "files": "counted",
+        "rpcs_per_file": "counted",
+        "rtt_s": "none" if measured is None else measured.rtt_source,
+        "syncops_per_file": "counted",
+        "persist_s": "none" if measured is None or measured.persist_s is None else "calls",
+        "concurrency": "assumed" if measured is None else "calls",
+        "client_s": "assumed" if measured is None else "calls",
+    }
+    names = {"concurrency": given.streams}
+    for name in sources:
+        if names.get(name, getattr(given, name, None)) is not None:
+            sources[name] = "given"
+    return sources
+
+
+def _inputs(
+    measured: Measurement | None, given: Overrides, costs: Costs[float]
+) -> tuple[Input, ...]:
+    """Every input that the forecast rests on, and what was measured of it."""
+    sources = _sources(measured, given)
+    told: dict[str, float | None] = dict.fromkeys(sources)
+    if measured is not None:
+        own = measured.costs()
+        by_file = ("rpcs_per_file", "syncops_per_file")
+        counted = {
+            name: getattr(own, name) if measured.files or name not in by_file else None
+            for name in sources
+        }
+        told = counted | {
+            "rtt_s": None if measured.rtt_source == "given" else measured.rtt_s,
+            "persist_s": measured.persist_s,
+            "files": float(measured.files),
+        }
+    return tuple(
+        Input(
+            name=name,
+            value=getattr(costs, name) if source == "given" or measured is None else told[name],
+            measured=told[name],
+            source=source,
+        )
+        for name, source in sources.items()
+    )

@@ -1,0 +1,437 @@
+"""The model's inputs, figures and changes, on traces written by hand with round numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcapnfs.analyses.measurement import measure
+from pcapnfs.analyses.model import LOG_DEVICE_S, STREAMS, Model, model
+from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.resampling import holdout_error, interval, resampled
+from pcapnfs.errors import UsageError
+from pcapnfs.trace import Trace
+from pcapnfs.views.document import to_json
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
+
+FILES = 40
+RTT_MS, PERSIST_MS, THINK_MS = 1, 5, 2
+
+
+def run(
+    files: int = FILES,
+    *,
+    stable: tuple[str, ...] = ("CREATE", "SETATTR"),
+    small: tuple[str, ...] = ("LOOKUP",),
+    persist_ms: float = PERSIST_MS,
+    pause_ms: float = 0,
+    **columns: object,
+) -> list[Row]:
+    """Calls of files one after the other: small ones, then stable ones, 2 ms between them."""
+    rows: list[Row] = []
+    now_ms = 1000.0
+    for number in range(1, files + 1):
+        for op in (*small, *stable):
+            lasts = RTT_MS + (persist_ms if op in stable else 0)
+            sent = START_NS + int(now_ms * MILLISECOND)
+            end = sent + int(lasts * MILLISECOND)
+            rows.append(
+                call(
+                    len(rows) + 1,
+                    op,
+                    lasts,
+                    file=number,
+                    stability="stable" if op in stable else "unstable",
+                    **{
+                        "call_time": sent,
+                        "call_first_time": sent,
+                        "reply_first_time": end,
+                        "reply_time": end,
+                        "srt": end - sent,
+                    }
+                    | columns,
+                )
+            )
+            now_ms += lasts + THINK_MS
+        now_ms += pause_ms
+    return rows
+
+
+def objects(files: int = FILES) -> list[Row]:
+    return [file(number, f"f{number}") for number in range(1, files + 1)]
+
+
+def connection(syn_ms: float | None, ack_ms: float | None) -> Row:
+    """A connection whose handshake shows both halves of the round trip."""
+    ns = [None if each is None else int(each * MILLISECOND) for each in (syn_ms, ack_ms)]
+    return {
+        "connection": 0,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "handshake": syn_ms is not None,
+        "syn_rtt": ns[0],
+        "ack_rtt": ns[1],
+    }
+
+
+@pytest.fixture(scope="module")
+def trace() -> Iterator[Trace]:
+    """40 files, each with a LOOKUP of 1 ms and two stable calls of 6 ms."""
+    calls = run()
+    with trace_of(files=objects(), calls=calls, connections=[connection(0.8, 0.001)]) as opened:
+        yield opened
+
+
+def inputs(found: Model) -> dict[str, tuple[Any, str]]:
+    return {each.name: (each.value, each.source) for each in found.inputs}
+
+
+def test_every_input_is_measured_and_says_where_it_is_from(trace: Trace) -> None:
+    found = model(trace)
+    told = inputs(found)
+    assert told["files"] == (40, "counted")
+    assert told["rpcs_per_file"] == (3, "counted")
+    assert told["syncops_per_file"] == (2, "counted")
+    assert told["rtt_s"] == (pytest.approx(0.001), "calls")
+    assert told["persist_s"] == (pytest.approx(0.005), "calls")
+    assert told["concurrency"] == (pytest.approx(1), "calls")
+    assert told["client_s"] == (pytest.approx(0.002 * 119 / 120), "calls")
+    assert found.network_rtt_s == pytest.approx(0.0008)
+    assert found.vantage == "client"
+    assert [(each.op, each.calls) for each in found.persist_by_op] == [
+        ("CREATE", 40),
+        ("SETATTR", 40),
+    ]
+    assert all(each.persist_s == pytest.approx(0.005) for each in found.persist_by_op)
+
+
+def test_the_forecast_of_the_run_itself_is_what_was_measured(trace: Trace) -> None:
+    found = model(trace)
+    assert found.predicted_s == pytest.approx(40 * (3 * 0.001 + 2 * 0.005))
+    assert found.other_s == pytest.approx(0)
+    assert found.measured_s == pytest.approx(40 * 0.013 + 119 * 0.002)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert found.holdout_error == pytest.approx(0, abs=0.01)
+    assert found.forecast_s is not None
+    assert found.forecast_low_s is not None
+    assert found.forecast_high_s is not None
+    assert found.forecast_low_s <= found.forecast_s <= found.forecast_high_s
+
+
+def test_given_values_replace_what_was_measured(trace: Trace) -> None:
+    found = model(trace, Overrides(persist_s=0.0, files=80))
+    assert found.predicted_s == pytest.approx(80 * 3 * 0.001)
+    assert found.forecast_s == pytest.approx(80 * 3 * 0.003, rel=0.01)
+    assert found.measured_s == pytest.approx(0.758)
+    assert inputs(found)["persist_s"] == (0, "given")
+    assert [each.change for each in found.what_if][:2] == ["measured", "given"]
+    assert next(each for each in found.inputs if each.name == "persist_s").measured == (
+        pytest.approx(0.005)
+    )
+
+
+def test_a_given_round_trip_replaces_the_networks_part_alone(trace: Trace) -> None:
+    found = model(trace, Overrides(rtt_s=0.0108))
+    assert found.rtt_s == pytest.approx(0.011)
+    assert found.network_rtt_s == pytest.approx(0.0108)
+    assert found.persist_s == pytest.approx(0.005)
+    none = model(trace, Overrides(rtt_s=0.0))
+    assert none.rtt_s == pytest.approx(0.0002)
+
+
+def test_streams_and_client_time_are_given(trace: Trace) -> None:
+    found = model(trace, Overrides(streams=4, client_s=0.001))
+    assert found.forecast_s == pytest.approx(40 * 0.013 / 4 + 120 * 0.001)
+    assert found.forecast_low_s == pytest.approx(40 * 0.013 / 4 + 120 * 0.001 / 4, rel=0.05)
+    assert found.forecast_high_s == pytest.approx(40 * (0.003 / 4 + 0.010) + 120 * 0.001, rel=0.05)
+
+
+def test_what_would_happen_if(trace: Trace) -> None:
+    by_name = {each.change: each for each in model(trace).what_if}
+    assert list(by_name) == ["measured", "async", "log_device", "rtt", "streams", "local"]
+    client = 119 * 0.002
+    assert by_name["async"].forecast_s == pytest.approx(40 * 0.003 + client)
+    assert by_name["log_device"].forecast_s == pytest.approx(
+        40 * (0.003 + 2 * LOG_DEVICE_S) + client
+    )
+    assert by_name["rtt"].forecast_s == pytest.approx(40 * (0.013 - 3 * 0.0004) + client)
+    assert by_name["rtt"].value == pytest.approx(0.0004)
+    assert by_name["streams"].forecast_s == pytest.approx(40 * 0.013 / STREAMS + client)
+    assert by_name["local"].forecast_s == pytest.approx(40 * 3 * 0.0002 + client)
+    assert by_name["async"].factor == pytest.approx(0.758 / (0.12 + client))
+
+
+def test_fewer_than_thirty_stable_calls_are_not_enough(trace: Trace) -> None:
+    with trace_of(files=objects(14), calls=run(14), connections=[connection(0.8, 0.001)]) as few:
+        found = model(few)
+        assert found.missing == ("stable_calls",)
+        assert (found.predicted_s, found.persist_s, found.forecast_s) == (None, None, None)
+        assert found.what_if == ()
+        # Where the time went is known all the same.
+        assert found.verdict is not None
+        assert found.verdict.named[0] == "persistence"
+        assert "too few" in found.verdict.sentence
+        given = model(few, Overrides(persist_s=0.005))
+        assert given.predicted_s == pytest.approx(14 * 0.013)
+        assert given.missing == ()
+    assert model(trace).missing == ()
+
+
+def test_without_stable_calls_no_persistence_is_needed() -> None:
+    calls = run(stable=(), small=("LOOKUP", "GETATTR"))
+    with trace_of(files=objects(), calls=calls) as trace:
+        found = model(trace)
+    assert found.persist_s is None
+    assert found.missing == ()
+    assert found.predicted_s == pytest.approx(80 * 0.001)
+    assert "async" not in {each.change for each in found.what_if}
+    with trace_of(files=objects(), calls=calls) as trace:
+        assert model(trace, Overrides(syncops_per_file=2)).missing == ("stable_calls",)
+        assert model(trace, Overrides(syncops_per_file=2, persist_s=0.001)).missing == ()
+
+
+def test_few_unstable_calls_take_their_round_trip_from_tcp() -> None:
+    """Eight of them: TCP's 0.8 ms, and the 0.2 ms that the server took for the fastest."""
+    calls = [*run(small=())]
+    begin = START_NS + 10_000 * MILLISECOND
+    for number in range(8):
+        sent = begin + number * 10 * MILLISECOND
+        lasts = (1 if number else 1.5) * MILLISECOND
+        times = {"call_time": sent, "call_first_time": sent, "reply_time": int(sent + lasts)}
+        calls.append(call(1000 + number, "GETATTR", 1, **times | {"srt": int(lasts)}))
+    with trace_of(files=objects(), calls=calls, connections=[connection(0.8, 0.001)]) as trace:
+        found = model(trace)
+    assert found.small_calls == 8
+    assert found.rtt_source == "handshake"
+    assert found.rtt_s == pytest.approx(0.001)
+    assert found.persist_s == pytest.approx(0.005)
+
+
+def test_nothing_tells_the_round_trip() -> None:
+    told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
+    calls = run(small=(), stable=("CREATE",), pause_ms=600)
+    with trace_of(told, files=objects(), calls=calls) as trace:
+        found = model(trace)
+        assert (found.rtt_s, found.rtt_source) == (None, "none")
+        assert "rtt" in found.missing
+        assert model(trace, Overrides(rtt_s=0.001, persist_s=0.005)).missing == ()
+        # With a round trip, there are stable calls enough for persistence.
+        given = model(trace, Overrides(rtt_s=0.001))
+        assert given.missing == ()
+        assert given.persist_s == pytest.approx(0.005)
+
+
+def test_captured_at_the_server_the_network_is_added() -> None:
+    """The client waited 3 ms longer for each call than the capture shows."""
+    with trace_of(files=objects(), calls=run(), connections=[connection(0.001, 3)]) as trace:
+        found = model(trace)
+    assert found.vantage == "server"
+    assert found.rtt_s == pytest.approx(0.004)
+    assert found.persist_s == pytest.approx(0.005)
+    assert found.network_rtt_s == pytest.approx(0.003, rel=0.01)
+    # Calls come 2 ms apart: for the client the next one is sent before the reply is there.
+    assert found.measured_s == pytest.approx(0.758 + 0.003)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+
+
+def test_a_pause_is_counted_once_and_not_by_call() -> None:
+    told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
+    with trace_of(told, files=objects(), calls=run(pause_ms=1500)) as trace:
+        found = model(trace)
+        more = model(trace, Overrides(files=FILES * 10))
+    assert found.pauses_s == pytest.approx(39 * 1.502)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert more.forecast_s == pytest.approx(10 * (40 * 0.013 + 80 * 0.002) + 39 * 1.502)
+    assert found.verdict is not None
+    assert found.verdict.named == ("client",)
+
+
+def test_other_calls_take_what_they_took() -> None:
+    """READs of 4 ms are neither round trips nor persistence: 3 ms of them are beyond."""
+    calls = run()
+    sent = START_NS + 5_000 * MILLISECOND
+    for number in range(10):
+        times = {
+            "call_time": sent,
+            "call_first_time": sent,
+            "reply_first_time": sent + 3 * MILLISECOND,
+            "reply_time": sent + 4 * MILLISECOND,
+            "srt": 4 * MILLISECOND,
+        }
+        calls.append(call(1000 + number, "READ", 4, file=1, stability="read", **times))
+        sent += 10 * MILLISECOND
+    with trace_of(files=objects(), calls=calls) as trace:
+        found = model(trace)
+    assert found.other_s == pytest.approx(10 * 0.003)
+    assert found.transfer_s == pytest.approx(10 * 0.001)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+
+
+def test_without_regular_files_directories_are_counted() -> None:
+    folders = [file(number, f"d{number}", "directory") for number in range(1, FILES + 1)]
+    with trace_of(files=folders, calls=run(stable=())) as trace:
+        found = model(trace)
+    assert (found.files, found.counted) == (40, "directories")
+    with trace_of(calls=run(stable=())) as trace:
+        nothing = model(trace)
+    assert nothing.missing == ("files",)
+    assert (nothing.files, nothing.rpcs_per_file, nothing.predicted_s) == (0, None, None)
+    # What the time went into does not depend on it.
+    assert nothing.verdict is not None
+    assert {each.cause: each.time_s for each in nothing.verdict.causes}["round_trips"] == (
+        pytest.approx(0.040)
+    )
+
+
+def test_an_empty_trace_is_no_failure() -> None:
+    with trace_of() as trace:
+        found = model(trace)
+    assert found.missing == ("files", "rtt")
+    assert found.verdict is None
+    assert json.loads(to_json(found))["forecast_s"] is None
+
+
+def test_a_larger_wsize_saves_calls() -> None:
+    """Files of 64 KiB in two WRITEs and a COMMIT: two calls less each, no stable one less."""
+    rows = run(stable=("CREATE", "COMMIT"), small=("WRITE", "WRITE", "LOOKUP"))
+    rows = [{**row, "stability": "unstable_write"} if row["op"] == "WRITE" else row for row in rows]
+    operations, offset = [], 0
+    for row in rows:
+        if row["op"] == "WRITE":
+            number, of = row["call"], row["file"]
+            assert isinstance(number, int)
+            operations.append(operation(number, "WRITE", file=of, offset=offset, requested=32768))
+            offset = 32768 - offset
+    with trace_of(files=objects(), calls=rows, operations=operations) as trace:
+        found = {each.change: each for each in model(trace).what_if}
+    assert found["wsize"].value == 65536
+    saved = found["measured"].forecast_s - found["wsize"].forecast_s
+    # Two round trips of 1 ms and the client's 2 ms, for each file.
+    assert saved == pytest.approx(40 * 2 * 0.003, rel=0.02)
+
+
+def test_appended_lines_are_not_cut_by_wsize() -> None:
+    rows = run(stable=("CREATE",), small=("WRITE", "WRITE", "LOOKUP"))
+    operations = [
+        operation(row["call"], "WRITE", file=row["file"], offset=0, requested=size)  # type: ignore[arg-type]
+        for row, size in zip(
+            [row for row in rows if row["op"] == "WRITE"], [100, 250] * FILES, strict=True
+        )
+    ]
+    with trace_of(files=objects(), calls=rows, operations=operations) as trace:
+        assert "wsize" not in {each.change for each in model(trace).what_if}
+
+
+def test_listings_with_attributes_save_what_followed() -> None:
+    folder = file(200, "d", "directory")
+    inside = [{**row, "parent": 200, "name": row["path"]} for row in objects()]
+    ready = START_NS + 999 * MILLISECOND
+    times = {"call_first_time": ready, "call_time": ready, "reply_time": ready + MILLISECOND}
+    listing = call(900, "READDIR", 1, file=200, **times)
+    entries = [
+        {"call": 900, "directory": 200, "name": f"f{n}", "file": n} for n in range(1, FILES + 1)
+    ]
+    with trace_of(
+        files=[folder, *inside],
+        calls=[listing, *run(stable=(), small=("GETATTR",), directory=200)],
+        operations=[operation(900, "READDIR", file=200, cookie=0, entries=40)],
+        entries=entries,
+    ) as trace:
+        found = {each.change: each for each in model(trace).what_if}
+    assert found["readdirplus"].value == 40
+    assert found["readdirplus"].forecast_s < found["measured"].forecast_s / 10
+
+
+def test_without_a_trace_all_inputs_are_needed() -> None:
+    with pytest.raises(UsageError, match="--syncops-per-file"):
+        model(None, Overrides(files=10, rtt_s=0.001))
+    found = model(
+        None,
+        Overrides(files=290_000, rpcs_per_file=1, rtt_s=0.01262, syncops_per_file=0),
+    )
+    assert found.predicted_s == pytest.approx(61 * 60, abs=1)
+    assert found.forecast_s == found.predicted_s
+    assert (found.measured_s, found.vantage) == (None, "none")
+    assert found.verdict is not None
+    assert found.verdict.named == ("round_trips",)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"files": 0},
+        {"streams": 0},
+        {"rtt_s": -1.0},
+        {"persist_s": float("nan")},
+        {"rpcs_per_file": float("inf")},
+        {"files": 10**400},
+    ],
+)
+def test_what_no_run_can_have_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError):
+        Overrides(**wrong)  # type: ignore[arg-type]
+
+
+def test_resamples_are_the_same_for_the_same_seed(trace: Trace) -> None:
+    measured = measure(trace)
+    one, same, other = (resampled(measured, seed=seed) for seed in (1, 1, 2))
+    assert one is not None
+    assert same is not None
+    assert other is not None
+    assert (one.forecast_s == same.forecast_s).all()
+    assert not (one.forecast_s == other.forecast_s).all()
+
+
+def test_the_interval_grows_with_what_files_differ() -> None:
+    slow = [
+        {**row, "srt": 20 * MILLISECOND, "reply_time": row["call_time"] + 20 * MILLISECOND}  # type: ignore[operator]
+        if row["file"] in (3, 17, 31) and row["op"] == "CREATE"
+        else row
+        for row in run(persist_ms=1)
+    ]
+    with trace_of(files=objects(), calls=run(persist_ms=1)) as trace:
+        alike = resampled(measure(trace))
+    with trace_of(files=objects(), calls=slow) as trace:
+        differ = measure(trace)
+    found = resampled(differ)
+    assert alike is not None
+    assert found is not None
+    narrow, wide = (np.ptp(interval(each.forecast_s)) for each in (alike, found))
+    assert wide > 3 * narrow
+    low, high = interval(found.forecast_s)
+    assert low < differ.span_s < high
+    error = holdout_error(differ)
+    assert error is not None
+    assert error > 0.05
+
+
+def test_too_few_files_have_no_interval() -> None:
+    with trace_of(files=objects(9), calls=run(9, stable=("CREATE",) * 4)) as trace:
+        found = model(trace)
+    assert found.forecast_s is not None
+    assert (found.forecast_low_s, found.forecast_high_s, found.holdout_error) == (None, None, None)
+
+
+def test_calls_on_directories_are_carried_by_the_files() -> None:
+    calls = [{**row, "file": None if row["op"] == "SETATTR" else row["file"]} for row in run()]
+    with trace_of(files=objects(), calls=calls) as trace:
+        found = model(trace)
+    assert found.rpcs_per_file == 3
+    assert found.syncops_per_file == 2
+    assert found.holdout_error == pytest.approx(0, abs=0.01)
+
+
+def test_the_figures_are_json(trace: Trace) -> None:
+    told = json.loads(to_json(model(trace)))
+    assert told["predicted_s"] == pytest.approx(
+        told["files"]
+        * (told["rpcs_per_file"] * told["rtt_s"] + told["syncops_per_file"] * told["persist_s"])
+    )
+    assert told["forecast_s"] == pytest.approx(
+        (told["predicted_s"] + told["other_s"]) / told["concurrency"] + told["client_s"]
+    )

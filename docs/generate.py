@@ -111,6 +111,7 @@ def findings() -> str:
 def documents() -> dict[str, type]:
     """The results that commands write as JSON."""
     from pcapnfs.analyses.cache import Cache
+    from pcapnfs.analyses.model import Model
     from pcapnfs.analyses.network import Network
     from pcapnfs.analyses.patterns import Patterns
     from pcapnfs.analyses.perfile import PerFile
@@ -129,6 +130,7 @@ def documents() -> dict[str, type]:
         "pcapnfs summarize --json": Summary,
         "pcapnfs budget --json": TimeBudget,
         "pcapnfs findings --json": Findings,
+        "pcapnfs estimate --json": Model,
         "pcapnfs perfile --json": PerFile,
         "pcapnfs perfile --by … --json": PerGroup,
         "pcapnfs patterns --json": Patterns,

@@ -14,6 +14,7 @@ from pcapnfs.analyses import budget as _budget
 from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import files as _files
+from pcapnfs.analyses import model as _model
 from pcapnfs.analyses import network as _network
 from pcapnfs.analyses import operations as _operations
 from pcapnfs.analyses import patterns as _patterns
@@ -23,6 +24,9 @@ from pcapnfs.analyses import sizes as _sizes
 from pcapnfs.analyses import stability as _stability
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import trust as _trust
+from pcapnfs.analyses import verdict as _verdict
+from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.outstanding import outstanding
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -32,6 +36,7 @@ READS = columns.together(
     _capture.READS,
     _files.READS,
     _network.READS,
+    _model.READS,
     _operations.READS,
     _patterns.READS,
     _readdir.READS,
@@ -54,6 +59,9 @@ PATTERNS = 10
 class Summary:
     """What the capture says, and how far that can be trusted."""
 
+    verdict: _verdict.Verdict | None
+    """What the time went into, in one sentence; None without calls, or when nothing tells
+    the round trip."""
     capture: _capture.Capture
     """What was read."""
     trust: _trust.Trust
@@ -86,6 +94,8 @@ class Summary:
     network: _network.Network
     """Round trips, where the capture was taken, losses, calls under way; the five busiest paths and
     sessions."""
+    model: _model.Model
+    """The first-order model and its forecasts, as `estimate` gives them."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -96,8 +106,13 @@ class Summary:
 
 def summarize(trace: Trace) -> Summary:
     """Answer the first questions about a trace."""
-    clocks = _time_budget.time_budget(trace, top=SHOWN)
+    listings = _readdir.readdir(trace, top=SHOWN)
+    network = network_path(trace)
+    calls = outstanding(trace, added_ns=network.added_ns)
+    model = _model.model(trace, listings=listings, network=network, outstanding=calls)
+    clocks = _time_budget.time_budget(trace, calls, top=SHOWN)
     return Summary(
+        verdict=model.verdict,
         capture=_capture.capture(trace),
         trust=_trust.trust(trace),
         operations=_operations.operation_times(trace),
@@ -110,7 +125,8 @@ def summarize(trace: Trace) -> Summary:
         files=_files.files(trace),
         patterns=_patterns.patterns(trace, top=PATTERNS),
         sizes=_sizes.sizes(trace),
-        readdir=_readdir.readdir(trace, top=SHOWN),
+        readdir=listings,
         cache=_cache.cache(trace, top=SHOWN),
         network=_network.network(trace, top=SHOWN),
+        model=model,
     )

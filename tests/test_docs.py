@@ -360,6 +360,12 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             session=bytes(16),
             slot=0,
         ),
+        # As many as persistence needs.
+        *(
+            call(1 if number == 1 else 100 + number, "CREATE", 5, file=1, stability="stable")
+            for number in range(1, 31)
+        ),
+        call(2, "GETATTR", 1, file=1, protocol="4.1", minor=1, signature="SEQUENCE GETATTR"),
         # Listed three times without attributes: a verdict on a mount option.
         *(call(number, "READDIR", 1, file=number) for number in (3, 4, 5)),
     ]
@@ -382,6 +388,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs summarize --json": document(pcapnfs.summarize(trace)),
             "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),
             "pcapnfs findings --json": document(samples.findings()),
+            "pcapnfs estimate --json": document(pcapnfs.model(trace)),
             "pcapnfs perfile --json": document(pcapnfs.perfile(trace)),
             "pcapnfs perfile --by … --json": document(pcapnfs.pergroup(trace, "client")),
             "pcapnfs patterns --json": document(pcapnfs.patterns(trace)),

@@ -16,6 +16,7 @@ from pcapnfs import __version__
 from pcapnfs.cli import (
     budget,
     cache,
+    estimate,
     findings,
     network,
     output,
@@ -47,6 +48,7 @@ app = typer.Typer(
 app.command("summarize")(summarize.summarize)
 app.command("budget")(budget.budget)
 app.command("findings")(findings.findings)
+app.command("estimate")(estimate.estimate)
 app.command("patterns")(patterns.patterns)
 app.command("sequence")(sequence.sequence)
 app.command("perfile")(perfile.perfile)

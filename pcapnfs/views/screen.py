@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views import budget, caching, network, patterns, sizes
+from pcapnfs.views import budget, caching, estimate, network, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.cache import Cache
     from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.files import Distribution, Files
+    from pcapnfs.analyses.model import Model
     from pcapnfs.analyses.network import Network
     from pcapnfs.analyses.operations import OperationTimes
     from pcapnfs.analyses.patterns import Patterns
@@ -64,6 +65,7 @@ def summary(result: Summary) -> RenderableType:
     """The screen of `summarize`."""
     return Group(
         _capture(result.capture, result.trust),
+        *_verdict(result.model),
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
@@ -78,7 +80,16 @@ def summary(result: Summary) -> RenderableType:
         *_listings(result.readdir),
         *_cache(result.cache),
         *_network(result.network),
+        _heading("Model"),
+        *(_note(line) for line in estimate.lines(result.model)),
     )
+
+
+def _verdict(model: Model) -> tuple[RenderableType, ...]:
+    """Nothing where the capture holds too little to say."""
+    if model.verdict is None:
+        return ()
+    return (_heading("Verdict"), _note(model.verdict.sentence))
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:

@@ -13,6 +13,8 @@ from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment
 from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.delegations import Delegations
 from pcapnfs.analyses.files import Distribution, Files
+from pcapnfs.analyses.measurement import KindOfStable
+from pcapnfs.analyses.model import Input, Model
 from pcapnfs.analyses.mount_options import Mount, Verdict
 from pcapnfs.analyses.network import Loss, Network, Path
 from pcapnfs.analyses.operations import OperationCount, OperationTimes, SignatureTimes
@@ -29,6 +31,9 @@ from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
 from pcapnfs.analyses.stability import Stability, StabilityRow
 from pcapnfs.analyses.time_budget import TimeBudget
 from pcapnfs.analyses.trust import Trust
+from pcapnfs.analyses.verdict import Cause
+from pcapnfs.analyses.verdict import Verdict as Bottleneck
+from pcapnfs.analyses.what_if import Scenario
 from pcapnfs.diagnosis.finding import Advice, Finding
 from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.summary import Summary
@@ -268,6 +273,7 @@ def poor_network() -> Network:
 def summary() -> Summary:
     spread = Distribution(12.5, 12.0, 14.0, 20)
     return Summary(
+        verdict=bottleneck(),
         capture=capture(),
         trust=trust(),
         operations=(
@@ -286,6 +292,111 @@ def summary() -> Summary:
         readdir=readdir(),
         cache=cache(),
         network=network(),
+        model=model(),
+    )
+
+
+def bottleneck() -> Bottleneck:
+    return Bottleneck(
+        sentence="The time went into persistence 80.0 % (4 000 stable calls waited 2.50 ms each "
+        "for storage); round trips 20.0 %.",
+        named=("persistence",),
+        storage="flash",
+        causes=(
+            Cause("persistence", 10.0, 0.8),
+            Cause("round_trips", 2.5, 0.2),
+            Cause("transfer", 0.0, 0.0),
+            Cause("waiting", 0.0, 0.0),
+            Cause("server", 0.0, 0.0),
+            Cause("client", 0.0, 0.0),
+        ),
+    )
+
+
+def model() -> Model:
+    return Model(
+        files=1000,
+        rpcs_per_file=10.0,
+        rtt_s=0.5e-3,
+        rtt_source="calls",
+        network_rtt_s=0.4e-3,
+        syncops_per_file=4.0,
+        persist_s=2.5e-3,
+        predicted_s=15.0,
+        other_s=0.5,
+        client_s=3.0,
+        concurrency=1.25,
+        forecast_s=15.4,
+        forecast_low_s=15.1,
+        forecast_high_s=15.7,
+        measured_s=15.4,
+        holdout_error=0.021,
+        counted="files",
+        calls=10000,
+        stable_calls=4000,
+        small_calls=5000,
+        vantage="server",
+        transfer_s=0.25,
+        waiting_s=0.0,
+        pauses_s=2.0,
+        absorbs_rtt=True,
+        persist_by_op=(
+            KindOfStable("WRITE", 1000, 4e-3),
+            KindOfStable("CREATE", 1000, 2e-3),
+            KindOfStable("MKDIR", 10, None),
+        ),
+        inputs=(
+            Input("files", 1000.0, 1000.0, "counted"),
+            Input("rpcs_per_file", 10.0, 10.0, "counted"),
+            Input("rtt_s", 0.5e-3, 0.5e-3, "calls"),
+            Input("syncops_per_file", 4.0, 4.0, "counted"),
+            Input("persist_s", 2.5e-3, 2.5e-3, "calls"),
+            Input("concurrency", 1.25, 1.25, "calls"),
+            Input("client_s", 0.1e-3, 0.1e-3, "calls"),
+        ),
+        missing=(),
+        what_if=(
+            Scenario("measured", None, 15.4, 15.1, 18.9, 1.0),
+            Scenario("async", 0.0, 7.4, 7.3, 8.5, 2.081),
+            Scenario("log_device", 0.0001, 7.72, 7.6, 8.9, 1.995),
+            Scenario("rtt", 0.0002, 13.8, 13.5, 16.9, 1.116),
+            Scenario("streams", 8.0, 4.94, 2.2, 12.7, 3.117),
+            Scenario("readdirplus", 1208.0, 14.8, 14.5, 18.0, 1.04),
+            Scenario("wsize", 1048576.0, 14.1, 13.9, 17.0, 1.09),
+            Scenario("local", None, 4.2, 4.1, 4.5, 3.667),
+        ),
+        verdict=bottleneck(),
+    )
+
+
+def poor_model() -> Model:
+    """Nothing but a few stable calls, and a persistence that was given too late."""
+    return replace(
+        model(),
+        rtt_s=None,
+        rtt_source="none",
+        network_rtt_s=None,
+        persist_s=None,
+        predicted_s=None,
+        other_s=None,
+        client_s=None,
+        forecast_s=None,
+        forecast_low_s=None,
+        forecast_high_s=None,
+        holdout_error=None,
+        stable_calls=5,
+        small_calls=0,
+        vantage="between",
+        absorbs_rtt=None,
+        persist_by_op=(KindOfStable(HOSTILE, 5, None),),
+        inputs=(
+            Input("files", 1.0, 1.0, "counted"),
+            Input("rtt_s", None, None, "none"),
+            Input("persist_s", None, None, "none"),
+        ),
+        missing=("rtt", "stable_calls"),
+        what_if=(),
+        verdict=None,
     )
 
 

@@ -22,6 +22,8 @@ SCREENS = Path(__file__).parent / "screens"
 def renderables() -> dict[str, RenderableType]:
     poor = replace(
         samples.summary(),
+        verdict=None,
+        model=samples.poor_model(),
         trust=samples.poor_trust(),
         readdir=replace(samples.readdir(), readdir_calls=0, readdirplus_calls=0),
         cache=samples.poor_cache(),

@@ -1,0 +1,86 @@
+"""`pcapnfs estimate`: what the run takes, and what it would take."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pcapnfs import units
+from pcapnfs.cli import options, output
+
+
+def estimate(
+    captures: options.CapturesOrLast = None,
+    files: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Files.", show_default=False)
+    ] = None,
+    rtt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="The network's round trip, as in 0.2ms; without a capture that of a whole call.",
+            show_default=False,
+        ),
+    ] = None,
+    persist: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What a stable call takes longer than a round trip; 0 for an async export.",
+            show_default=False,
+        ),
+    ] = None,
+    rpcs_per_file: Annotated[
+        float | None, typer.Option(min=0, metavar="N", help="Calls per file.", show_default=False)
+    ] = None,
+    syncops_per_file: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="N", help="Stable calls per file.", show_default=False),
+    ] = None,
+    streams: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Calls at the same time.", show_default=False),
+    ] = None,
+    client_time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="The client's own time for each call.", show_default=False
+        ),
+    ] = None,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Explain the run time by round trips and persistence, and forecast it with other values.
+
+    Without a capture when --files, --rpcs-per-file, --rtt, --syncops-per-file and --persist are
+    given.
+    """
+    from pcapnfs.analyses import model as analysis
+    from pcapnfs.analyses.overrides import Overrides
+    from pcapnfs.views import document
+    from pcapnfs.views import estimate as view
+
+    given = Overrides(
+        files=files,
+        rtt_s=_seconds(rtt),
+        persist_s=_seconds(persist),
+        rpcs_per_file=rpcs_per_file,
+        syncops_per_file=syncops_per_file,
+        streams=streams,
+        client_s=_seconds(client_time),
+    )
+    if not captures and given.complete:
+        result = analysis.model(None, given)
+    else:
+        with options.open_trace(captures, port, memory, analysis.READS) as trace:
+            result = analysis.model(trace, given)
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result))
+
+
+def _seconds(text: str | None) -> float | None:
+    return None if text is None else units.parse_duration(text)

@@ -1,0 +1,238 @@
+"""The screen of `estimate`, and its lines in `summarize`.
+
+Takes a `Model`; gives renderables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import heading, note
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.model import Input, Model
+    from pcapnfs.analyses.what_if import Scenario
+
+NOT_ENOUGH = "not enough data"
+"""What stands instead of a number that would rest on too little."""
+
+_INPUTS = {
+    "files": "files",
+    "rpcs_per_file": "RPCs per file",
+    "rtt_s": "round trip",
+    "syncops_per_file": "stable calls per file",
+    "persist_s": "persistence of a stable call",
+    "concurrency": "calls at the same time",
+    "client_s": "client, per call",
+}
+"""What the inputs are called."""
+
+_ROUND_TRIPS = {
+    "handshake": "TCP's handshake, and the fastest answer",
+    "acks": "TCP's ACKs, and the fastest answer",
+    "gaps": "gaps from reply to next call: an upper bound",
+}
+"""Where a round trip is from that does not come from calls."""
+
+_MISSING = {
+    "files": "no call addressed a file or a directory; give --files, --rpcs-per-file and "
+    "--syncops-per-file",
+    "rtt": "nothing tells the round trip; give --rtt",
+    "stable_calls": "fewer than 30 stable calls: no mean for persistence; give --persist",
+}
+"""Why there is no model, and what helps."""
+
+_CHANGES = {
+    "measured": "as measured",
+    "given": "with what was given",
+    "async": "async export (risks data)",
+    "local": "local, no network, no waiting for storage",
+}
+"""Changes without a number."""
+
+
+def screen(model: Model) -> RenderableType:
+    """Verdict, inputs, figures, and what would happen if."""
+    parts: list[RenderableType] = []
+    if model.verdict is not None:
+        parts += [heading("Verdict"), note(model.verdict.sentence)]
+    parts += [heading("Inputs"), _inputs(model), *_kinds(model), heading("Estimate")]
+    parts += [_figures(model), *(note(sentence) for sentence in _remarks(model))]
+    if model.what_if:
+        parts += [heading("What if"), _what_if(model.what_if)]
+    return Group(*parts)
+
+
+def lines(model: Model) -> list[str]:
+    """The model in `summarize`: a sentence or two."""
+    if model.missing:
+        return [f"{NOT_ENOUGH.capitalize()}: {_MISSING[model.missing[0]]}."]
+    told = [
+        f"{units.count(model.files)} {model.counted} × ({units.number(model.rpcs_per_file)} RPCs × "
+        f"{units.duration(model.rtt_s)} + {units.number(model.syncops_per_file)} stable × "
+        f"{units.duration(model.persist_s)}) = {units.duration(model.predicted_s)}; "
+        f"measured {units.duration(model.measured_s)}."
+    ]
+    faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
+    if faster:
+        cases = [f"{_change(each)} {units.duration(each.forecast_s)}" for each in faster]
+        told.append(f"Forecast: {', '.join(cases)}.")
+    return told
+
+
+def _inputs(model: Model) -> RenderableType:
+    columns = [
+        Column("", align="left"),
+        Column("used"),
+        Column("measured", 1),
+        Column("from", 0, align="left", least=16, cut="end"),
+    ]
+    rows = [
+        [
+            _INPUTS[each.name],
+            _value(each.name, each.value),
+            _value(each.name, each.measured) if each.source == "given" else "",
+            _source(each, model),
+        ]
+        for each in model.inputs
+    ]
+    return FittedTable(columns, rows, indent=2)
+
+
+def _value(name: str, value: float | None) -> str:
+    if name.endswith("_s"):
+        return units.duration(value)
+    return units.number(value)
+
+
+def _source(each: Input, model: Model) -> str:
+    """Where an input is from, in words."""
+    if each.source == "given":
+        return "given"
+    if each.source == "assumed":
+        return "one at a time" if each.name == "concurrency" else "none assumed"
+    if each.name == "files":
+        if each.value is None:
+            return NOT_ENOUGH
+        return "directories, no regular file" if model.counted == "directories" else "addressed"
+    if each.name in ("rpcs_per_file", "syncops_per_file"):
+        number = model.calls if each.name == "rpcs_per_file" else model.stable_calls
+        return f"{plural(number, 'call', 'calls')}, also on directories"
+    if each.name == "rtt_s":
+        return _round_trip(each, model)
+    if each.name == "persist_s":
+        if each.value is not None and model.stable_calls:
+            return f"mean of {plural(model.stable_calls, 'stable call', 'stable calls')}"
+        return "no stable calls" if not model.stable_calls else NOT_ENOUGH
+    if each.name == "concurrency":
+        return "mean while any was under way"
+    pauses = model.pauses_s
+    return "gaps between calls" + (f", and {units.duration(pauses)} of pauses" if pauses else "")
+
+
+def _round_trip(each: Input, model: Model) -> str:
+    if each.source in ("calls", "few_calls"):
+        few = "only " if each.source == "few_calls" else ""
+        calls = plural(model.small_calls, "small unstable call", "small unstable calls")
+        return f"mean of {few}{calls}"
+    return _ROUND_TRIPS.get(each.source, NOT_ENOUGH)
+
+
+def _kinds(model: Model) -> list[RenderableType]:
+    """Persistence by kind of stable call, where there is more than one."""
+    told = [each for each in model.persist_by_op if each.persist_s is not None]
+    if len(told) < 2:
+        return []
+    each_kind = [
+        f"{escape(each.op)} {units.duration(each.persist_s)} ({units.count(each.calls)})"
+        for each in told
+    ]
+    return [note(f"Persistence by operation: {', '.join(each_kind)}.")]
+
+
+def _figures(model: Model) -> RenderableType:
+    spread = ""
+    if model.forecast_low_s is not None:
+        low, high = units.duration(model.forecast_low_s), units.duration(model.forecast_high_s)
+        spread = f"{low} to {high} for 90 % of resamples"
+    error = "" if model.holdout_error is None else units.share(model.holdout_error)
+    rows = [
+        ["first-order formula", _figure(model, model.predicted_s), "files × (RPCs + persistence)"],
+        ["forecast", _figure(model, model.forecast_s), spread or "with overlap and client"],
+        ["measured", units.duration(model.measured_s), ""],
+        ["error", error or units.UNKNOWN, "of half the files, foretold from the others"],
+    ]
+    if model.measured_s is None:
+        del rows[2:]
+    columns = [
+        Column("", align="left"),
+        Column(""),
+        Column("", 1, align="left", least=16, cut="end"),
+    ]
+    return FittedTable(columns, rows, indent=2)
+
+
+def _figure(model: Model, value: float | None) -> str:
+    return NOT_ENOUGH if model.missing else units.duration(value)
+
+
+def _remarks(model: Model) -> list[str]:
+    """What the figures leave open."""
+    told = [f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}." for code in model.missing]
+    if model.absorbs_rtt:
+        told.append(
+            "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
+            "part, and does not simply add up."
+        )
+    if model.vantage == "server":
+        told.append("Captured at the server: the network's round trip was added to each call.")
+    if model.vantage == "between":
+        told.append("Captured between: the way to the client was added to each call.")
+    return told
+
+
+def _what_if(scenarios: tuple[Scenario, ...]) -> RenderableType:
+    columns = [
+        Column("", align="left", least=28, cut="end"),
+        Column("forecast"),
+        Column("range", 1),
+        Column("faster", 2),
+    ]
+    rows = [
+        [
+            _change(each),
+            units.duration(each.forecast_s),
+            _range(each),
+            "" if each.change in ("measured", "given") else f"{units.number(each.factor)} ×",
+        ]
+        for each in scenarios
+    ]
+    return FittedTable(columns, rows, indent=2)
+
+
+def _range(each: Scenario) -> str:
+    low, high = units.duration(each.low_s), units.duration(each.high_s)
+    return low if low == high else f"{low} to {high}"
+
+
+def _change(each: Scenario) -> str:
+    """A change in words."""
+    if each.change == "log_device":
+        return f"log device, {units.duration(each.value)}"
+    if each.change == "rtt":
+        return f"network round trip {units.duration(each.value)}"
+    if each.change == "streams":
+        return f"{units.number(each.value)} parallel streams"
+    if each.change == "readdirplus":
+        return f"READDIRPLUS always, {units.number(each.value)} calls less"
+    if each.change == "wsize":
+        return f"wsize of {units.size(each.value)} or more"
+    return _CHANGES[each.change]

@@ -1,0 +1,77 @@
+"""Screens of `estimate` at 80 and 140 columns, compared with what people approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from pcapnfs.analyses.model import Model, model
+from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.views import estimate
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+def results() -> dict[str, Model]:
+    return {
+        "estimate": samples.model(),
+        "estimate-poor": samples.poor_model(),
+        "estimate-given": model(
+            None,
+            Overrides(
+                files=290_000,
+                rpcs_per_file=12,
+                rtt_s=0.2e-3,
+                syncops_per_file=4,
+                persist_s=2.555e-3,
+            ),
+        ),
+    }
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", ["estimate", "estimate-poor", "estimate-given"])
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    text = samples.render(estimate.screen(results()[name]), width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 140, 200])
+def test_numbers_are_whole_at_any_width(width: int) -> None:
+    text = samples.render(estimate.screen(samples.model()), width)
+    for number in ("15.4 s", "2.50 ms", "7.72 s"):
+        assert number in text
+
+
+def test_where_there_is_too_little_no_number_is_told() -> None:
+    text = samples.render(estimate.screen(samples.poor_model()), 140)
+    assert text.count("not enough data") >= 4
+    assert "What if" not in text
+    assert "give --rtt" in text
+    assert "give --persist" in text
+
+
+def test_a_name_from_the_capture_cannot_reach_the_terminal() -> None:
+    kinds = tuple(replace(each, op=samples.HOSTILE) for each in samples.model().persist_by_op)
+    text = samples.render(estimate.screen(replace(samples.model(), persist_by_op=kinds)), 140)
+    assert "\x1b" not in text
+    assert "\\x1b" in text
+
+
+def test_the_summary_says_what_the_formula_comes_to() -> None:
+    told = " ".join(estimate.lines(samples.model()))
+    assert "10 RPCs × 500 µs + 4 stable × 2.50 ms) = 15.0 s; measured 15.4 s" in told
+    assert "async export (risks data) 7.40 s" in told
+    assert estimate.lines(samples.poor_model())[0].startswith("Not enough data: nothing tells")

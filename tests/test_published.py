@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,11 @@ import pytest
 
 import pcapnfs
 from pcapnfs import units
+from pcapnfs.analyses.measurement import measure
+from pcapnfs.analyses.model import model
+from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.cli.app import run
+from tests.unit.rows import ROOT
 
 pytest.importorskip("pcapnfs._core")
 published = pytest.importorskip("pcapnfs.synth.published", reason="needs scapy")
@@ -180,5 +185,72 @@ def test_the_command_line_says_the_same(
     assert run(["summarize", str(table.path)]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     for kind, stable in (("stable:", True), ("unstable:", False)):
-        (line,) = (line for line in lines if line.startswith(kind))
+        line = next(line for line in lines if line.startswith(kind))
         assert units.duration(table.sum_s(stable=stable)) in line
+
+
+@pytest.mark.parametrize(
+    ("name", "from_frame", "calls", "stable", "gap_s"),
+    [
+        # One file from its first LOOKUP to the last SETATTR; the gaps are the network.
+        ("published-v3-tar.pcap", 13, 12, 4, 0.00019),
+        ("published-v41-tar.pcap", 14, 6, 4, 0.0006),
+    ],
+)
+def test_the_formula_meets_the_run_time_of_one_file(
+    name: str, from_frame: int, calls: int, stable: int, gap_s: float
+) -> None:
+    with pcapnfs.open(ROOT / "samples" / name) as trace:
+        with closing(trace.cursor()) as cursor:
+            cursor.execute("delete from calls where call_frame < $frame", {"frame": from_frame})
+        found = measure(trace)
+    assert found.path.vantage == "server"
+    assert found.rtt_source == "gaps"
+    assert (found.calls, found.stable_calls) == (calls, stable)
+    assert found.rtt_s is not None
+    assert found.rtt_s > gap_s
+    costs = found.costs()
+    assert costs.first_order_s == pytest.approx(found.span_s, rel=0.05)
+    # Taking what the capture shows for what the client waited misses it.
+    (added_ns,) = found.path.added_ns.values()
+    with_server_times = replace(costs, rtt_s=costs.rtt_s - added_ns / 1e9)
+    assert with_server_times.first_order_s < 0.85 * found.span_s
+
+
+def test_service_times_of_five_files_add_up_to_the_formula() -> None:
+    """The published table: calls and sums of service times in microseconds."""
+    small = {"ACCESS": (7, 815), "CLOSE": (5, 598), "GETATTR": (7, 1132), "NVERIFY": (1, 107)}
+    stable = {"OPEN": (5, 10205), "SETATTR": (10, 24154), "WRITE": (5, 14139)}
+    (few, few_us), (many, many_us) = (
+        [sum(column) for column in zip(*table.values(), strict=True)] for table in (small, stable)
+    )
+    rtt = few_us / few / 1e6
+    given = Overrides(
+        files=5,
+        rpcs_per_file=(few + many) / 5,
+        rtt_s=rtt,
+        syncops_per_file=many / 5,
+        persist_s=many_us / many / 1e6 - rtt,
+    )
+    assert (given.rpcs_per_file, given.syncops_per_file) == (8, 4)
+    found = model(None, given)
+    assert found.predicted_s == pytest.approx((few_us + many_us) / 1e6)
+    assert found.verdict is not None
+    assert found.verdict.named == ("persistence",)
+    assert found.verdict.causes[0].share == pytest.approx(0.9, abs=0.01)
+
+
+def test_npm_waited_for_a_disk_and_overlapped_its_calls() -> None:
+    files, sync_s, async_s, local_s, rtt_s = 40_374, 1752.161, 30.941, 26.283, 0.000275
+    persist = (sync_s - async_s) / files / 4
+    given = Overrides(
+        files=files, rpcs_per_file=12, rtt_s=rtt_s, syncops_per_file=4, persist_s=persist
+    )
+    found = model(None, given)
+    assert found.verdict is not None
+    assert found.verdict.storage == "disk"
+    assert found.predicted_s == pytest.approx(sync_s, rel=0.06)
+    serial = {each.change: each.forecast_s for each in found.what_if}["async"]
+    assert serial > 4 * async_s
+    overlapping = replace(given, persist_s=0.0, streams=29, client_s=local_s / files / 12)
+    assert model(None, overlapping).forecast_s == pytest.approx(async_s, rel=0.05)

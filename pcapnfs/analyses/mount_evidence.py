@@ -237,12 +237,14 @@ _STEPS = f"""
 """Every call about an object, with the directory that it is in; `asked`: it asked, and nothing had
 changed."""
 
+# Calls of one packet have time and frame in common: only the number puts them in one order always.
+
 _MOVES = f"""
     with stream as (
-        select mount, directory, file as child, call_time, call_frame, false as asked
+        select mount, directory, file as child, call_time, call_frame, call, false as asked
         from steps where directory is not null and kind not in ('read'::kind, 'stream'::kind)
         union all
-        select mount, file, null, call_time, call_frame, true
+        select mount, file, null, call_time, call_frame, call, true
         from steps where asked and of_directory
     ),
     ordered as (
@@ -250,7 +252,8 @@ _MOVES = f"""
                lag(child ignore nulls) over earlier as child_before,
                lag(case when not asked then call_time end ignore nulls) over earlier as time_before
         from stream
-        window earlier as (partition by mount, directory order by call_time, call_frame)
+        window earlier as (
+            partition by mount, directory order by call_time, call_frame, call, asked)
     )
     select mount, count(*) as moves, count(*) filter (asked_before) as moves_asked,
            arg_min(frame, call_time, {EXAMPLES}) filter (asked_before) as moves_frames
@@ -262,11 +265,11 @@ _MOVES = f"""
 
 _VISITS = f"""
     with stream as materialized (
-        select mount, file, call_time, call_frame, kind = 'lookup'::kind as looked_up,
+        select mount, file, call_time, call_frame, call, kind = 'lookup'::kind as looked_up,
                asked and age < {TOGETHER_S} as young,
                coalesce(call_time - lag(call_time) over (
-                   partition by mount, file order by call_time, call_frame) < {_TOGETHER}, false)
-                   as same
+                   partition by mount, file order by call_time, call_frame, call)
+                   < {_TOGETHER}, false) as same
         from steps where of_file
     ),
     counted as (
@@ -277,7 +280,7 @@ _VISITS = f"""
     ),
     numbered as (
         select mount, file, call_frame, young, sum((not same)::integer) over (
-                   partition by mount, file order by call_time, call_frame) as visit
+                   partition by mount, file order by call_time, call_frame, call) as visit
         from stream semi join (select distinct mount, file from stream where young)
              using (mount, file)
     ),
@@ -322,7 +325,7 @@ _PAUSES = f"""
                lead(case when touched then moment end ignore nulls) over earlier as touched_at,
                lead(case when asked then moment end ignore nulls) over earlier as asked_at
         from told where mount in (select mount from steps where {_PAUSED})
-        window earlier as (partition by mount, directory order by moment, told desc, call)
+        window earlier as (partition by mount, directory order by moment, told desc, call, asked)
     ),
     aged as (
         select *, {age_s("moment - told_at")} as unasked,
@@ -344,7 +347,8 @@ _LISTINGS = f"""
     with listings as (
         select mount, operations.file, call_time, call_frame, requested, cookie,
                operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus,
-               row_number() over (partition by mount, operations.file order by call_time) as nth
+               row_number() over (partition by mount, operations.file
+                                  order by call_time, call_frame, call, position) as nth
         from operations join calls using (call)
         where operations.op in ('READDIR', 'READDIRPLUS') and version >= 3 and not callback
     )
@@ -360,9 +364,9 @@ _TRANSFERS = f"""
         select mount, operations.file, call_time, call_frame, operations.op in $reads as reading,
                requested, stable_requested, "offset"::hugeint + requested
                    = lead("offset") over (partition by mount, operations.file, operations.op
-                                          order by call_time, call_frame, position)
+                                          order by call_time, call_frame, call, position)
                and lead(call_time) over (partition by mount, operations.file, operations.op
-                                         order by call_time, call_frame, position)
+                                         order by call_time, call_frame, call, position)
                    - call_time < {_TOGETHER} as continued
         from operations join calls using (call)
         where (operations.op in $reads or operations.op in $writes) and requested is not null
@@ -402,16 +406,17 @@ _LIMITS = """
 
 _OPENS = """
     with stream as (
-        select mount, file, call_time as moment, kind from steps
+        select mount, file, call_time as moment, call, kind from steps
         where of_file and version = 3 and kind <> 'access'::kind
         union all
-        select mount, entries.file, reply_time, 'entry'::kind
+        select mount, entries.file, reply_time, call, 'entry'::kind
         from entries join calls using (call)
         where version = 3 and entries.ctime is not null and entries.file is not null
               and reply_time is not null
     ),
     ordered as (
-        select mount, kind, lag(kind) over (partition by mount, file order by moment) as before
+        select mount, kind,
+               lag(kind) over (partition by mount, file order by moment, call, kind) as before
         from stream
     )
     select mount, count(*) filter (before = 'entry'::kind) as reads_unasked,

@@ -253,6 +253,19 @@ def test_moves_and_visits_are_counted_from_calls() -> None:
     assert seen.lookups_again == 0
 
 
+def test_calls_of_one_packet_count_alike_however_the_table_holds_them() -> None:
+    client = Client()
+    for step in range(60):
+        client.call("LOOKUP", 2 + step * 7 % 5, 1)
+    together = {"call_frame": 1, "call_time": START_NS, "call_first_time": START_NS}
+    client.calls = [dict(row) | together for row in client.calls]
+    one = client.seen()
+    client.calls.sort(key=lambda row: str(row["file"]))
+    other = client.seen()
+    assert one == other
+    assert one.moves == 59
+
+
 def test_a_pause_counts_when_the_directory_is_used_right_after_the_question() -> None:
     client = Client()
     client.call("GETATTR", 1)

@@ -51,20 +51,23 @@ class Change:
 
     def of(self, costs: Costs[Number]) -> Costs[Number]:
         """The inputs with the change."""
-        nothing = costs.files * 0.0
+        files = _set(costs.files, self.files)
+        asked = _set(costs.rpcs_per_file, self.rpcs_per_file)
+        rpcs = _positive(asked - self.rpcs_saved)
+        client = _set(costs.client_s, self.client_s)
+        pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
         return Costs(
-            files=_set(costs.files, self.files),
-            rpcs_per_file=_positive(
-                _set(costs.rpcs_per_file, self.rpcs_per_file) - self.rpcs_saved
-            ),
+            files=files,
+            rpcs_per_file=rpcs,
             rtt_s=_positive(costs.rtt_s + self.rtt_added_s),
             syncops_per_file=_positive(
                 _set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved
             ),
             persist_s=_set(costs.persist_s, self.persist_s),
             other_s=costs.other_s - self.other_saved_s,
-            client_s=_set(costs.client_s, self.client_s),
-            pauses_s=costs.pauses_s if self.client_s is None else nothing,
+            client_s=client,
+            # What the program does between calls remains where calls are saved.
+            pauses_s=pauses + files * (asked - rpcs) * client,
             concurrency=_set(costs.concurrency, self.streams),
         )
 
@@ -72,12 +75,16 @@ class Change:
         """What the change comes to if its effects do not simply add up.
 
         Storage that ends calls on a clock of its own absorbs what the round trip takes more.
-        Streams may share the client's time as well, as programs on several processors do, or not
+        Calls that are saved may save the client's time for them, too. Streams may share the
+        client's time as well, as programs on several processors do, or not
         even the storage's, where it does one thing after the other.
         """
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
             yield replace(changed, persist_s=_positive(costs.persist_s - self.rtt_added_s))
+        if self.rpcs_saved:
+            without = replace(self, rpcs_saved=0.0).of(costs)
+            yield replace(changed, pauses_s=without.pauses_s)
         if self.streams is not None:
             more = changed.concurrency / costs.concurrency
             yield replace(changed, client_s=changed.client_s / more)

@@ -110,7 +110,7 @@ def test_a_change_moves_what_it_names_and_nothing_else() -> None:
     assert Change(streams=8).of(PLAIN) == replace(PLAIN, concurrency=8.0)
     assert Change(rtt_added_s=-1.0).of(PLAIN) == replace(PLAIN, rtt_s=0.0)
     assert Change(rpcs_saved=7.0, syncops_saved=1.0).of(PLAIN) == replace(
-        PLAIN, rpcs_per_file=0.0, syncops_per_file=3.0
+        PLAIN, rpcs_per_file=0.0, syncops_per_file=3.0, pauses_s=10.0
     )
     # A client's own time that is given takes the place of its pauses, too.
     assert Change(client_s=0.0).of(PLAIN) == replace(PLAIN, client_s=0.0, pauses_s=0.0)
@@ -121,6 +121,14 @@ def test_the_range_goes_from_the_observed_overlap_to_one_call_after_the_other() 
     assert found.forecast_s == pytest.approx((6 + 2) / 2 + 10)
     assert (found.low_s, found.high_s) == pytest.approx((14, 18))
     assert found.factor == pytest.approx(24 / 14)
+
+
+def test_saved_calls_save_the_round_trip_and_perhaps_the_clients_time() -> None:
+    serial = replace(PLAIN, concurrency=1.0)
+    found = scenario("readdirplus", 2000.0, Base(serial, None, absorbs=False), Change(rpcs_saved=2))
+    assert found.forecast_s == pytest.approx(serial.forecast_s - 2000 * 0.001)
+    assert found.low_s == pytest.approx(serial.forecast_s - 2000 * 0.0015)
+    assert found.high_s == found.forecast_s
 
 
 def test_streams_may_share_more_or_less_than_the_waits() -> None:

@@ -99,6 +99,7 @@ def docs() -> None:
     run(BIN / "python", "samples/build.py", "--readme")
     run(BIN / "python", "tests/golden/regenerate.py")
     run(BIN / "python", "-m", "tests.oracles.survey")
+    run(BIN / "python", "-m", "tests.oracles.validate")
 
 
 def fuzz() -> None:

@@ -16,6 +16,8 @@ from tests.oracles.corpus import require_corpus
 from tests.oracles.forecasts import (
     MEDIAN_ERROR,
     WORST_ERROR,
+    labelled,
+    listing_pairs,
     median_error,
     named,
     opened,
@@ -53,6 +55,17 @@ def test_more_streams_lie_in_the_interval() -> None:
     found = list(stream_pairs())
     assert len(found) == 6
     assert all(each.inside for each in found)
+
+
+def test_listings_with_attributes_lie_in_the_range() -> None:
+    require_corpus()
+    found = list(listing_pairs())
+    assert len(found) == 2
+    assert all(each.inside for each in found)
+    # The forecast moves the run time by more than its noise.
+    for each in found:
+        before = float(labelled(named(each.source), "find-cold")["duration_s"])
+        assert each.forecast_s < before - 1
 
 
 @pytest.mark.parametrize("version", ["v3", "v42"])

@@ -157,6 +157,28 @@ def stream_pairs() -> Iterator[Forecast]:
                 yield forecast(name, name, f"walk-P{streams}", change, found, measured, step)
 
 
+def listing_pairs() -> Iterator[Forecast]:
+    """From a cold walk without READDIRPLUS to one with it."""
+    for version in ("v3", "v42"):
+        plain, plus = named(f"walk-nordirplus-{version}"), named(f"walk-{version}")
+        step = labelled(plain, "find-cold")
+        with opened(plain, step) as trace:
+            found = model(trace)
+        (saved,) = [each for each in found.what_if if each.change == "readdirplus"]
+        assert found.measured_s is not None
+        outside = float(step["duration_s"]) - found.measured_s
+        yield Forecast(
+            source=plain.name,
+            target=plus.name,
+            scope="find-cold",
+            change=f"{saved.value:.0f} calls less",
+            forecast_s=saved.forecast_s + outside,
+            low_s=saved.low_s + outside,
+            high_s=saved.high_s + outside,
+            measured_s=float(labelled(plus, "find-cold")["duration_s"]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """What a mount option did to one phase of a script, and what its calls explain of it."""

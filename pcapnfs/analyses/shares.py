@@ -3,6 +3,11 @@
 Every instant at which calls of a client are outstanding is shared equally among them. So the shares
 of a client's calls add up to the time in which it had any call outstanding, to the nanosecond,
 however much its calls overlap; service times would add up to more.
+
+Beside it stands the pause of a call: what the client itself spent on it while nothing was
+outstanding, to prepare it or to take its reply in. Whether a gap between two calls is that, or work
+of the program that would have been done anyway, the packets do not tell; it is taken to be the
+shorter of the gaps before and after the call. So leaving out a call saves its share and its pause.
 """
 
 from __future__ import annotations
@@ -10,13 +15,14 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
 from pcapnfs.analyses.outstanding import outstanding
 
 if TYPE_CHECKING:
     import duckdb
-    import numpy as np
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.outstanding import Outstanding
@@ -26,7 +32,8 @@ READS = _outstanding.READS
 """The columns that this reads."""
 
 TABLE = "shares"
-"""The table that `register` makes: `call`, as in the table calls, and `share` in nanoseconds."""
+"""The table that `register` makes: `call`, as in the table calls, and `share` and `pause` in
+nanoseconds."""
 
 
 def shares(calls: Outstanding) -> NDArray[np.int64]:
@@ -34,6 +41,26 @@ def shares(calls: Outstanding) -> NDArray[np.int64]:
     intervals = calls.intervals
     given = equal_shares(intervals)
     return whole_nanoseconds(given.whole, intervals.group, given.open_ns)
+
+
+def pauses(calls: Outstanding) -> NDArray[np.int64]:
+    """The pause of each of the calls, in their order, ns.
+
+    It is 0 for the first and the last call of a client, and for those beside which another one was
+    outstanding at their begin or end.
+    """
+    intervals = calls.intervals
+    order = np.lexsort((intervals.begin, intervals.group))
+    begin, end = intervals.begin[order], intervals.end[order]
+    bounds = np.searchsorted(intervals.group[order], np.arange(intervals.groups + 1))
+    ordered = np.zeros(len(order), np.int64)
+    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        gaps = begin[first + 1 : last] - np.maximum.accumulate(end[first:last])[:-1]
+        if len(gaps) > 1:
+            ordered[first + 1 : last - 1] = np.minimum(gaps[:-1], gaps[1:])
+    found = np.empty_like(ordered)
+    found[order] = np.maximum(ordered, 0)
+    return found
 
 
 def register(trace: Trace, calls: Outstanding | None = None) -> duckdb.DuckDBPyRelation:
@@ -49,7 +76,9 @@ def register(trace: Trace, calls: Outstanding | None = None) -> duckdb.DuckDBPyR
         made = "select 1 from duckdb_tables() where table_name = $name and not internal"
         if not cursor.execute(made, {"name": TABLE}).fetchall():
             found = calls or outstanding(trace)
-            cursor.register("found", {"call": found.call, "share": shares(found)})
-            cursor.execute(f"create table {TABLE} as select call, share from found")
+            cursor.register(
+                "found", {"call": found.call, "share": shares(found), "pause": pauses(found)}
+            )
+            cursor.execute(f"create table {TABLE} as select call, share, pause from found")
             cursor.unregister("found")
     return trace.sql(f"from {TABLE}")

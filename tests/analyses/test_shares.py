@@ -11,7 +11,7 @@ from pcapnfs.analyses.outstanding import (
     Outstanding,
     outstanding,
 )
-from pcapnfs.analyses.shares import register, shares
+from pcapnfs.analyses.shares import pauses, register, shares
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
@@ -194,10 +194,30 @@ def test_other_analyses_join_shares_by_call() -> None:
         trace.lock()
         register(trace)
         register(trace)
-        rows = trace.sql("select op, share from shares join calls using (call) order by op")
-        assert rows.fetchall() == [("READ", 12_500_000), ("WRITE", 12_500_000)]
-        (types,) = trace.sql("select typeof(call), typeof(share) from shares limit 1").fetchall()
-        assert types == ("UBIGINT", "BIGINT")
+        rows = trace.sql("select op, share, pause from shares join calls using (call) order by op")
+        assert rows.fetchall() == [("READ", 12_500_000, 0), ("WRITE", 12_500_000, 0)]
+        (types,) = trace.sql(
+            "select typeof(call), typeof(share), typeof(pause) from shares limit 1"
+        ).fetchall()
+        assert types == ("UBIGINT", "BIGINT", "BIGINT")
+
+
+def test_a_pause_is_the_shorter_gap_and_none_where_another_call_is_outstanding() -> None:
+    rows = [
+        call(0, "LOOKUP", 4, **FIRST),
+        call(1, "GETATTR", 2),
+        call(2, "GETATTR", 1),
+        call(3, "READ", 15),
+        call(4, "READ", 2),
+        call(5, "READ", 3),
+        call(6, "READ", 3),
+        # Another client's calls are no reason to wait.
+        call(1, "READ", 9, client="10.0.0.3") | {"call": 7},
+    ]
+    with trace_of(calls=rows) as trace:
+        found = outstanding(trace)
+        assert found.call.tolist() == list(range(8))
+        assert (pauses(found) / MILLISECOND).tolist() == [0, 6, 8, 0, 0, 5, 0, 0]
 
 
 def test_a_trace_without_calls_has_no_shares() -> None:

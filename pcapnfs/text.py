@@ -7,6 +7,12 @@ bidirectional overrides that turn `gpj.exe` around.
 
 from __future__ import annotations
 
+import re
+
+from pcapnfs.units import THIN_SPACE
+
+_NUMBER = re.compile(rf"(?<=[0-9]){THIN_SPACE}(?=[0-9])")
+
 
 def escape(text: str) -> str:
     r"""Write every character that cannot be seen as `\xNN`, `\uNNNN` or `\UNNNNNNNN`.
@@ -19,6 +25,13 @@ def escape(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _notation(ord(c)) for c in text)
+
+
+def sentence(text: str) -> str:
+    """Escape a sentence that holds numbers, whose digits `units.count` groups by a thin space."""
+    if text.isprintable():
+        return text
+    return THIN_SPACE.join(escape(part) for part in _NUMBER.split(text))
 
 
 def _notation(code: int) -> str:

@@ -181,46 +181,51 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
     """
     order.check("files", top=top, sort=sort, kinds=Sort)
     with change_ids(trace) as cursor:
-        cursor.execute(_HELD, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS})
-        cursor.execute(_BY_FILE)
-        (totals,) = cursor.execute(_TOTALS).fetchall()
-        (
-            revalidations, by_getattr, by_open, by_verify, first, unchanged, own, other, unknown,
-            objects, time, invalidations, reread, saved,
-        ) = totals  # fmt: skip
-        compared = integer(unchanged) + integer(own) + integer(other)
-        ((not_atomic,),) = cursor.execute(
-            "select count(*) from operations "
-            "where not change_atomic and executed and change_before <> change_after"
-        ).fetchall()
-        ((without_file,),) = cursor.execute(
-            "select count(*) from calls where op = 'GETATTR' and file is null "
-            "and not callback and reply_time is not null"
-        ).fetchall()
-        return Cache(
-            revalidations=integer(revalidations),
-            by_getattr=integer(by_getattr),
-            by_open=integer(by_open),
-            by_verify=integer(by_verify),
-            first_sight=integer(first),
-            unchanged=integer(unchanged),
-            unchanged_share=integer(unchanged) / compared if compared else None,
-            changed_by_self=integer(own),
-            changed_by_other=integer(other),
-            unknown=integer(unknown),
-            without_file=integer(without_file),
-            objects=integer(objects),
-            revalidation_s=seconds(time) or 0.0,
-            invalidations=integer(invalidations),
-            not_atomic=integer(not_atomic),
-            bytes_reread=integer(reread),
-            bytes_saved=integer(saved),
-            intervals=_intervals(cursor),
-            delegations=delegations(cursor),
-            mounts=mounts(cursor),
-            sort=sort,
-            files=_files(cursor, top, sort),
-        )
+        return of_learned(cursor, top=top, sort=sort)
+
+
+def of_learned(cursor: duckdb.DuckDBPyConnection, *, top: int = 20, sort: Sort = "time") -> Cache:
+    """The same, on a connection with the tables of `change_ids`."""
+    cursor.execute(_HELD, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS})
+    cursor.execute(_BY_FILE)
+    (totals,) = cursor.execute(_TOTALS).fetchall()
+    (
+        revalidations, by_getattr, by_open, by_verify, first, unchanged, own, other, unknown,
+        objects, time, invalidations, reread, saved,
+    ) = totals  # fmt: skip
+    compared = integer(unchanged) + integer(own) + integer(other)
+    ((not_atomic,),) = cursor.execute(
+        "select count(*) from operations "
+        "where not change_atomic and executed and change_before <> change_after"
+    ).fetchall()
+    ((without_file,),) = cursor.execute(
+        "select count(*) from calls where op = 'GETATTR' and file is null "
+        "and not callback and reply_time is not null"
+    ).fetchall()
+    return Cache(
+        revalidations=integer(revalidations),
+        by_getattr=integer(by_getattr),
+        by_open=integer(by_open),
+        by_verify=integer(by_verify),
+        first_sight=integer(first),
+        unchanged=integer(unchanged),
+        unchanged_share=integer(unchanged) / compared if compared else None,
+        changed_by_self=integer(own),
+        changed_by_other=integer(other),
+        unknown=integer(unknown),
+        without_file=integer(without_file),
+        objects=integer(objects),
+        revalidation_s=seconds(time) or 0.0,
+        invalidations=integer(invalidations),
+        not_atomic=integer(not_atomic),
+        bytes_reread=integer(reread),
+        bytes_saved=integer(saved),
+        intervals=_intervals(cursor),
+        delegations=delegations(cursor),
+        mounts=mounts(cursor),
+        sort=sort,
+        files=_files(cursor, top, sort),
+    )
 
 
 # A first OPEN of a file asks nothing that the client could have known.

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.programs import NFS_PROGRAMS
 
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
     import duckdb
 
     from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call connection client server callback program version op signature call_time "
+    "reply_time file",
+    operations="call position op executed status stability file directory target_directory name "
+    "change_before change_after type size change mtime ctime before_size before_mtime before_ctime "
+    "directory_mtime directory_ctime directory_before_mtime directory_before_ctime attributes",
+    entries="call file type size change mtime ctime",
+    connections="connection role",
+)
+"""The columns that the queries here read."""
 
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""

@@ -230,9 +230,9 @@ def _timeout(seen: Evidence) -> Iterator[Verdict]:
         title=f"actimeo={span} or acdirmin={span}",
         confidence="likely" if seen.pauses_asked >= MANY else "possible",
         evidence=(
-            f"after {_times(seen.pauses_asked, 'pause')} a directory was asked for before it was "
-            f"used ({units.count(seen.pauses_asked_twice)} times twice), from an age of "
-            f"{units.duration(asked)} on (the default is 30 s); none was used unasked beyond "
+            f"asked for a directory before it used it after {_times(seen.pauses_asked, 'pause')} "
+            f"({units.count(seen.pauses_asked_twice)} times twice), from an age of "
+            f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
             f"{units.duration(trusted)}; programs that open directories may do the same"
         ),
         frames=seen.frames["pauses"],

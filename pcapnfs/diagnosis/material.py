@@ -10,15 +10,28 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import cache as _cache
+from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import not_found as _not_found
+from pcapnfs.analyses import questions as _questions
+from pcapnfs.analyses import repeated_access as _repeated_access
 from pcapnfs.analyses import time_budget as _time_budget
+from pcapnfs.analyses import transfer_runs as _transfer_runs
+from pcapnfs.analyses.change_ids import change_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pcapnfs.trace import Trace
 
-READS = columns.together(_cache.READS, _not_found.READS, _time_budget.READS)
+READS = columns.together(
+    _cache.READS,
+    _listing_costs.READS,
+    _not_found.READS,
+    _questions.READS,
+    _repeated_access.READS,
+    _time_budget.READS,
+    _transfer_runs.READS,
+)
 """The columns that all of these read."""
 
 
@@ -28,7 +41,11 @@ class Material:
 
     time_budget: _time_budget.TimeBudget
     cache: _cache.Cache
+    listing_costs: tuple[_listing_costs.ListingCosts, ...]
     not_found: tuple[_not_found.NotFound, ...]
+    questions: tuple[_questions.Questions, ...]
+    repeated_access: tuple[_repeated_access.RepeatedAccess, ...]
+    transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
@@ -37,8 +54,16 @@ class Material:
 
 def gather(trace: Trace) -> Material:
     """Ask the analyses."""
+    # What clients learnt of files is costly to find out: once for all who ask.
+    with change_ids(trace) as learned:
+        cache = _cache.of_learned(learned)
+        questions = _questions.of_learned(trace, learned)
     return Material(
         time_budget=_time_budget.time_budget(trace),
-        cache=_cache.cache(trace),
+        cache=cache,
+        listing_costs=_listing_costs.listing_costs(trace),
         not_found=_not_found.not_found(trace),
+        questions=questions,
+        repeated_access=_repeated_access.repeated_access(trace),
+        transfer_runs=_transfer_runs.transfer_runs(trace),
     )

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.words import plural
@@ -271,7 +271,7 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
             )
             frames = ", ".join(str(frame) for frame in verdict.frames)
             where = f" (frames {frames})" if frames else ""
-            parts.append(note(f"{escape(verdict.evidence)}{where}", indent=4))
+            parts.append(note(f"{sentence(verdict.evidence)}{where}", indent=4))
     silent = [mount for mount in mounts if not mount.verdicts]
     for mount in silent[:MOUNTS_SHOWN]:
         if mount.too_little is None:

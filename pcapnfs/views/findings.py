@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import note
 from pcapnfs.views.words import plural
@@ -43,7 +43,7 @@ def in_short(result: Findings) -> list[RenderableType]:
     if not result.findings:
         return [note(in_a_sentence(result))]
     shown = result.findings[:IN_SHORT]
-    rows = [[found.severity, cost(found), escape(found.title), found.id] for found in shown]
+    rows = [[found.severity, cost(found), sentence(found.title), found.id] for found in shown]
     columns = (
         Column("", align="left"),
         Column("costs"),
@@ -89,14 +89,14 @@ def cost(found: Finding) -> str:
 def _finding(found: Finding) -> list[RenderableType]:
     title = Text()
     title.append(f"\n{found.severity.upper()}  ", style=STYLES[found.severity])
-    title.append(escape(found.title), style="bold")
+    title.append(sentence(found.title), style="bold")
     lines = [
         ("Costs", _costs(found)),
         ("Where", _where(found.about)),
-        ("Seen", escape(found.seen)),
-        ("Why", escape(found.why)),
+        ("Seen", sentence(found.seen)),
+        ("Why", sentence(found.why)),
         *(("Do" if place == 0 else "", _advice(each)) for place, each in enumerate(found.advice)),
-        ("Sure", f"{found.confidence}; {escape(found.data)}"),
+        ("Sure", f"{found.confidence}; {sentence(found.data)}"),
         ("Show", found.display_filter or ""),
         ("Rule", _rule(found)),
     ]
@@ -124,8 +124,8 @@ def _where(about: tuple[str, ...]) -> str:
 
 def _advice(advice: Advice) -> str:
     if advice.risk is None:
-        return escape(advice.action)
-    return f"{escape(advice.action)} Risk: {escape(advice.risk)}"
+        return sentence(advice.action)
+    return f"{sentence(advice.action)} Risk: {sentence(advice.risk)}"
 
 
 def _rule(found: Finding) -> str:

@@ -212,7 +212,7 @@ def test_a_pause_is_the_shorter_gap_and_none_where_another_call_is_outstanding()
         call(5, "READ", 3),
         call(6, "READ", 3),
         # Another client's calls are no reason to wait.
-        call(1, "READ", 9, client="10.0.0.3") | {"call": 7},
+        call(7, "READ", 9, client="10.0.0.3", call_first_time=at(12), call_time=at(12)),
     ]
     with trace_of(calls=rows) as trace:
         found = outstanding(trace)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.text import escape
+from pcapnfs import units
+from pcapnfs.text import escape, sentence
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,9 @@ def test_makes_every_character_visible(hostile: str, harmless: str) -> None:
 def test_gives_printable_text_for_any_text(text: str) -> None:
     assert escape(text).isprintable()
     assert escape(escape(text)) == escape(text)
+
+
+def test_numbers_in_a_sentence_keep_their_thin_spaces() -> None:
+    told = f"{units.count(1234567)} of a\u2009b\x1b"
+    assert sentence(told) == "1\u2009234\u2009567 of a\\u2009b\\x1b"
+    assert sentence("plain") == "plain"

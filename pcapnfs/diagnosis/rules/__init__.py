@@ -1,7 +1,33 @@
 """The rules, one per file, in the order in which docs/findings.md tells them."""
 
 from pcapnfs.diagnosis.finding import Rule
-from pcapnfs.diagnosis.rules import negative_lookups
+from pcapnfs.diagnosis.rules import (
+    access_storm,
+    getattr_storm,
+    negative_lookups,
+    no_attribute_cache,
+    no_directory_cache,
+    noac,
+    readdir_without_plus,
+    readdirplus_unused,
+    short_attribute_cache,
+    small_rsize,
+    small_wsize,
+    sync_mount,
+)
 
-RULES: tuple[Rule, ...] = (negative_lookups.RULE,)
+RULES: tuple[Rule, ...] = (
+    sync_mount.RULE,
+    noac.RULE,
+    no_attribute_cache.RULE,
+    no_directory_cache.RULE,
+    short_attribute_cache.RULE,
+    small_rsize.RULE,
+    small_wsize.RULE,
+    readdir_without_plus.RULE,
+    readdirplus_unused.RULE,
+    getattr_storm.RULE,
+    access_storm.RULE,
+    negative_lookups.RULE,
+)
 """All rules."""

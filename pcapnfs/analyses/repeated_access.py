@@ -1,0 +1,117 @@
+"""ACCESS calls that asked what the client had been told already.
+
+Takes a trace; gives for each client and server the calls whose purpose is ACCESS, and those that
+asked for the same rights on the same object for the same user and group as the one before, and got
+the same answer. Users of RPCSEC_GSS cannot be told apart: their calls count as asked for the first
+time.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares, spared
+from pcapnfs.analyses.service_time import integer
+from pcapnfs.analyses.spared import Spared
+from pcapnfs.programs import NFS_PROGRAMS
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server callback program op call_frame reply_time uid gid",
+        operations="call op status file access_requested access_granted",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+PLACES_SHOWN = 3
+"""Objects that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedAccess:
+    """What one client asked one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """All its answered calls of NFS."""
+    accesses: int
+    """Those whose purpose is ACCESS."""
+    repeated: Spared
+    """Those of them that gave what the client had been told by the one before."""
+    objects: int
+    """Objects that these were about."""
+    places: tuple[str, ...]
+    """The objects asked for most; paths, not escaped."""
+
+
+def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
+    """Count, for each client and server with an ACCESS, most repeated ones first."""
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_ASKED)
+        rows = cursor.execute(_BY_PAIR, {"programs": NFS_PROGRAMS}).fetchall()
+        places = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall()
+    found: dict[tuple[str, str], list[str]] = {}
+    for client, server, path in places:
+        found.setdefault((client, server), []).append(str(path))
+    return tuple(
+        RepeatedAccess(
+            client=str(client),
+            server=str(server),
+            calls=integer(calls),
+            accesses=integer(accesses),
+            repeated=spared.of_row(values),
+            objects=integer(objects),
+            places=tuple(found.get((client, server), ())),
+        )
+        for client, server, calls, accesses, objects, *values in rows
+    )
+
+
+_ASKED = """
+    create temp table asked as
+    select client, server, operations.file, call, call_frame,
+           coalesce(access_requested = lag(access_requested) over before
+                    and access_granted = lag(access_granted) over before, false) as again
+    from operations join calls using (call)
+    where operations.op = 'ACCESS' and calls.op = 'ACCESS' and operations.status = 0
+          and not callback and operations.file is not null and uid is not null
+    window before as (
+        partition by client, server, operations.file, uid, gid order by call)
+"""
+
+_BY_PAIR = f"""
+    with calls_of as (
+        select client, server, count(*) as calls, count(*) filter (op = 'ACCESS') as accesses
+        from calls
+        where not callback and reply_time is not null and list_contains($programs, program)
+        group by all
+    ),
+    repeated as (
+        select client, server, count(distinct file) filter (again) as objects,
+               {spared.columns("again", "again")}
+        from asked join shares using (call) group by client, server
+    )
+    select client, server, calls, accesses, objects, {spared.names("again")}
+    from repeated join calls_of using (client, server)
+    order by again_calls desc, client, server
+"""
+
+_PLACES = """
+    select client, server, path
+    from (select client, server, file, count(*) as times from asked where again group by all)
+         join (select file, path from files) using (file)
+    qualify row_number() over (partition by client, server order by times desc, path) <= $places
+    order by client, server, times desc, path
+"""

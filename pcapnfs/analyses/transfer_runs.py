@@ -1,0 +1,227 @@
+"""Files read and written in several calls where fewer, or less strict ones, would have done.
+
+Takes a trace; gives for each client and server the READs and WRITEs that follow one another in a
+file (*runs*: each begins where the one before ended, less than a second later), what would be left
+of them if each moved as much as the server allows, and what WRITEs that ask for stable storage
+though the next one follows have cost. Time in which the bytes themselves are on their way is in
+none of it: they have to be moved in any case.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares, spared
+from pcapnfs.analyses.change_ids import number_mounts
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.mount_evidence import TOGETHER_S
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
+from pcapnfs.analyses.spared import Spared
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server callback program call_frame call_first_time call_time "
+        "reply_first_time reply_time stability",
+        operations="call position op file offset requested stable_requested stability max_read "
+        "max_write",
+    ),
+)
+"""The columns that the queries here read."""
+
+LARGEST_BYTES = 1048576
+"""What Linux moves in one call at most, whatever the server allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """READs or WRITEs of one client, of one server."""
+
+    calls: int
+    """All of them, answered."""
+    in_runs: int
+    """Those in runs of two or more."""
+    largest_bytes: int
+    """The most that one of them asked for or brought, bytes."""
+    allowed_bytes: int | None
+    """What the server allows (FSINFO, maxread, maxwrite), but 1 MiB at most, bytes; None when the
+    capture does not tell."""
+    merged: Spared
+    """Those that would be left out if each moved as much as the server allows, with their part of
+    the time, of runs of the largest size; nothing when what it allows is not known."""
+    merged_stable_s: float
+    """The part of `merged.time_s` for WRITEs that were on stable storage when answered, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransferRuns:
+    """One client and one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    reads: Runs
+    """READs."""
+    writes: Runs
+    """WRITEs."""
+    continued: int
+    """WRITEs that the next one continued."""
+    sync: Spared
+    """Those of them that asked for stable storage, with all their time."""
+    sync_files: int
+    """Files that they belong to."""
+    sync_bytes: int
+    """What they brought, bytes."""
+    sync_saved_s: float
+    """What of `sync.time_s` would be saved if they were sent UNSTABLE, in pieces of what the server
+    allows (1 MiB where that is not known), and committed once, seconds: all, less the median of
+    this client's calls without stable storage for each piece."""
+
+
+def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
+    """Follow the transfers of each client and server, in the order of their addresses."""
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        number_mounts(cursor)
+        cursor.execute(
+            _RUNS, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS, "largest": LARGEST_BYTES}
+        )
+        runs = {
+            (mount, bool(reading)): _runs(*values)
+            for mount, reading, *values in cursor.execute(_MERGED).fetchall()
+        }
+        rows = cursor.execute(_SYNCHRONOUS, {"largest": LARGEST_BYTES}).fetchall()
+    nothing = Runs(0, 0, 0, None, spared.NONE, 0.0)
+    return tuple(
+        TransferRuns(
+            client=str(client),
+            server=str(server),
+            reads=runs.get((mount, True), nothing),
+            writes=runs.get((mount, False), nothing),
+            continued=integer(continued),
+            sync=spared.of_row(values),
+            sync_files=integer(files),
+            sync_bytes=integer(size),
+            sync_saved_s=seconds(saved) or 0.0,
+        )
+        for mount, client, server, continued, files, size, saved, *values in rows
+    )
+
+
+def _runs(
+    calls: object,
+    in_runs: object,
+    largest: object,
+    allowed: object,
+    left_out: object,
+    share: object,
+    stable: object,
+    pause: object,
+    frames: object,
+) -> Runs:
+    """Read a row of `_MERGED`."""
+    return Runs(
+        calls=integer(calls),
+        in_runs=integer(in_runs),
+        largest_bytes=integer(largest),
+        allowed_bytes=whole(allowed),
+        merged=spared.of_row((left_out, share, pause, frames)),
+        merged_stable_s=seconds(stable) or 0.0,
+    )
+
+
+# The part of a call's interval in which nothing of it was moving.
+_WAITED = """
+    greatest(reply_first_time - call_time, 0) / greatest(reply_time - call_first_time, 1)
+"""
+
+_RUNS = f"""
+    create temp table runs as
+    with limits as (
+        select mount, least(max(max_read), $largest) as read_limit,
+               least(max(max_write), $largest) as write_limit
+        from operations join calls using (call) join mounts using (client, server)
+        where max_read is not null or max_write is not null
+        group by mount
+    ),
+    transfers as (
+        select mount, operations.file, operations.op in $reads as reading, call, position,
+               call_time, call_frame, "offset"::hugeint as start, requested,
+               operations.stability = 'stable' as stable,
+               coalesce(stable_requested <> 'UNSTABLE', false) as sync,
+               share * least({_WAITED}, 1) as share, pause
+        from operations join calls using (call) join mounts using (client, server)
+             join shares using (call)
+        where (operations.op in $reads or operations.op in $writes) and requested > 0
+              and "offset" is not null and operations.file is not null
+              and not callback and reply_time is not null
+    ),
+    ordered as (
+        select *, coalesce(lag(start + requested) over around = start
+                           and call_time - lag(call_time) over around
+                               < {TOGETHER_S * NANOSECONDS}, false) as continues
+        from transfers
+        window around as (partition by mount, file, reading order by call_time, call, position)
+    ),
+    numbered as (
+        select *, count(*) filter (not continues) over (
+                   partition by mount, file, reading order by call_time, call, position) as run
+        from ordered
+    )
+    select mount, reading, file, run, count(*) as calls, max(requested) as largest,
+           sum(requested) as bytes, sum(share) as share, sum(pause) as pause,
+           coalesce(sum(share) filter (stable), 0) as stable_share,
+           min(call_frame) as frame,
+           case when reading then any_value(read_limit) else any_value(write_limit) end as allowed,
+           count(*) filter (sync) as sync, sum(share) filter (sync) as sync_share,
+           sum(pause) filter (sync) as sync_pause, sum(requested) filter (sync) as sync_bytes
+    from numbered left join limits using (mount)
+    group by mount, reading, file, run
+"""
+"""Runs, also those of a single call."""
+
+_MERGED = f"""
+    with fewer as (
+        -- What is smaller than the rest was not cut to size: it was all there was to move.
+        select *, case when bytes > (calls - 1) * max(largest) over (partition by mount, reading)
+                  then greatest(calls - ceil(bytes / nullif(allowed, 0)), 0) else 0 end::bigint
+                      as left_out
+        from runs
+    )
+    select mount, reading, sum(calls), sum(calls) filter (calls > 1), max(largest), max(allowed),
+           coalesce(sum(left_out), 0), sum(share * left_out / calls),
+           sum(stable_share * left_out / calls), sum(pause * left_out / calls),
+           coalesce(arg_max(frame, left_out, {spared.EXAMPLES}) filter (left_out > 0), [])
+    from fewer group by mount, reading
+"""
+
+_SYNCHRONOUS = f"""
+    with written as (
+        select *, calls > 1 and sync > 1 as synchronous,
+               ceil(sync_bytes / coalesce(nullif(allowed, 0), $largest)) as pieces
+        from runs where not reading
+    ),
+    floors as (
+        select mount, median(share) as floor
+        from calls join mounts using (client, server) join shares using (call)
+        where stability = 'unstable' and mount in (select mount from written where synchronous)
+        group by mount
+    )
+    select mount, client, server, sum(calls - 1), count(distinct file) filter (synchronous),
+           coalesce(sum(sync_bytes) filter (synchronous), 0),
+           sum(greatest(sync_share * (sync - 1) / sync - least(pieces, sync) * coalesce(floor, 0),
+                        0)) filter (synchronous),
+           coalesce(sum(sync) filter (synchronous), 0), sum(sync_share) filter (synchronous),
+           sum(sync_pause) filter (synchronous),
+           coalesce(arg_min(frame, frame, {spared.EXAMPLES}) filter (synchronous), [])
+    from written join mounts using (mount) left join floors using (mount)
+    group by mount, client, server
+    order by mount
+"""

@@ -1,0 +1,71 @@
+"""The client asks again and again what a user may do, and the answer is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.claims import left_out
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "access_storm.share", 0.2, "share", "calls that are such an ACCESS", "default of this tool"
+)
+LEAST = Threshold(
+    "access_storm.least", 50, "calls",
+    "ACCESSes that the one before had answered, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server with many of them."""
+    for pair in material.repeated_access:
+        repeated = pair.repeated
+        if repeated.calls < values[LEAST.name] or repeated.calls < values[SHARE.name] * pair.calls:
+            continue
+        claims = left_out(repeated)
+        yield Observed(
+            severity=by_cost(material, claims),
+            title="The client asks for the same access rights again and again",
+            seen=f"{units.count(pair.accesses)} of {units.count(pair.calls)} calls are ACCESS, and "
+            f"{units.count(repeated.calls)} gave the same user the same rights to the same object "
+            f"as the one before: {wording.times(pair.objects, 'object')}, most often "
+            f"{wording.places(pair.places)}.",
+            why="A client remembers what a user may do until the object's attributes change or "
+            "are no longer kept. A directory in which files come and go changes all the time, so "
+            "that each walk through it asks again.",
+            advice=(
+                Advice(
+                    "Keep attributes for longer, if they expire in between: no noac, no small "
+                    "actimeo.",
+                    "what other clients change is seen up to 60 s later.",
+                ),
+                Advice(
+                    "In the program: make and remove files in a directory of their own (best a "
+                    "local one), not in one that all paths go through; keep files open, or open "
+                    "them relative to an open directory."
+                ),
+            ),
+            confidence="certain",
+            data=f"{units.count(pair.calls)} calls",
+            frames=repeated.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+RULE = Rule(
+    id="access_storm",
+    title="The same access rights are asked for again and again",
+    origin="practice: ACCESS storms (nfsstat); RFC 1813 section 3.3.4",
+    judge=judge,
+    thresholds=(SHARE, LEAST),
+)

@@ -1,0 +1,88 @@
+"""Much of what the client asks is whether anything has changed, and nothing has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.claims import left_out
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.mounted import CHECK, TOPIC, is_attribute_cache
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "getattr_storm.share", 0.4, "share", "calls that are GETATTR", "default of this tool"
+)
+UNCHANGED = Threshold(
+    "getattr_storm.unchanged", 0.8, "share",
+    "answers that could be compared and were what the client knew", "default of this tool",
+)  # fmt: skip
+LEAST = Threshold(
+    "getattr_storm.least", 50, "calls", "such GETATTRs, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server of which no rule on mount options says why."""
+    explained = {
+        (mount.client, mount.server)
+        for mount in material.cache.mounts
+        if any(is_attribute_cache(verdict.options) for verdict in mount.verdicts)
+    }
+    for pair in material.questions:
+        if (
+            (pair.client, pair.server) in explained
+            or pair.unchanged.calls < values[LEAST.name]
+            or pair.asked < values[SHARE.name] * pair.calls
+            or pair.unchanged.calls < values[UNCHANGED.name] * pair.compared
+        ):
+            continue
+        claims = left_out(pair.unchanged)
+        yield Observed(
+            severity=by_cost(material, claims, sure=False),
+            title="The client asks again and again what has not changed",
+            seen=f"{units.count(pair.asked)} of {units.count(pair.calls)} calls are GETATTR, and "
+            f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
+            "be compared gave what the client knew already.",
+            why="Each of them is a round trip without news. They come from attributes that expire "
+            "between two looks at the same tree (status of a working copy, make, find, backup), "
+            "and from opens, which always ask.",
+            advice=(
+                Advice(
+                    "If these files change only through this client, or seldom, keep attributes "
+                    f"for longer: actimeo=60 or more. {CHECK}",
+                    "what other clients change is seen that much later.",
+                ),
+                Advice(
+                    "For a tree that is only read (tools, libraries), mount it with nocto as well, "
+                    "so that opens do not ask.",
+                    "a file that another client replaces may be read in its old form until its "
+                    "attributes expire.",
+                ),
+                Advice(
+                    "With NFSv4, let the server grant delegations: a file that has one is not "
+                    "asked for."
+                ),
+            ),
+            confidence="certain",
+            data=f"{units.count(pair.calls)} calls",
+            frames=pair.unchanged.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+RULE = Rule(
+    id="getattr_storm",
+    title="Most calls ask for attributes that have not changed",
+    origin="practice: GETATTR storms (nfsstat, nfsiostat)",
+    judge=judge,
+    thresholds=(SHARE, UNCHANGED, LEAST),
+    topic=TOPIC,
+)

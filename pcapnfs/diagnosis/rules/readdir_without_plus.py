@@ -1,0 +1,84 @@
+"""Listings without attributes, which are then asked for one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.claims import left_out
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.mounted import CHECK
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "readdir_without_plus.share", 0.5, "share",
+    "entries listed without attributes that a LOOKUP or GETATTR follows", "default of this tool",
+)  # fmt: skip
+LEAST = Threshold(
+    "readdir_without_plus.least", 30, "calls", "such calls, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server with such listings."""
+    for pair in material.listing_costs:
+        followed = pair.followed
+        if (
+            followed.calls < values[LEAST.name]
+            or followed.calls < values[SHARE.name] * pair.plain_entries
+        ):
+            continue
+        claims = left_out(followed)
+        yield Observed(
+            severity=by_cost(material, claims),
+            title="Directories are listed without attributes, which are then asked for one by one",
+            seen=f"{units.count(followed.calls)} LOOKUPs and GETATTRs followed "
+            f"{units.count(pair.plain_calls)} READDIRs without attributes, which told of "
+            f"{units.count(pair.plain_entries)} entries; most of them in "
+            f"{wording.places(pair.places)}. {wording.times(pair.plus_calls, 'call')} listed with "
+            "attributes.",
+            why="ls -l, find, du, rsync and backup want the attributes of each entry. READDIRPLUS, "
+            "or a READDIR of NFSv4 that asks for them, brings dozens in one reply; here each entry "
+            "costs a round trip, one after the other. READDIR of NFSv3 does not even tell which "
+            "entries are directories.",
+            advice=(
+                Advice(f"If nordirplus (or rdirplus=none) is in force, mount without it. {CHECK}"),
+                Advice(
+                    "If it is not, the client chose so: Linux stops asking for attributes in a "
+                    "directory whose entries nobody looked at (ls, ls -f, a shell's *), and does "
+                    "not start again while it has the names cached. Where the kernel knows "
+                    "rdirplus=force, mount with it.",
+                    "listings of which only names are wanted take longer.",
+                ),
+                Advice(
+                    "If the server refuses READDIRPLUS (NFS3ERR_NOTSUPP), turn it on there; some "
+                    "file servers have a switch."
+                ),
+                Advice(
+                    "In the program: do not stat entries of which only the name or type is needed "
+                    "(find without -ls, ls without -l and --color)."
+                ),
+            ),
+            confidence="certain",
+            data=f"{units.count(pair.plain_calls + pair.plus_calls)} calls that list, "
+            f"{units.count(pair.plain_entries + pair.plus_entries)} entries",
+            frames=followed.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+RULE = Rule(
+    id="readdir_without_plus",
+    title="Listings without attributes, followed by a call for each entry",
+    origin="practice: nordirplus; Linux commit 82f2e5472e23, 16 times the calls for ls -l",
+    judge=judge,
+    thresholds=(SHARE, LEAST),
+)

@@ -1,0 +1,57 @@
+"""Attributes are kept for a short time only: a small actimeo, acdirmin or acregmin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.claims import left_out
+from pcapnfs.diagnosis.finding import Observed, Rule
+from pcapnfs.diagnosis.mounted import TOPIC, judged, longer
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server whose questions show it."""
+    del values  # What is enough, the analysis of mount options says.
+    for found in judged(material, _is_short):
+        asked = found.questions
+        never = found.verdict.options == ("acregmin=0",)
+        spared = asked.fresh_files if never else asked.early
+        claims = left_out(spared)
+        yield Observed(
+            severity=by_cost(material, claims, sure=found.confidence == "likely"),
+            title=f"The client keeps attributes for a short time only: {found.verdict.title}",
+            seen=f"The client {found.verdict.evidence}. "
+            f"{units.count(spared.calls)} of its {units.count(asked.calls)} calls are GETATTRs "
+            "that default options would have spared it: nothing had changed, and it had known for "
+            f"{'' if never else '1 s or more, but '}less than 3 s (files) or 30 s (directories).",
+            why="Each timeout that runs out costs a round trip for every file and directory that "
+            "is used again, although next to none of them has changed.",
+            advice=(longer("actimeo, acregmin and acdirmin"),),
+            confidence=found.confidence,
+            data=found.data,
+            frames=found.verdict.frames or spared.frames,
+            claims=claims,
+            about=found.about,
+        )
+
+
+def _is_short(options: tuple[str, ...]) -> bool:
+    """`acregmin=0`, or every timeout of some seconds that would explain the pauses."""
+    name, _, value = options[0].partition("=")
+    return options == ("acregmin=0",) or (name == "actimeo" and value.isdigit() and value != "0")
+
+
+RULE = Rule(
+    id="short_attribute_cache",
+    title="Attributes are cached for a short time only (actimeo=N, acregmin=N)",
+    origin="practice: mounts with a small actimeo; nfs(5), section on attribute caching",
+    judge=judge,
+    topic=TOPIC,
+)

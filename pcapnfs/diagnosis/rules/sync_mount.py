@@ -1,0 +1,90 @@
+"""Data is written through: a sync mount, O_SYNC, or fsync after each write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.mounted import CHECK, is_written_through
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "sync_mount.share", 0.9, "share",
+    "WRITEs that continue one another and ask for stable storage", "default of this tool",
+)  # fmt: skip
+PER_FILE = Threshold(
+    "sync_mount.per_file", 2, "calls",
+    "such WRITEs of a file in the mean; a client sends a small file in one such WRITE by itself",
+    "default of this tool",
+)  # fmt: skip
+LEAST = Threshold(
+    "sync_mount.least", 10, "calls", "such WRITEs, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server whose WRITEs show it."""
+    without_cache = {
+        (mount.client, mount.server)
+        for mount in material.cache.mounts
+        if any(is_written_through(verdict.options) for verdict in mount.verdicts)
+    }
+    for pair in material.transfer_runs:
+        sync = pair.sync
+        if (
+            (pair.client, pair.server) in without_cache
+            or sync.calls < values[LEAST.name]
+            or sync.calls < values[SHARE.name] * pair.writes.in_runs
+            or sync.calls <= values[PER_FILE.name] * pair.sync_files
+        ):
+            continue
+        claims = (Claim("stable", pair.sync_saved_s),)
+        yield Observed(
+            severity=by_cost(material, claims),
+            title="Data is written through: each WRITE waits for stable storage",
+            seen=f"{units.count(sync.calls)} of {units.count(pair.writes.in_runs)} WRITEs that "
+            "continue one another asked for stable storage, in "
+            f"{wording.times(pair.sync_files, 'file')}, and brought "
+            f"{units.size(pair.sync_bytes / sync.calls)} each in the mean. They took "
+            f"{units.duration(sync.time_s)}.",
+            why="A client that may cache gathers what is written, sends it UNSTABLE in pieces of "
+            "up to wsize, several at a time, and commits once when the file is closed. Here the "
+            "program waits for the server's disk at each write().",
+            advice=(
+                Advice(
+                    f"Mount without sync. {CHECK}",
+                    "what was written but neither closed nor fsynced is lost if the client "
+                    "crashes, as on a local disk.",
+                ),
+                Advice(
+                    "If it is not the mount, it is the program: O_SYNC, O_DSYNC, or fsync after "
+                    "each write. Let it write larger pieces and fsync once."
+                ),
+                Advice(
+                    "If each write must be safe when it returns, give the server a log device or "
+                    "write cache that survives power loss."
+                ),
+            ),
+            confidence="likely",
+            data=f"{units.count(pair.writes.calls)} WRITEs",
+            frames=sync.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+RULE = Rule(
+    id="sync_mount",
+    title="Data is written through (sync mount, O_SYNC, fsync after each write)",
+    origin="practice: sync mounts and O_SYNC; RFC 1813 section 3.3.7, stable_how",
+    judge=judge,
+    thresholds=(SHARE, PER_FILE, LEAST),
+)

@@ -2,9 +2,10 @@
 
 Takes a trace; gives for each client and server the calls that listings with attributes
 (READDIRPLUS, or a READDIR of NFSv4 that asks for what a stat needs) would have spared: of each
-entry told without attributes the first LOOKUP or GETATTR, as long as they follow one another; by a
-later one the attributes would have expired. And what listings with attributes took beyond what a
-small call takes, with the entries that nobody asked for afterwards.
+entry told without attributes the first LOOKUP or GETATTR, as long as one entry follows another, and
+those that follow within 3 s; by later ones the attributes would have expired. A directory that is
+opened is asked for in any case. And what listings with attributes took beyond what a small call
+takes, with the entries that nobody asked for afterwards.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import shares, spared
 from pcapnfs.analyses.change_ids import ASKS_STATE, number_mounts
+from pcapnfs.analyses.questions import FILE_FRESH_S
 from pcapnfs.analyses.readdir import FOLLOW_UP_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.spared import Spared
@@ -29,7 +31,7 @@ READS = columns.together(
         calls="call client server callback program version op call_frame call_time reply_time file "
         "directory",
         operations="call position op file attributes plus",
-        files="file parent name path",
+        files="file parent name path role",
         entries="call position name file",
     ),
 )
@@ -53,7 +55,10 @@ class ListingCosts:
     """Entries in their replies; without `.` and `..`."""
     followed: Spared
     """LOOKUPs and GETATTRs about these entries that attributes in the listing would have spared:
-    the first about each, at most 30 s after the one before or the listing."""
+    the first about each, at most 30 s after that about another one or the listing, and those at
+    most 3 s later."""
+    followed_entries: int
+    """Entries that these were about."""
     places: tuple[str, ...]
     """The directories with most of them; paths, not escaped."""
     plus_calls: int
@@ -92,6 +97,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plain_calls=integer(plain),
             plain_entries=integer(plain_entries),
             followed=spared.of_row(values[0:4]),
+            followed_entries=integer(followed),
             places=tuple(found.get(mount, ())),
             plus_calls=integer(plus),
             plus_entries=integer(plus_entries),
@@ -101,7 +107,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plus_extra_s=seconds(extra) or 0.0,
         )
         for mount, client, server, plain, plain_entries, plus, plus_entries, objects, touched,
-        extra, *values
+        followed, extra, *values
         in rows
     )  # fmt: skip
 
@@ -127,7 +133,7 @@ _FOLLOWED = f"""
     create temp table followed as
     with about as (
         select mount, coalesce(calls.directory, parent) as directory, name, call, call_frame,
-               call_time, version = 4 and op = 'GETATTR' as unsure
+               call_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
         from calls join mounts using (client, server) join files using (file)
         where op in ('GETATTR', 'LOOKUP') and not callback and program = 100003
               and reply_time is not null
@@ -140,31 +146,39 @@ _FOLLOWED = f"""
             select call from operations where op = 'GETATTR' and {ASKS_STATE})
     ),
     after as (
-        select asked.mount, asked.directory, asked.name, asked.call, call_frame, call_time,
+        select asked.mount, asked.directory, asked.name, asked.call, call_frame, call_time, opened,
                told.reply_time as told_time, told.call as listing
         from asked asof join told
              on asked.mount = told.mount and asked.directory = told.directory
                 and asked.name = told.name and asked.call_time >= told.reply_time
         where not plus
     ),
+    timed as (
+        select *, min(call_time) over (partition by mount, directory, name, listing) as first_time
+        from after
+    ),
+    -- Entry by entry, until nothing comes for longer than a listing counts as the cause.
     first as (
-        select * from after
-        qualify row_number() over (
-            partition by mount, directory, name, listing order by call_time, call) = 1
+        select mount, directory, name, listing, told_time, min(call_time) as first_time
+        from timed group by mount, directory, name, listing, told_time
     ),
     paced as (
-        select *, call_time - greatest(told_time, coalesce(lag(call_time) over (
-                      partition by mount, directory order by call_time, call), told_time))
+        select *, first_time - greatest(told_time, coalesce(lag(first_time) over (
+                      partition by mount, directory order by first_time, name), told_time))
                   > {FOLLOW_UP_S * NANOSECONDS} as late
         from first
-    )
-    select mount, directory, call, call_frame, share, pause
-    from (
-        select *, bool_or(late) over (partition by mount, directory, listing
-                                      order by call_time, call) as over
+    ),
+    caused as (
+        select mount, directory, name, listing
         from paced
-    ) join shares using (call)
-    where not over
+        qualify not bool_or(late) over (partition by mount, directory, listing
+                                        order by first_time, name)
+    )
+    select mount, directory, name, listing, call, call_frame, call_time = first_time as first,
+           share, pause
+    from timed semi join caused using (mount, directory, name, listing) join shares using (call)
+    where call_time = first_time
+          or not opened and call_time - first_time < {FILE_FRESH_S * NANOSECONDS}
 """
 
 _PLACES = """
@@ -182,7 +196,9 @@ _BY_MOUNT = f"""
         from listed join shares using (call) group by mount
     ),
     followed_by as (
-        select mount, {spared.columns("true", "followed")} from followed group by mount
+        select mount, count(*) filter (first) as followed_entries,
+               {spared.columns("true", "followed")}
+        from followed group by mount
     ),
     small as (
         select mount, median(share) as usual
@@ -218,6 +234,7 @@ _BY_MOUNT = f"""
     )
     select mount, client, server, plain_calls, coalesce(plain_entries, 0), plus_calls,
            coalesce(plus_entries, 0), coalesce(objects, 0), coalesce(touched, 0),
+           coalesce(followed_entries, 0),
            greatest(plus_share - plus_calls * coalesce(usual, 0), 0),
            {spared.names("followed")}, {spared.names("plus")}
     from listings join mounts using (mount) left join followed_by using (mount)

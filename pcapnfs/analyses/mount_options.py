@@ -188,7 +188,7 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
                 f"{units.count(seen.visits_asked)} of {_times(seen.visits, 'visit')} of files asked"
             )
             yield _verdict(
-                ("acdirmin=0", *whole),
+                (*whole, "acdirmin=0,sync") if _writes_through(seen) else ("acdirmin=0", *whole),
                 "possible",
                 f"{directories}; {few if seen.visits < ENOUGH else some}",
                 frames,

@@ -53,8 +53,9 @@ class Runs:
     """What the server allows (FSINFO, maxread, maxwrite), but 1 MiB at most, bytes; None when the
     capture does not tell."""
     merged: Spared
-    """Those that would be left out if each moved as much as the server allows, with their part of
-    the time, of runs of the largest size; nothing when what it allows is not known."""
+    """Those that would be left out if each moved as much as the server allows, or, where they do so
+    already, 1 MiB; of runs of the largest size, with their part of the time. Nothing when what the
+    server allows is not known."""
     merged_stable_s: float
     """The part of `merged.time_s` for WRITEs that were on stable storage when answered, seconds."""
 
@@ -95,7 +96,9 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
         )
         runs = {
             (mount, bool(reading)): _runs(*values)
-            for mount, reading, *values in cursor.execute(_MERGED).fetchall()
+            for mount, reading, *values in cursor.execute(
+                _MERGED, {"largest": LARGEST_BYTES}
+            ).fetchall()
         }
         rows = cursor.execute(_SYNCHRONOUS, {"largest": LARGEST_BYTES}).fetchall()
     nothing = Runs(0, 0, 0, None, spared.NONE, 0.0)
@@ -190,10 +193,11 @@ _RUNS = f"""
 _MERGED = f"""
     with fewer as (
         -- What is smaller than the rest was not cut to size: it was all there was to move.
-        select *, case when bytes > (calls - 1) * max(largest) over (partition by mount, reading)
-                  then greatest(calls - ceil(bytes / nullif(allowed, 0)), 0) else 0 end::bigint
-                      as left_out
-        from runs
+        select *, case when bytes > (calls - 1) * biggest
+                  then greatest(calls - ceil(bytes / case when allowed > biggest then allowed
+                                                          when allowed > 0 then $largest end), 0)
+                  else 0 end::bigint as left_out
+        from (select *, max(largest) over (partition by mount, reading) as biggest from runs)
     )
     select mount, reading, sum(calls), sum(calls) filter (calls > 1), max(largest), max(allowed),
            coalesce(sum(left_out), 0), sum(share * left_out / calls),

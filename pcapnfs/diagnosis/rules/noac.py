@@ -28,7 +28,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = (*left_out(asked.fresh_files, asked.fresh_directories), saved)
         yield Observed(
             severity=by_cost(material, claims),
-            title="The client caches nothing: noac",
+            title=f"The client caches nothing: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. "
             f"{units.count(asked.fresh_files.calls + asked.fresh_directories.calls)} of its "
             f"{units.count(asked.calls)} calls are GETATTRs that default options would have spared "

@@ -32,14 +32,15 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         followed = pair.followed
         if (
             followed.calls < values[LEAST.name]
-            or followed.calls < values[SHARE.name] * pair.plain_entries
+            or pair.followed_entries < values[SHARE.name] * pair.plain_entries
         ):
             continue
         claims = left_out(followed)
         yield Observed(
             severity=by_cost(material, claims),
             title="Directories are listed without attributes, which are then asked for one by one",
-            seen=f"{units.count(followed.calls)} LOOKUPs and GETATTRs followed "
+            seen=f"{units.count(followed.calls)} LOOKUPs and GETATTRs about "
+            f"{units.count(pair.followed_entries)} entries followed "
             f"{units.count(pair.plain_calls)} READDIRs without attributes, which told of "
             f"{units.count(pair.plain_entries)} entries; most of them in "
             f"{wording.places(pair.places)}. {wording.times(pair.plus_calls, 'call')} listed with "

@@ -1,23 +1,24 @@
-"""WRITEs bring less than the server allows: a small wsize."""
+"""WRITEs bring less than need be: a small wsize, or a server that allows no more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.diagnosis.finding import Claim, Observed, Rule
-from pcapnfs.diagnosis.mounted import small_transfers
-from pcapnfs.diagnosis.thresholds import Values
+from pcapnfs.diagnosis.finding import Claim, Rule
+from pcapnfs.diagnosis.sizes import Transfers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pcapnfs.analyses.transfer_runs import Runs
+    from pcapnfs.diagnosis.finding import Observed
     from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Values
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose WRITEs show it."""
-    del values  # What is enough, the analysis of mount options says.
-    return small_transfers(material, "wsize", lambda pair: pair.writes, _claims)
+    return TRANSFERS.judge(material, values)
 
 
 def _claims(runs: Runs) -> tuple[Claim, ...]:
@@ -29,9 +30,12 @@ def _claims(runs: Runs) -> tuple[Claim, ...]:
     )
 
 
+TRANSFERS = Transfers("wsize", "WRITE", lambda pair: pair.writes, _claims)
+
 RULE = Rule(
     id="small_wsize",
-    title="WRITEs are smaller than the server allows (wsize)",
+    title="WRITEs are smaller than need be (wsize)",
     origin="practice: small wsize; RFC 1813 section 3.3.19, wtmax",
     judge=judge,
+    thresholds=(TRANSFERS.limit, TRANSFERS.least),
 )

@@ -1,0 +1,158 @@
+"""What the rules on rsize and wsize share: transfers in smaller pieces than need be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed
+from pcapnfs.diagnosis.mounted import CHECK
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.mount_options import Mount, Verdict
+    from pcapnfs.analyses.transfer_runs import Runs, TransferRuns
+    from pcapnfs.diagnosis.material import Material
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """READs or WRITEs, and how to judge them."""
+
+    option: str
+    """The mount option that limits them: `rsize` or `wsize`."""
+    what: str
+    """Their operation."""
+    runs_of: Callable[[TransferRuns], Runs]
+    """Those of a client and a server."""
+    claims_of: Callable[[Runs], tuple[Claim, ...]]
+    """What those cost that could be left out."""
+
+    @property
+    def limit(self) -> Threshold:
+        """Below which size the server's own limit is told."""
+        return Threshold(
+            f"small_{self.option}.server_limit",
+            65536,
+            "bytes",
+            f"what the server allows a {self.what}, below which that is told",
+            "default of this tool",
+        )
+
+    @property
+    def least(self) -> Threshold:
+        """How many calls in runs are enough to tell it."""
+        return Threshold(
+            f"small_{self.option}.least",
+            20,
+            "calls",
+            f"{self.what}s that continue one another, below which nothing is said of the server's "
+            "limit",
+            "default of this tool",
+        )
+
+    def judge(self, material: Material, values: Values) -> Iterator[Observed]:
+        """One for each client and server with small ones."""
+        mounts = {(mount.client, mount.server): mount for mount in material.cache.mounts}
+        for pair in material.transfer_runs:
+            about = pair.client, pair.server
+            runs = self.runs_of(pair)
+            verdict = self._verdict(mounts.get(about))
+            if verdict is not None:
+                yield self._by_client(material, about, runs, verdict)
+            elif (
+                runs.allowed_bytes is not None
+                and runs.allowed_bytes < values[self.limit.name]
+                and runs.largest_bytes >= runs.allowed_bytes
+                and runs.in_runs >= values[self.least.name]
+            ):
+                yield self._by_server(material, about, runs, runs.allowed_bytes)
+
+    def _verdict(self, mount: Mount | None) -> Verdict | None:
+        """What the mount's traffic says of the option."""
+        for verdict in mount.verdicts if mount is not None else ():
+            if verdict.options[0].startswith(f"{self.option}="):
+                return verdict
+        return None
+
+    def _by_client(
+        self, material: Material, about: tuple[str, str], runs: Runs, verdict: Verdict
+    ) -> Observed:
+        sure = verdict.confidence == "likely"
+        claims = self.claims_of(runs) if runs.allowed_bytes is not None else ()
+        return Observed(
+            severity=by_cost(material, claims, sure=sure),
+            title=f"Small {self.what}s: {verdict.title}",
+            seen=f"In this capture, {verdict.evidence}. {self._fewer(runs)}",
+            why=_WHY,
+            advice=(
+                Advice(
+                    f"Mount without {self.option}: client and server then agree on the largest "
+                    f"size that both can do, 1 MiB on Linux. {CHECK}"
+                ),
+                Advice(
+                    "If the option is not there, the client has a limit of its own (UDP, an old "
+                    "kernel), or the server allows no more: its FSINFO, or maxread and maxwrite of "
+                    "NFSv4, say so when it is mounted."
+                ),
+            ),
+            confidence="likely" if sure else "possible",
+            data=_data(self.what, runs),
+            frames=runs.merged.frames or verdict.frames,
+            claims=claims,
+            about=about,
+        )
+
+    def _by_server(
+        self, material: Material, about: tuple[str, str], runs: Runs, allowed: int
+    ) -> Observed:
+        claims = self.claims_of(runs)
+        return Observed(
+            severity=by_cost(material, claims),
+            title=f"Small {self.what}s: the server allows no more than {units.size(allowed)}",
+            seen=f"The server told the client that a {self.what} may have "
+            f"{units.size(allowed)} at most, and {units.count(runs.in_runs)} of "
+            f"{units.count(runs.calls)} continued one another. {self._fewer(runs)}",
+            why=_WHY,
+            advice=(
+                Advice(
+                    "Raise the server's largest transfer size (Linux: "
+                    "/proc/fs/nfsd/max_block_size, before nfsd starts; file servers have a setting "
+                    "of the export or the protocol), and mount again."
+                ),
+            ),
+            confidence="certain",
+            data=_data(self.what, runs),
+            frames=runs.merged.frames,
+            claims=claims,
+            about=about,
+        )
+
+    def _fewer(self, runs: Runs) -> str:
+        """How many could be left out."""
+        if not runs.calls:
+            return f"There was no {self.what} in it."
+        if runs.allowed_bytes is None:
+            return "Mount while capturing to see what the server allows."
+        if not runs.merged.calls:
+            return f"Nothing here would have needed fewer {self.what}s."
+        size = "1 MiB"
+        if runs.allowed_bytes > runs.largest_bytes:
+            size = units.size(runs.allowed_bytes)
+        return (
+            f"Pieces of {size} would have spared {units.count(runs.merged.calls)} of "
+            f"{units.count(runs.calls)} {self.what}s."
+        )
+
+
+_WHY = (
+    "Each call has its own round trip and its own work on both sides; a file that is cut into "
+    "small pieces needs many of them. If a file does not fit one WRITE, a COMMIT comes on top."
+)
+
+
+def _data(what: str, runs: Runs) -> str:
+    return f"{units.count(runs.calls)} {what}s, {units.count(runs.in_runs)} of them in runs"

@@ -32,7 +32,7 @@ READS = columns.of(
     operations="call position op executed status stability file directory target_directory name "
     "change_before change_after type size change mtime ctime before_size before_mtime before_ctime "
     "directory_mtime directory_ctime directory_before_mtime directory_before_ctime attributes",
-    entries="call file type size change mtime ctime",
+    entries="call position file type size change mtime ctime",
     connections="connection role",
 )
 """The columns that the queries here read."""

@@ -109,9 +109,12 @@ _BY_PAIR = f"""
 """
 
 _PLACES = """
-    select client, server, path
-    from (select client, server, file, count(*) as times from asked where again group by all)
-         join (select file, path from files) using (file)
-    qualify row_number() over (partition by client, server order by times desc, path) <= $places
-    order by client, server, times desc, path
+    select most.client, most.server, path
+    from (
+        select client, server, file, count(*) as times from asked where again group by all
+    ) as most join files using (file)
+    qualify row_number() over (
+        partition by most.client, most.server order by times desc, path
+    ) <= $places
+    order by most.client, most.server, times desc, path
 """

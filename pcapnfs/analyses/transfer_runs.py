@@ -208,9 +208,9 @@ _MERGED = f"""
 
 _SYNCHRONOUS = f"""
     with written as (
-        select *, calls > 1 and sync > 1 as synchronous,
+        select *, not reading and calls > 1 and sync > 1 as synchronous,
                ceil(sync_bytes / coalesce(nullif(allowed, 0), $largest)) as pieces
-        from runs where not reading
+        from runs
     ),
     floors as (
         select mount, median(share) as floor
@@ -218,7 +218,8 @@ _SYNCHRONOUS = f"""
         where stability = 'unstable' and mount in (select mount from written where synchronous)
         group by mount
     )
-    select mount, client, server, sum(calls - 1), count(distinct file) filter (synchronous),
+    select mount, client, server, coalesce(sum(calls - 1) filter (not reading), 0),
+           count(distinct file) filter (synchronous),
            coalesce(sum(sync_bytes) filter (synchronous), 0),
            sum(greatest(sync_share * (sync - 1) / sync - least(pieces, sync) * coalesce(floor, 0),
                         0)) filter (synchronous),

@@ -15,6 +15,7 @@ from pcapnfs.analyses import (
     capture,
     concurrency,
     files,
+    listing_costs,
     model,
     network,
     not_found,
@@ -22,7 +23,9 @@ from pcapnfs.analyses import (
     patterns,
     perfile,
     pergroup,
+    questions,
     readdir,
+    repeated_access,
     round_trip,
     sequence,
     sessions,
@@ -30,6 +33,7 @@ from pcapnfs.analyses import (
     sizes,
     stability,
     time_budget,
+    transfer_runs,
     trust,
 )
 from pcapnfs.errors import UsageError
@@ -51,6 +55,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),
+    "listing_costs": (listing_costs.READS, listing_costs.listing_costs),
     "not_found": (not_found.READS, not_found.not_found),
     "concurrency": (
         concurrency.READS,
@@ -74,7 +79,9 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             pergroup.pergroup(trace, by) for by in ("directory", "client", "uid", "extension")
         ],
     ),
+    "questions": (questions.READS, questions.questions),
     "readdir": (readdir.READS, readdir.readdir),
+    "repeated_access": (repeated_access.READS, repeated_access.repeated_access),
     "round_trip": (
         round_trip.READS,
         lambda trace: (round_trip.round_trips(trace), round_trip.additions(trace)),
@@ -92,6 +99,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "stability": (stability.READS, stability.stability),
     "summary": (summary.READS, summary.summarize),
     "time_budget": (time_budget.READS, time_budget.time_budget),
+    "transfer_runs": (transfer_runs.READS, transfer_runs.transfer_runs),
     "trust": (trust.READS, trust.trust),
 }
 """Every question, with what it says it reads."""

@@ -17,12 +17,12 @@ Truth = dict[str, Any]
 def options(truth: Truth) -> list[dict[str, str]]:
     """The options in force of each mount: by name, those without a value with an empty one."""
     return [
-        dict(
-            (name, value)
+        {
+            name: value
             for name, _, value in (
                 option.partition("=") for option in mount["mountstats_opts"].split(",")
             )
-        )
+        }
         for client in truth["clients"].values()
         for mount in client["mounts"]
         if mount.get("mountstats_opts")

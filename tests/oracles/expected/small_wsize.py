@@ -16,8 +16,8 @@ LISTING_BYTES = 32768
 def expected(capture: Capture) -> Expected:
     """The lab's servers allow 512 KiB or more.
 
-    One that no file was too large for need not show, except by listings that it cut in pieces; files
-    of a few pieces are too few.
+    One that no file was too large for need not show, except by listings that it cut in pieces.
+    Files of a few pieces are too few.
     """
     sizes = [int(each["wsize"]) for each in all_options(capture)]
     if min(sizes) >= SMALL_BYTES:

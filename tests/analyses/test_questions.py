@@ -1,0 +1,76 @@
+"""Questions that were needless: unchanged, and young enough for a default mount to know."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.questions import Questions, questions
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
+
+FILES = [file(1, "a"), file(2, "d", "directory")]
+
+
+def ask(number: int, s: float, about: int = 1, ctime: int = 100, version: int = 3) -> list[Row]:
+    """A GETATTR of 2 ms, so many seconds after the start; of NFSv4 with the change attribute."""
+    sent = START_NS + round(s * 1000) * MILLISECOND
+    times = {
+        "call_first_time": sent,
+        "call_time": sent,
+        "reply_first_time": sent + 2 * MILLISECOND,
+        "reply_time": sent + 2 * MILLISECOND,
+    }
+    known: dict[str, object] = {"ctime": ctime, "mtime": ctime}
+    if version == 4:
+        known = {"change": ctime, "attributes": "00000018:00300000"}
+    return [
+        call(number, "GETATTR", 2, file=about, version=version, **times),
+        operation(number, "GETATTR", file=about, **known),
+    ]
+
+
+def asked(*steps: list[Row]) -> Questions:
+    """What there is to tell of these calls, of one client and server."""
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    span = meta(end_ns=START_NS + 100_000 * MILLISECOND)
+    with trace_of(span, calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = questions(trace)
+    return pair
+
+
+def test_files_stay_fresh_for_3_s_and_directories_for_30_s() -> None:
+    found = asked(
+        ask(1, 0.0), ask(2, 0.5), ask(3, 3.6), ask(4, 3.7),
+        ask(5, 10.0, about=2), ask(6, 39.0, about=2), ask(7, 69.0, about=2),
+    )  # fmt: skip
+    assert (found.client, found.server) == ("10.0.0.2", "10.0.0.1")
+    assert (found.calls, found.asked, found.compared) == (7, 7, 5)
+    assert found.unchanged.calls == 5
+    # 0.5 s: may have been an open, were it not that another one came half a second before.
+    assert (found.fresh_files.calls, found.fresh_files.frames) == (2, (3, 7))
+    assert (found.fresh_directories.calls, found.fresh_directories.frames) == (1, (11,))
+    assert found.early.calls == 1
+
+
+def test_what_they_took_is_their_share_and_the_shorter_gap() -> None:
+    found = asked(ask(1, 0.0), ask(2, 0.01), ask(3, 0.03))
+    assert found.fresh_files.calls == 2
+    assert found.fresh_files.time_s == pytest.approx(0.004)
+    # The last call of all has no gap behind it.
+    assert found.fresh_files.pause_s == pytest.approx(0.008)
+
+
+def test_the_first_question_after_a_while_may_be_an_open_but_not_with_nfsv4() -> None:
+    apart = (ask(1, 0.0), ask(2, 1.5), ask(3, 2.6))
+    assert asked(*apart).fresh_files.calls == 0
+    opened = (ask(1, 0.0, version=4), ask(2, 1.5, version=4), ask(3, 2.6, version=4))
+    assert asked(*opened).fresh_files.calls == 2
+
+
+def test_what_changed_was_worth_asking_for() -> None:
+    found = asked(ask(1, 0.0), ask(2, 0.1, ctime=200), ask(3, 0.2, ctime=200))
+    assert (found.compared, found.unchanged.calls, found.fresh_files.calls) == (2, 1, 1)
+
+
+def test_a_trace_without_questions_has_nothing_to_tell() -> None:
+    with trace_of(calls=[call(1, "READ", 1)]) as trace:
+        assert questions(trace) == ()

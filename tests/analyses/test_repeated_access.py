@@ -1,0 +1,57 @@
+"""Rights that were asked for again, and given as before."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.repeated_access import RepeatedAccess, repeated_access
+from tests.unit.rows import Row, call, file, operation, trace_of
+
+
+def ask(number: int, *, granted: int = 31, rights: int = 31, **columns: object) -> list[Row]:
+    """An ACCESS of 2 ms by user 1000."""
+    who: dict[str, object] = {"uid": 1000, "gid": 100, "file": 1}
+    row = call(number, "ACCESS", 2, **(who | columns))
+    asked = operation(
+        number, "ACCESS", file=row["file"], access_requested=rights, access_granted=granted
+    )
+    return [row, asked]
+
+
+def found(*steps: list[Row]) -> RepeatedAccess:
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=calls, operations=operations, files=[file(1, "."), file(2, "b")]) as trace:
+        (pair,) = repeated_access(trace)
+    return pair
+
+
+def test_the_same_answer_to_the_same_question_is_told() -> None:
+    pair = found(ask(1), ask(2), ask(3, file=2), ask(4), ask(5, file=2))
+    assert (pair.calls, pair.accesses, pair.objects) == (5, 5, 2)
+    assert (pair.repeated.calls, pair.repeated.frames) == (3, (3, 7, 9))
+    assert pair.repeated.time_s == pytest.approx(0.006)
+    assert pair.places == (".", "b")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"granted": 1},
+        {"rights": 1},
+        {"uid": 0},
+        {"gid": 5},
+        {"file": 2},
+        {"client": "10.0.0.3"},
+        {"uid": None},
+    ],
+)
+def test_another_question_is_none(other: dict[str, object]) -> None:
+    steps = (ask(1), ask(2, **other))  # type: ignore[arg-type]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=calls, operations=operations, files=[file(1, "."), file(2, "b")]) as trace:
+        assert [pair.repeated.calls for pair in repeated_access(trace)] in ([0], [0, 0])
+
+
+def test_without_access_there_is_nothing_to_tell() -> None:
+    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
+        assert repeated_access(trace) == ()

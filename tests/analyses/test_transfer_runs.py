@@ -1,0 +1,92 @@
+"""Runs of READs and WRITEs: what larger pieces, and less strict ones, would have saved."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.spared import NONE
+from pcapnfs.analyses.transfer_runs import TransferRuns, transfer_runs
+from tests.unit.rows import Row, call, file, operation, trace_of
+
+LIMIT = [
+    call(0, "FSINFO", 1, call_first_frame=0, call_frame=0),
+    operation(0, "FSINFO", max_read=8192, max_write=16384),
+]
+
+
+def move(
+    number: int, place: int, op: str = "WRITE", level: str = "UNSTABLE", about: int = 1
+) -> list[Row]:
+    """A call of 4 ms that moves 4 KiB at `place` × 4 KiB."""
+    kind = {"READ": "read", "WRITE": "unstable_write"}[op] if level == "UNSTABLE" else "stable"
+    wanted = {"stable_requested": level, "stability": kind} if op == "WRITE" else {}
+    return [
+        call(number, op, 4, file=about, stability=kind),
+        operation(number, op, file=about, offset=place * 4096, requested=4096, **wanted),
+    ]
+
+
+def found(*steps: list[Row]) -> TransferRuns:
+    """What there is to tell of these calls, of one client and server."""
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=calls, operations=operations, files=[file(1, "a"), file(2, "b")]) as trace:
+        (pair,) = transfer_runs(trace)
+    return pair
+
+
+def test_what_the_server_allows_decides_how_many_are_left_out() -> None:
+    runs = found(LIMIT, *(move(number, number) for number in range(1, 7)), move(9, 40))
+    assert (runs.writes.calls, runs.writes.in_runs, runs.continued) == (7, 6, 5)
+    assert (runs.writes.largest_bytes, runs.writes.allowed_bytes) == (4096, 16384)
+    # Six pieces of 4 KiB in two of 16 KiB.
+    assert runs.writes.merged.calls == 4
+    assert runs.writes.merged.time_s == pytest.approx(0.024 * 4 / 6)
+    assert runs.writes.merged.pause_s == pytest.approx(0.036 * 4 / 6)
+    assert runs.writes.merged_stable_s == 0
+    assert runs.writes.merged.frames == (1,)
+    assert runs.sync == NONE
+
+
+def test_reads_have_their_own_limit() -> None:
+    runs = found(LIMIT, *(move(number, number, "READ") for number in range(1, 5)))
+    assert (runs.reads.calls, runs.reads.merged.calls) == (4, 2)
+    assert runs.writes.calls == 0
+
+
+def test_of_a_limit_that_was_not_captured_nothing_follows() -> None:
+    runs = found(move(1, 0), move(2, 1))
+    assert (runs.writes.allowed_bytes, runs.writes.merged) == (None, NONE)
+
+
+def test_where_the_server_allows_no_more_1_mib_is_the_measure() -> None:
+    tight = [LIMIT[0], operation(0, "FSINFO", max_read=4096, max_write=4096)]
+    runs = found(tight, *(move(number, number) for number in range(1, 5)))
+    assert (runs.writes.allowed_bytes, runs.writes.merged.calls) == (4096, 3)
+
+
+def test_the_way_of_the_bytes_is_not_saved() -> None:
+    late = move(2, 2)
+    late[0] = {**late[0], "call_first_time": late[0]["call_time"] - 4_000_000}  # type: ignore[operator]
+    runs = found(LIMIT, move(1, 1), late)
+    # Of 4 ms and 8 ms the server had 4 ms each; one of two calls would do.
+    assert runs.writes.merged.time_s == pytest.approx((0.004 + 0.008 / 2) / 2)
+
+
+def test_what_is_written_through_would_be_sent_unstable_and_committed_once() -> None:
+    look = [call(20, "GETATTR", 1, file=1), operation(20, "GETATTR", file=1)]
+    runs = found(LIMIT, look, *(move(number, number, level="FILE_SYNC") for number in range(1, 6)))
+    assert (runs.sync.calls, runs.sync_files, runs.sync_bytes) == (5, 1, 20480)
+    assert runs.sync.time_s == pytest.approx(0.020)
+    # One of the five for the COMMIT, and two pieces of 16 KiB at 1 ms.
+    assert runs.sync_saved_s == pytest.approx(0.016 - 0.002)
+    assert runs.continued == 4
+
+
+def test_a_file_of_one_write_is_not_written_through() -> None:
+    runs = found(move(1, 0, level="FILE_SYNC"), move(2, 0, level="FILE_SYNC", about=2))
+    assert (runs.sync, runs.continued) == (NONE, 0)
+
+
+def test_without_transfers_there_is_nothing_to_tell() -> None:
+    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
+        assert transfer_runs(trace) == ()

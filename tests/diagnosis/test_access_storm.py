@@ -1,0 +1,40 @@
+"""The rule for access rights that are asked for again and again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.repeated_access import RepeatedAccess
+from pcapnfs.analyses.spared import Spared
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.access_storm import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+STORM = RepeatedAccess(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    calls=1000,
+    accesses=230,
+    repeated=Spared(200, 0.4, 0.1, (3, 5)),
+    objects=1,
+    places=(".",),
+)
+
+
+def test_a_fifth_of_the_calls_is_too_much() -> None:
+    (seen,) = seen_by(RULE, nothing(repeated_access=(STORM,)))
+    assert seen.seen == (
+        "230 of 1\u2009000 calls are ACCESS, and 200 gave the same user the same rights to the "
+        "same object as the one before: 1 object, most often the root of the export."
+    )
+    assert seen.claims == (Claim("unstable", 0.4), Claim("client", 0.1))
+
+
+@pytest.mark.parametrize(
+    "change", [{"calls": 1001}, {"calls": 100, "repeated": replace(STORM.repeated, calls=49)}]
+)
+def test_a_little_less_is_not(change: dict[str, object]) -> None:
+    pair = replace(STORM, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(repeated_access=(pair,))) == []

@@ -1,0 +1,50 @@
+"""The rule for questions whose answer is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.questions import Questions
+from pcapnfs.analyses.spared import Spared
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.getattr_storm import RULE
+from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.mounts import ASKED, mounted, verdict
+
+STORM: Questions = replace(
+    ASKED, calls=1000, asked=400, compared=390, unchanged=Spared(312, 0.6, 0.3, (3, 5))
+)
+
+
+def test_two_fifths_of_the_calls_without_news_are_too_much() -> None:
+    (seen,) = seen_by(RULE, nothing(questions=(STORM,)))
+    assert seen.seen == (
+        "400 of 1\u2009000 calls are GETATTR, and 312 of the 390 that could be compared gave what "
+        "the client knew already."
+    )
+    assert seen.claims == (Claim("unstable", 0.6), Claim("client", 0.3))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"asked": 399},
+        {"unchanged": replace(STORM.unchanged, calls=311)},
+        {"calls": 60, "asked": 60, "compared": 49, "unchanged": replace(STORM.unchanged, calls=49)},
+    ],
+    ids=["too small a share", "too many changes", "too few"],
+)
+def test_a_little_less_is_not(change: dict[str, object]) -> None:
+    pair = replace(STORM, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(questions=(pair,))) == []
+
+
+@pytest.mark.parametrize("option", ["noac", "acdirmin=0", "actimeo=3", "acregmin=0"])
+def test_a_mount_option_that_explains_it_is_another_rule(option: str) -> None:
+    assert seen_by(RULE, mounted(verdict(option), questions=(STORM,))) == []
+
+
+def test_an_option_that_does_not_explain_it_is_no_reason_to_be_silent() -> None:
+    assert seen_by(RULE, mounted(verdict("rsize=4096"), questions=(STORM,)))

@@ -1,0 +1,57 @@
+"""The rule for listings without attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.listing_costs import ListingCosts
+from pcapnfs.analyses.spared import NONE, Spared
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+PLAIN = ListingCosts(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    plain_calls=4,
+    plain_entries=100,
+    followed=Spared(60, 0.12, 0.06, (5, 7)),
+    followed_entries=50,
+    places=(".", "src"),
+    plus_calls=1,
+    plus_entries=30,
+    plus_objects=30,
+    touched=30,
+    plus=NONE,
+    plus_extra_s=0.0,
+)
+
+
+def test_half_of_the_entries_asked_for_is_too_much() -> None:
+    (seen,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
+    assert seen.seen == (
+        "60 LOOKUPs and GETATTRs about 50 entries followed 4 READDIRs without attributes, which "
+        "told of 100 entries; most of them in the root of the export, src. 1 call listed with "
+        "attributes."
+    )
+    assert seen.claims == (Claim("unstable", 0.12), Claim("client", 0.06))
+    assert seen.about == ("10.0.0.2", "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"followed_entries": 49},
+        {"followed": Spared(29, 0.06, 0.03, ()), "plain_entries": 29, "followed_entries": 29},
+    ],
+)
+def test_a_little_less_is_not(change: dict[str, object]) -> None:
+    pair = replace(PLAIN, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(listing_costs=(pair,))) == []
+
+
+def test_the_user_may_think_otherwise() -> None:
+    pair = replace(PLAIN, followed_entries=20)
+    assert seen_by(RULE, nothing(listing_costs=(pair,)), "readdir_without_plus.share=0.1")

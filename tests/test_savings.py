@@ -1,0 +1,77 @@
+"""What findings cost, held against captures in which the one thing that they name was different.
+
+Simulated pairs take exactly as long as their truth says. The times of the lab's pairs scatter by
+more than what is to be shown; the calls that their kernels counted do not.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import pcapnfs
+from pcapnfs.analyses.listing_costs import listing_costs
+from pcapnfs.analyses.questions import questions
+from tests.oracles.corpus import lab_captures, require_corpus
+from tests.oracles.kernel import operations
+from tests.unit.rows import ROOT
+
+MADE = ROOT / "samples" / "made"
+
+AGREEMENT = 0.2
+"""What a finding names is within this share of what was really saved."""
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "rules"),
+    [
+        ("files-sync-v3", "files-default-v3", {"sync_mount"}),
+        ("files-noac-v3", "files-default-v3", {"noac"}),
+        ("files-acdirmin0-v3", "files-default-v3", {"no_directory_cache"}),
+        ("files-4k-v3", "files-default-v3", {"small_rsize", "small_wsize"}),
+        ("walk-plain-v3", "walk-plus-v3", {"readdir_without_plus"}),
+    ],
+)
+def test_the_cost_is_the_time_that_the_change_saved(slow: str, fast: str, rules: set[str]) -> None:
+    truth = json.loads((MADE / "truth.json").read_text(encoding="utf-8"))
+    saved_s = (truth[slow]["took_ns"] - truth[fast]["took_ns"]) / 1e9
+    costs = alone(slow)
+    assert costs.keys() >= rules
+    assert sum(costs[rule] for rule in rules) == pytest.approx(saved_s, rel=AGREEMENT)
+    assert not alone(fast).keys() & rules
+
+
+def alone(name: str) -> dict[str, float]:
+    """What each finding of a sample would save by itself, seconds."""
+    with pcapnfs.open(MADE / f"{name}.pcap.gz") as trace:
+        found = pcapnfs.findings(trace).findings
+    return {each.id: each.alone_s or 0.0 for each in found}
+
+
+@pytest.mark.parametrize("version", ["v3", "v42"])
+@pytest.mark.parametrize("option", ["noac", "actimeo0", "acdirmin0"])
+def test_the_questions_spared_are_those_that_default_options_spare(
+    option: str, version: str
+) -> None:
+    require_corpus()
+    slow, saved = lab_pair(f"opt-{option}-{version}", f"opt-default-{version}")
+    with pcapnfs.open(slow) as trace:
+        (asked,) = questions(trace)
+    spared = asked.fresh_files.calls + asked.fresh_directories.calls
+    assert spared == pytest.approx(saved, rel=AGREEMENT)
+
+
+def test_the_calls_spared_by_attributes_in_listings_are_those_that_they_spare() -> None:
+    require_corpus()
+    slow, saved = lab_pair("walk-nordirplus-v42", "walk-v42")
+    with pcapnfs.open(slow) as trace:
+        (listed,) = listing_costs(trace)
+    assert listed.followed.calls == pytest.approx(saved, rel=AGREEMENT)
+
+
+def lab_pair(slow: str, fast: str) -> tuple[str, int]:
+    """The file of a lab capture, and the calls that its client sent more than another's."""
+    captures = {capture.name: capture for capture in lab_captures()}
+    sent = [operations(captures[name].truth()).total() for name in (slow, fast)]
+    return str(captures[slow].files[0]), sent[0] - sent[1]

@@ -82,14 +82,17 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     with closing(trace.cursor()) as cursor:
         number_mounts(cursor)
         cursor.execute(_LISTED)
-        if not cursor.execute("select 1 from listed limit 1").fetchall():
+        ((any_plain, any_plus),) = cursor.execute(
+            "select coalesce(bool_or(not plus), false), coalesce(bool_or(plus), false) from listed"
+        ).fetchall()
+        if not any_plain and not any_plus:
             return ()
-        for statement in (_TOLD, _FOLLOWED):
-            cursor.execute(statement)
+        cursor.execute(_TOLD)
+        cursor.execute(_FOLLOWED, {"plain": any_plain})
         found: dict[int, list[str]] = {}
         for mount, path in cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall():
             found.setdefault(mount, []).append(str(path))
-        rows = cursor.execute(_BY_MOUNT).fetchall()
+        rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
     return tuple(
         ListingCosts(
             client=str(client),
@@ -135,7 +138,7 @@ _FOLLOWED = f"""
         select mount, coalesce(calls.directory, parent) as directory, name, call, call_frame,
                call_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
         from calls join mounts using (client, server) join files using (file)
-        where op in ('GETATTR', 'LOOKUP') and not callback and program = 100003
+        where $plain and op in ('GETATTR', 'LOOKUP') and not callback and program = 100003
               and reply_time is not null
               and coalesce(calls.directory, parent) in (select directory from listed where not plus)
     ),
@@ -203,7 +206,7 @@ _BY_MOUNT = f"""
     small as (
         select mount, median(share) as usual
         from calls join mounts using (client, server) join shares using (call)
-        where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
+        where $plus and op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
               and reply_time is not null and mount in (select mount from listed where plus)
         group by mount
     ),
@@ -216,7 +219,7 @@ _BY_MOUNT = f"""
             select mount, directory, call_time from calls join mounts using (client, server)
             where not callback
         )
-        where file in (select file from told where plus)
+        where $plus and file in (select file from told where plus)
         group by all
     ),
     objects as (

@@ -1,7 +1,7 @@
 """Files read and written in several calls where fewer, or less strict ones, would have done.
 
-Takes a trace; gives for each client and server the READs and WRITEs that follow one another in a
-file (*runs*: each begins where the one before ended, less than a second later), what would be left
+Takes a trace; gives for each client and server the calls for READ and WRITE that follow one another
+in a file (*runs*: each begins where the one before ended, less than a second later), what would be left
 of them if each moved as much as the server allows, and what WRITEs that ask for stable storage
 though the next one follows have cost. Time in which the bytes themselves are on their way is in
 none of it: they have to be moved in any case.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     columns.of(
-        calls="call client server callback program call_frame call_first_time call_time "
+        calls="call client server callback op call_frame call_first_time call_time "
         "reply_first_time reply_time stability",
         operations="call position op file offset requested stable_requested stability max_read "
         "max_write",
@@ -163,6 +163,7 @@ _RUNS = f"""
         from operations join calls using (call) join mounts using (client, server)
              join shares using (call)
         where (operations.op in $reads or operations.op in $writes) and requested > 0
+              and (calls.op in $reads or calls.op in $writes)
               and "offset" is not null and operations.file is not null
               and not callback and reply_time is not null
     ),

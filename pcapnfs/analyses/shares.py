@@ -7,7 +7,8 @@ however much its calls overlap; service times would add up to more.
 Beside it stands the pause of a call: what the client itself spent on it while nothing was
 outstanding, to prepare it or to take its reply in. Whether a gap between two calls is that, or work
 of the program that would have been done anyway, the packets do not tell; it is taken to be the
-shorter of the gaps before and after the call. So leaving out a call saves its share and its pause.
+shorter of the gaps before and after the call, and nothing where both are longer than any client
+takes for that. So leaving out a call saves its share and its pause.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ TABLE = "shares"
 """The table that `register` makes: `call`, as in the table calls, and `share` and `pause` in
 nanoseconds."""
 
+PAUSE_LIMIT_NS = 20_000_000
+"""Longer gaps on both sides of a call are pauses of the program, or of whoever sits before it. A
+client on an emulated processor, with a round trip of its own of 2 ms, took 1 to 8 ms."""
+
 
 def shares(calls: Outstanding) -> NDArray[np.int64]:
     """The share of each of the calls, in their order, ns."""
@@ -46,8 +51,8 @@ def shares(calls: Outstanding) -> NDArray[np.int64]:
 def pauses(calls: Outstanding) -> NDArray[np.int64]:
     """The pause of each of the calls, in their order, ns.
 
-    It is 0 for the first and the last call of a client, and for those beside which another one was
-    outstanding at their begin or end.
+    It is 0 for the first and the last call of a client, for those beside which another one was
+    outstanding at their begin or end, and for those that stand alone (`PAUSE_LIMIT_NS`).
     """
     intervals = calls.intervals
     order = np.lexsort((intervals.begin, intervals.group))
@@ -59,7 +64,7 @@ def pauses(calls: Outstanding) -> NDArray[np.int64]:
         if len(gaps) > 1:
             ordered[first + 1 : last - 1] = np.minimum(gaps[:-1], gaps[1:])
     found = np.empty_like(ordered)
-    found[order] = np.maximum(ordered, 0)
+    found[order] = np.where(ordered <= PAUSE_LIMIT_NS, np.maximum(ordered, 0), 0)
     return found
 
 

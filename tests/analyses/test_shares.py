@@ -211,13 +211,16 @@ def test_a_pause_is_the_shorter_gap_and_none_where_another_call_is_outstanding()
         call(4, "READ", 2),
         call(5, "READ", 3),
         call(6, "READ", 3),
+        # A pause on both sides is not the call's.
+        call(9, "GETATTR", 1),
+        call(12, "GETATTR", 1),
         # Another client's calls are no reason to wait.
         call(7, "READ", 9, client="10.0.0.3", call_first_time=at(12), call_time=at(12)),
     ]
     with trace_of(calls=rows) as trace:
         found = outstanding(trace)
-        assert found.call.tolist() == list(range(8))
-        assert (pauses(found) / MILLISECOND).tolist() == [0, 6, 8, 0, 0, 5, 0, 0]
+        assert found.call.tolist() == [*range(8), 9, 12]
+        assert (pauses(found) / MILLISECOND).tolist() == [0, 6, 8, 0, 0, 5, 7, 0, 0, 0]
 
 
 def test_a_trace_without_calls_has_no_shares() -> None:

@@ -149,6 +149,11 @@ def _asks_files(seen: Evidence) -> bool:
     return seen.visits >= ENOUGH and seen.visits_asked_twice >= ASKS_TWICE * seen.visits
 
 
+def _spares_files(seen: Evidence) -> bool:
+    """Whether fresh files are not asked for."""
+    return seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
+
+
 def _writes_through(seen: Evidence) -> bool:
     """Whether data went out synchronously though more followed, in several files."""
     return (
@@ -173,8 +178,7 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
     if _asks_always(seen) and _asks_files(seen):
         yield _verdict(whole, "likely", f"{directories}; {files}", frames)
     elif _asks_always(seen):
-        spared = seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
-        if spared:
+        if _spares_files(seen):
             yield _verdict(
                 ("acdirmin=0",),
                 "likely",
@@ -346,7 +350,8 @@ def _synchronous(seen: Evidence) -> Iterator[Verdict]:
     A file of one WRITE shows nothing: the client sends that FILE_SYNC by default, which spares it
     the COMMIT.
     """
-    if _writes_through(seen) and not (_asks_always(seen) and _asks_files(seen)):
+    told = _asks_always(seen) and (_asks_files(seen) or not _spares_files(seen))
+    if _writes_through(seen) and not told:
         yield _verdict(
             ("sync",),
             "possible",

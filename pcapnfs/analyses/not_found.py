@@ -24,7 +24,7 @@ READS = columns.together(
         calls="call client server callback call_frame",
         operations="call op executed status directory name",
         names="call directory name file",
-        files="file path",
+        files="file path parent",
     ),
 )
 """The columns that the queries here read."""
@@ -36,7 +36,10 @@ NAMES_SHOWN = 5
 """Names that are told."""
 
 PLACES_SHOWN = 6
-"""Directories of a name that are told."""
+"""Directories of a name, or of a search order, that are told."""
+
+ORDERS_SHOWN = 3
+"""Search orders that are told."""
 
 EXAMPLES = 5
 """Frames that are told."""
@@ -57,6 +60,18 @@ class MissingName:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchOrder:
+    """Directories in which names were looked for one after the other."""
+
+    places: tuple[str, ...]
+    """The first of them, in their order; not escaped."""
+    searches: int
+    """How often names were looked for in just these, in this order."""
+    names: int
+    """How many names."""
+
+
+@dataclass(frozen=True, slots=True)
 class NotFound:
     """What one client looked for in vain on one server."""
 
@@ -72,8 +87,15 @@ class NotFound:
     """Those of them that the client had looked for in the same directory before."""
     names: tuple[MissingName, ...]
     """The names looked for most."""
+    orders: tuple[SearchOrder, ...]
+    """The orders of two directories or more in which most names were looked for in vain."""
+    climbing: int
+    """Searches that went from a directory to its parent, and so on: node_modules, configuration
+    files."""
     time_s: float
     """What they took of the clock (`shares`), seconds."""
+    pause_s: float
+    """The client's own time that they took beside it (`shares`), seconds."""
     frames: tuple[int, ...]
     """Example frames: of calls."""
 
@@ -85,11 +107,20 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
         cursor.execute(_MISSED, {"noent": NOENT})
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
         names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
+        cursor.execute(_SEARCHES, {"places": PLACES_SHOWN})
+        orders = cursor.execute(_ORDERS, {"orders": ORDERS_SHOWN}).fetchall()
+        climbs = cursor.execute(_CLIMBS).fetchall()
     found: dict[tuple[str, str], list[MissingName]] = {}
     for client, server, name, searches, directories, places in names:
         found.setdefault((client, server), []).append(
             MissingName(str(name), integer(searches), integer(directories), tuple(places))
         )
+    searched: dict[tuple[str, str], list[SearchOrder]] = {}
+    for client, server, places, searches, told in orders:
+        searched.setdefault((client, server), []).append(
+            SearchOrder(tuple(places), integer(searches), integer(told))
+        )
+    climbed = {(client, server): integer(searches) for client, server, searches in climbs}
     return tuple(
         NotFound(
             client=str(client),
@@ -98,10 +129,13 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
             missing=integer(missing),
             again=integer(again),
             names=tuple(found.get((client, server), ())),
+            orders=tuple(searched.get((client, server), ())),
+            climbing=climbed.get((client, server), 0),
             time_s=seconds(time) or 0.0,
+            pause_s=seconds(pause) or 0.0,
             frames=tuple(frames),
         )
-        for client, server, lookups, missing, again, time, frames in pairs
+        for client, server, lookups, missing, again, time, pause, frames in pairs
     )
 
 
@@ -130,7 +164,7 @@ _PAIRS = """
         from missed
     )
     select client, server, count(*), count(*) filter (missing), count(*) filter (again),
-           sum(share) filter (missing),
+           sum(share) filter (missing), sum(pause) filter (missing),
            (list(call_frame order by call_frame) filter (missing))[:$examples]
     from told left join shares using (call)
     group by client, server having count(*) filter (missing) > 0
@@ -153,4 +187,38 @@ _NAMES = """
         partition by client, server order by sum(searches) desc, name
     ) <= $names
     order by client, server, sum(searches) desc, name
+"""
+
+# A search goes through each directory once: the n-th time of a name there is the n-th search.
+_SEARCHES = """
+    create temp table searches as
+    with turns as (
+        select client, server, name, call, directory,
+               row_number() over (
+                   partition by client, server, name, directory order by call) as turn
+        from missed where missing
+    ),
+    steps as (
+        select turns.*, path, parent, lead(directory) over (
+                   partition by client, server, name, turn order by call) as next
+        from turns join (select file, path, parent from files) on file = directory
+    )
+    select client, server, name, list(path order by call)[:$places] as places,
+           bool_and(next is null or coalesce(next = parent, false)) as climbs
+    from steps
+    group by client, server, name, turn having count(*) > 1
+"""
+
+_ORDERS = """
+    select client, server, places, count(*), count(distinct name)
+    from searches
+    group by client, server, places
+    qualify row_number() over (
+        partition by client, server order by count(*) desc, places
+    ) <= $orders
+    order by client, server, count(*) desc, places
+"""
+
+_CLIMBS = """
+    select client, server, count(*) from searches where climbs group by client, server
 """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     columns.of(
-        calls="call client server callback op call_frame call_first_time call_time "
+        calls="call client server callback program op call_frame call_first_time call_time "
         "reply_first_time reply_time stability",
         operations="call position op file offset requested stable_requested stability max_read "
         "max_write",

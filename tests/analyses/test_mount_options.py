@@ -103,6 +103,16 @@ def test_files_that_do_not_tell_leave_all_three(files: dict[str, int]) -> None:
     ]
 
 
+def test_writes_that_do_not_wait_make_noac_likelier_than_two_options() -> None:
+    through = replace(UNCACHED, visits_asked=60, visits_asked_twice=0, files_sync=5, writes_sync=40)
+    assert options(through) == [(("noac", "actimeo=0,sync", "acdirmin=0,sync"), "possible")]
+
+
+def test_sync_stands_beside_acdirmin_0() -> None:
+    through = replace(UNCACHED, visits_asked=5, visits_asked_twice=0, files_sync=5, writes_sync=40)
+    assert options(through) == [(("acdirmin=0",), "likely"), (("sync",), "possible")]
+
+
 def test_files_alone_are_acregmin_0_unless_the_client_keeps_no_names() -> None:
     files = replace(DEFAULT, visits_asked=90, visits_asked_twice=60)
     assert options(files) == [(("acregmin=0",), "possible")]

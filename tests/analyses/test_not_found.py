@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.not_found import MissingName, not_found
+from pcapnfs.analyses.not_found import MissingName, SearchOrder, not_found
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 DIRECTORIES = [file(1, "bin", "directory"), file(2, "usr/bin", "directory")]
@@ -34,8 +34,36 @@ def test_a_search_path_is_told_in_its_order() -> None:
         MissingName("cc", 3, 2, ("usr/bin", "bin")),
         MissingName("ld", 1, 1, ("usr/bin",)),
     )
-    assert pair.time_s == 0.008
+    assert pair.orders == (SearchOrder(("usr/bin", "bin"), 1, 1),)
+    assert pair.climbing == 0
+    assert (pair.time_s, pair.pause_s) == (0.008, 0.024)
     assert pair.frames == (1, 3, 5, 7)
+
+
+def test_names_that_are_searched_alike_are_told_together_and_climbs_are_counted() -> None:
+    tree = [
+        file(1, ".", "directory"),
+        file(2, "a", "directory", parent=1),
+        file(3, "a/b", "directory", parent=2),
+        file(4, "c", "directory", parent=1),
+    ]
+    looks = [
+        *(look(1 + place, "node_modules", where) for place, where in enumerate((3, 2, 1))),
+        *(look(4 + place, "node_modules", where) for place, where in enumerate((3, 2, 1))),
+        look(7, "x", 4),
+        look(8, "x", 2),
+        look(9, "y", 4),
+        look(10, "y", 2),
+        look(11, "z", 4),
+    ]
+    calls, operations = zip(*looks, strict=True)
+    with trace_of(calls=calls, operations=operations, files=tree) as trace:
+        (pair,) = not_found(trace)
+    assert pair.orders == (
+        SearchOrder(("a/b", "a", "."), 2, 1),
+        SearchOrder(("c", "a"), 2, 2),
+    )
+    assert pair.climbing == 2
 
 
 def test_a_name_that_comes_into_being_was_not_looked_for_in_vain() -> None:

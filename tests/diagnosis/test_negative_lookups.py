@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pcapnfs.analyses.not_found import MissingName, NotFound
+from pcapnfs.analyses.not_found import MissingName, NotFound, SearchOrder
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.negative_lookups import RULE
 from tests.diagnosis.material import nothing, seen_by
@@ -18,7 +18,10 @@ MANY = NotFound(
     missing=30,
     again=12,
     names=(MissingName("libc.so.6", 20, 7, ("opt/lib", "lib")), MissingName("cc", 10, 1, ("bin",))),
+    orders=(SearchOrder(("opt/lib", "lib"), 10, 1),),
+    climbing=0,
     time_s=1.5,
+    pause_s=0.5,
     frames=(3, 7),
 )
 
@@ -27,9 +30,10 @@ def test_a_third_of_the_lookups_is_too_much() -> None:
     (seen,) = seen_by(RULE, nothing(not_found=(MANY,)))
     assert seen.seen == (
         "30 of 100 LOOKUPs found nothing, 12 of them for the second time or later. "
-        "Most wanted: libc.so.6 (20 times: opt/lib, lib, …); cc (10 times: bin)."
+        "Most wanted: libc.so.6 (20 times: opt/lib, lib, …); cc (10 times: bin). "
+        "Searched in this order: opt/lib, lib (10 searches for 1 name)."
     )
-    assert seen.claims == (Claim("unstable", 1.5),)
+    assert seen.claims == (Claim("unstable", 1.5), Claim("client", 0.5))
     assert seen.about == ("10.0.0.2", "10.0.0.1")
 
 
@@ -42,3 +46,12 @@ def test_a_little_less_is_not(change: dict[str, int]) -> None:
 def test_the_user_may_think_otherwise() -> None:
     pair = replace(MANY, lookups=101)
     assert seen_by(RULE, nothing(not_found=(pair,)), "negative_lookups.share=0.2")
+
+
+def test_searches_that_climb_are_told() -> None:
+    pair = replace(MANY, orders=(), climbing=3)
+    (seen,) = seen_by(RULE, nothing(not_found=(pair,)))
+    assert seen.seen.endswith(
+        "cc (10 times: bin). 3 searches went from a directory to its parent "
+        "and on, as for node_modules."
+    )

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -27,12 +29,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.not_found:
         if pair.missing < values[LEAST.name] or pair.missing < values[SHARE.name] * pair.lookups:
             continue
+        claims = (Claim("unstable", pair.time_s), Claim("client", pair.pause_s))
         yield Observed(
-            severity="warning",
+            severity=by_cost(material, claims),
             title="Programs look for names that do not exist",
             seen=f"{units.count(pair.missing)} of {units.count(pair.lookups)} LOOKUPs found "
             f"nothing, {units.count(pair.again)} of them for the second time or later. "
-            f"Most wanted: {_names(pair)}.",
+            f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
             why="Each of them is a round trip that gives nothing: a program searches a list of "
             "directories (PATH, LD_LIBRARY_PATH, PYTHONPATH, node_modules of each parent), and "
             "the file is further down the list, or the client does not remember that it is not "
@@ -40,7 +43,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=(
                 Advice(
                     "Put the directory that holds the file first in the search path, or take "
-                    "directories on NFS out of it."
+                    "directories on NFS out of it. For node_modules, start programs from a "
+                    "directory near the root of the file system, or bundle what they load."
                 ),
                 Advice(
                     "If lookupcache=positive or lookupcache=none is among the mount options, "
@@ -51,7 +55,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             confidence="certain",
             data=f"{units.count(pair.lookups)} LOOKUPs",
             frames=pair.frames,
-            claims=(Claim("unstable", pair.time_s),),
+            claims=claims,
             about=(pair.client, pair.server),
         )
 
@@ -63,6 +67,26 @@ def _names(pair: NotFound) -> str:
         for missing in pair.names
     ]
     return "; ".join(told)
+
+
+def _orders(pair: NotFound) -> str:
+    if not pair.orders:
+        return ""
+    told = [
+        f"{', '.join(order.places)} ({wording.times(order.searches, 'search', 'searches')} for "
+        f"{wording.times(order.names, 'name')})"
+        for order in pair.orders
+    ]
+    return f" Searched in this order: {'; '.join(told)}."
+
+
+def _climbing(pair: NotFound) -> str:
+    if not pair.climbing:
+        return ""
+    return (
+        f" {wording.times(pair.climbing, 'search', 'searches')} went from a directory to its "
+        "parent and on, as for node_modules."
+    )
 
 
 RULE = Rule(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call connection client server callback program version op signature call_time "
+    calls="call connection client server mount callback program version op signature call_time "
     "reply_time file",
     operations="call position op executed status stability file directory target_directory name "
     "change_before change_after type size change mtime ctime before_size before_mtime before_ctime "

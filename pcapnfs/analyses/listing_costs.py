@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares, spared
-from pcapnfs.analyses.change_ids import ASKS_STATE, number_mounts
+from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.questions import FILE_FRESH_S
 from pcapnfs.analyses.readdir import FOLLOW_UP_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     columns.of(
-        calls="call client server callback program version op call_frame call_time reply_time file "
-        "directory",
+        calls="call mount client server callback program version op call_frame call_time "
+        "reply_time file directory",
         operations="call position op file attributes plus",
         files="file parent name path role",
         entries="call position name file",
@@ -80,7 +80,6 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     """Add up, for each client and server that listed a directory, in the order of addresses."""
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        number_mounts(cursor)
         cursor.execute(_LISTED)
         ((any_plain, any_plus),) = cursor.execute(
             "select coalesce(bool_or(not plus), false), coalesce(bool_or(plus), false) from listed"
@@ -119,7 +118,7 @@ _LISTED = """
     create temp table listed as
     select mount, operations.call, position, operations.file as directory, call_frame, reply_time,
            operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus
-    from operations join calls using (call) join mounts using (client, server)
+    from operations join calls using (call)
     where operations.op in ('READDIR', 'READDIRPLUS') and operations.file is not null
           and not callback and program = 100003 and version >= 3 and reply_time is not null
 """
@@ -137,7 +136,7 @@ _FOLLOWED = f"""
     with about as (
         select mount, coalesce(calls.directory, parent) as directory, name, call, call_frame,
                call_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
-        from calls join mounts using (client, server) join files using (file)
+        from calls join files using (file)
         where $plain and op in ('GETATTR', 'LOOKUP') and not callback and program = 100003
               and reply_time is not null
               and coalesce(calls.directory, parent) in (select directory from listed where not plus)
@@ -193,7 +192,11 @@ _PLACES = """
 """
 
 _BY_MOUNT = f"""
-    with listings as (
+    with mounts as (
+        select mount, any_value(client) as client, any_value(server) as server
+        from calls where not callback group by mount
+    ),
+    listings as (
         select mount, count(*) filter (not listed.plus) as plain_calls,
                {spared.columns("listed.plus", "plus")}
         from listed join shares using (call) group by mount
@@ -205,7 +208,7 @@ _BY_MOUNT = f"""
     ),
     small as (
         select mount, median(share) as usual
-        from calls join mounts using (client, server) join shares using (call)
+        from calls join shares using (call)
         where $plus and op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
               and reply_time is not null and mount in (select mount from listed where plus)
         group by mount
@@ -213,10 +216,10 @@ _BY_MOUNT = f"""
     addressed as (
         select mount, file, max(call_time) as at_last
         from (
-            select mount, file, call_time from calls join mounts using (client, server)
+            select mount, file, call_time from calls
             where not callback
             union all
-            select mount, directory, call_time from calls join mounts using (client, server)
+            select mount, directory, call_time from calls
             where not callback
         )
         where $plus and file in (select file from told where plus)

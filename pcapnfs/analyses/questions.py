@@ -109,7 +109,7 @@ _QUESTIONS = f"""
     ),
     timed as (
         select asked.*, call_frame, version, share, pause,
-               call_time - lag(call_time) over (partition by mount, asked.file
+               call_time - lag(call_time) over (partition by asked.mount, asked.file
                    order by call_time, call) < {TOGETHER_S * NANOSECONDS} as soon
         from asked join calls using (call, call_time) join shares using (call)
     ),
@@ -129,7 +129,7 @@ _QUESTIONS = f"""
     ),
     calls_of as (
         select mount, count(*) as calls
-        from calls join mounts using (client, server)
+        from calls
         where not callback and reply_time is not null and list_contains($programs, program)
         group by mount
     )

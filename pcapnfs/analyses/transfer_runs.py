@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares, spared
-from pcapnfs.analyses.change_ids import number_mounts
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     columns.of(
-        calls="call client server callback program op call_frame call_first_time call_time "
+        calls="call mount client server callback op call_frame call_first_time call_time "
         "reply_first_time reply_time stability",
         operations="call position op file offset requested stable_requested stability max_read "
         "max_write",
@@ -90,7 +89,6 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
     """Follow the transfers of each client and server, in the order of their addresses."""
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        number_mounts(cursor)
         cursor.execute(
             _RUNS, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS, "largest": LARGEST_BYTES}
         )
@@ -150,7 +148,7 @@ _RUNS = f"""
     with limits as (
         select mount, least(max(max_read), $largest) as read_limit,
                least(max(max_write), $largest) as write_limit
-        from operations join calls using (call) join mounts using (client, server)
+        from operations join calls using (call)
         where max_read is not null or max_write is not null
         group by mount
     ),
@@ -160,8 +158,7 @@ _RUNS = f"""
                operations.stability = 'stable' as stable,
                coalesce(stable_requested <> 'UNSTABLE', false) as sync,
                share * least({_WAITED}, 1) as share, pause
-        from operations join calls using (call) join mounts using (client, server)
-             join shares using (call)
+        from operations join calls using (call) join shares using (call)
         where (operations.op in $reads or operations.op in $writes) and requested > 0
               and (calls.op in $reads or calls.op in $writes)
               and "offset" is not null and operations.file is not null
@@ -208,14 +205,18 @@ _MERGED = f"""
 """
 
 _SYNCHRONOUS = f"""
-    with written as (
+    with mounts as (
+        select mount, any_value(client) as client, any_value(server) as server
+        from calls where not callback group by mount
+    ),
+    written as (
         select *, not reading and calls > 1 and sync > 1 as synchronous,
                ceil(sync_bytes / coalesce(nullif(allowed, 0), $largest)) as pieces
         from runs
     ),
     floors as (
         select mount, median(share) as floor
-        from calls join mounts using (client, server) join shares using (call)
+        from calls join shares using (call)
         where stability = 'unstable' and mount in (select mount from written where synchronous)
         group by mount
     )

@@ -1,6 +1,6 @@
 //! Errors of the core → Python exceptions. The only place.
 
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
 create_exception!(pcapnfs._core, ReadError, PyException, "A file could not be read as a capture.");
@@ -18,4 +18,9 @@ pub(crate) fn arrow_error(error: &impl std::fmt::Display) -> PyErr {
 /// Another thread died while it was decoding.
 pub(crate) fn poisoned() -> PyErr {
     PyRuntimeError::new_err("internal error: the decoder was interrupted in another thread")
+}
+
+/// Something is to be written after the end: a fault of the caller.
+pub(crate) fn ended() -> PyErr {
+    PyValueError::new_err("the files were ended before")
 }

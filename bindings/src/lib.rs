@@ -4,6 +4,7 @@
 
 mod error;
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -13,14 +14,14 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use pcapnfs_core::decode::{FileSummary, Meta};
 use pcapnfs_core::nfs::attributes::ATTRIBUTES;
 use pcapnfs_core::nfs::catalogue;
-use pcapnfs_core::table::Choice;
 use pcapnfs_core::table::schema::{Column, TABLES, Table};
+use pcapnfs_core::table::{Choice, parquet};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 
-use crate::error::{ReadError, arrow_error, poisoned, read_error};
+use crate::error::{ReadError, arrow_error, ended, poisoned, read_error};
 
 /// Rows of one table, as an Arrow stream.
 #[pyclass(frozen, module = "pcapnfs._core")]
@@ -95,6 +96,44 @@ impl Decoder {
 
     fn finish(&self) -> PyResult<String> {
         Ok(meta(self.inner.lock().map_err(|_| poisoned())?.finish()).to_string())
+    }
+}
+
+/// Writes batches into Parquet files.
+#[pyclass(frozen, module = "pcapnfs._core")]
+struct Writer {
+    inner: Mutex<Option<parquet::Writer>>,
+}
+
+#[pymethods]
+impl Writer {
+    #[new]
+    #[pyo3(signature = (directory, columns=None))]
+    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+    fn new(directory: PathBuf, columns: Option<Choice>) -> PyResult<Self> {
+        let writer = parquet::Writer::create(&directory, columns.as_ref())?;
+        Ok(Self { inner: Mutex::new(Some(writer)) })
+    }
+
+    #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+    fn write(&self, py: Python<'_>, batches: Vec<PyRef<'_, Batch>>) -> PyResult<()> {
+        let batches: Vec<&Batch> = batches.iter().map(|batch| &**batch).collect();
+        py.detach(|| {
+            let mut writer = self.inner.lock().map_err(|_| poisoned())?;
+            let writer = writer.as_mut().ok_or_else(ended)?;
+            let mut rows = batches.iter().flat_map(|batch| batch.all().map(|rows| (batch.table, rows)));
+            Ok(rows.try_for_each(|(table, rows)| writer.write(table, rows))?)
+        })
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<String> {
+        let written = py.detach(|| {
+            let writer = self.inner.lock().map_err(|_| poisoned())?.take().ok_or_else(ended)?;
+            Ok::<_, PyErr>(writer.finish()?)
+        })?;
+        let table = |written: &parquet::Written| json!({"rows": written.rows, "highest": written.highest});
+        Ok(json!(written.iter().map(|(name, written)| (*name, table(written))).collect::<BTreeMap<_, _>>())
+            .to_string())
     }
 }
 
@@ -216,6 +255,7 @@ fn version() -> &'static str {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Batch>()?;
     module.add_class::<Decoder>()?;
+    module.add_class::<Writer>()?;
     module.add("ReadError", module.py().get_type::<ReadError>())?;
     module.add_function(wrap_pyfunction!(joined, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -4,6 +4,8 @@
 
 pub mod columns;
 
+pub mod parquet;
+
 pub mod schema;
 
 mod signature;

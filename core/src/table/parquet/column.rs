@@ -1,0 +1,348 @@
+//! The values of one column of one row group, encoded as they come.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
+use foldhash::fast::RandomState;
+
+use crate::table::parquet::thrift::varint;
+use crate::table::schema::{Column, Kind};
+
+/// The smallest and the largest of some numbers, little-endian as the column stores them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Range {
+    U32(u32, u32),
+    U64(u64, u64),
+    I64(i64, i64),
+}
+
+impl Range {
+    /// The smallest and the largest as Parquet writes them.
+    pub(super) fn bytes(self) -> (Vec<u8>, Vec<u8>) {
+        match self {
+            Self::U32(low, high) => (low.to_le_bytes().into(), high.to_le_bytes().into()),
+            Self::U64(low, high) => (low.to_le_bytes().into(), high.to_le_bytes().into()),
+            Self::I64(low, high) => (low.to_le_bytes().into(), high.to_le_bytes().into()),
+        }
+    }
+
+    /// The largest, unless it is signed: those are times.
+    pub(super) fn high(self) -> Option<u64> {
+        match self {
+            Self::U32(_, high) => Some(high.into()),
+            Self::U64(_, high) => Some(high),
+            Self::I64(..) => None,
+        }
+    }
+}
+
+/// Values that occur again and again, each written once.
+#[derive(Default)]
+struct Dictionary {
+    places: HashMap<Vec<u8>, u32, RandomState>,
+    /// The values in the order of their places, as a page holds them.
+    page: Vec<u8>,
+    /// For each value that is not NULL, its place.
+    keys: Vec<u32>,
+}
+
+/// What a row group holds of a column.
+pub(super) struct Chunk {
+    kind: Kind,
+    nullable: bool,
+    /// Which rows have a value.
+    validity: BooleanBufferBuilder,
+    rows: usize,
+    nulls: usize,
+    /// Encoded values, but for those in the dictionary and booleans.
+    values: Vec<u8>,
+    bools: BooleanBufferBuilder,
+    dictionary: Option<Dictionary>,
+    range: Option<Range>,
+}
+
+/// A row group's column ready to be compressed.
+pub(super) struct Pages {
+    /// The dictionary's values, and how many they are; `None` also where every row is NULL.
+    pub(super) dictionary: Option<(Vec<u8>, usize)>,
+    /// Which rows have values, and the values.
+    pub(super) data: Vec<u8>,
+    /// Rows, those with NULL too.
+    pub(super) rows: usize,
+    /// Rows with NULL.
+    pub(super) nulls: usize,
+    /// The smallest and the largest number, where there are numbers.
+    pub(super) range: Option<Range>,
+}
+
+impl Chunk {
+    pub(super) fn new(column: &Column) -> Self {
+        Self {
+            kind: column.kind,
+            nullable: column.nullable,
+            validity: BooleanBufferBuilder::new(0),
+            rows: 0,
+            nulls: 0,
+            values: Vec::new(),
+            bools: BooleanBufferBuilder::new(0),
+            dictionary: matches!(column.kind, Kind::Name | Kind::Word).then(Dictionary::default),
+            range: None,
+        }
+    }
+
+    /// Bytes that it takes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let dictionary = self.dictionary.as_ref();
+        self.values.len()
+            + dictionary.map_or(0, |dictionary| 2 * dictionary.page.len() + 4 * dictionary.keys.len())
+    }
+
+    /// Appends the values of an array; `false` if it is not of the column's type.
+    #[must_use]
+    pub(super) fn append(&mut self, array: &dyn Array) -> bool {
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        let appended = match self.kind {
+            Kind::Bool => array.as_boolean_opt().map(|bools| self.append_bools(bools.values(), nulls)),
+            Kind::U32 => array.as_primitive_opt::<UInt32Type>().map(|array| {
+                let range = self.append_numbers(array, nulls);
+                self.widen(range.map(|(low, high)| Range::U32(low, high)));
+            }),
+            Kind::U64 => array.as_primitive_opt::<UInt64Type>().map(|array| {
+                let range = self.append_numbers(array, nulls);
+                self.widen(range.map(|(low, high)| Range::U64(low, high)));
+            }),
+            Kind::I64 => array.as_primitive_opt::<Int64Type>().map(|array| {
+                let range = self.append_numbers(array, nulls);
+                self.widen(range.map(|(low, high)| Range::I64(low, high)));
+            }),
+            Kind::Name | Kind::Word => self.append_words(array, nulls),
+            Kind::Text => array.as_string_opt::<i32>().map(|texts| {
+                texts.iter().flatten().for_each(|text| put_bytes(&mut self.values, text.as_bytes()));
+            }),
+            Kind::Bytes => array.as_binary_opt::<i32>().map(|blobs| {
+                blobs.iter().flatten().for_each(|blob| put_bytes(&mut self.values, blob));
+            }),
+        };
+        self.rows += array.len();
+        self.nulls += nulls.map_or(0, NullBuffer::null_count);
+        if self.nullable {
+            match nulls {
+                Some(nulls) => self.validity.append_buffer(nulls.inner()),
+                None => self.validity.append_n(array.len(), true),
+            }
+        }
+        // NULL where there is none by the schema would shift all that follows.
+        appended.is_some() && (self.nullable || nulls.is_none())
+    }
+
+    fn append_bools(&mut self, bools: &BooleanBuffer, nulls: Option<&NullBuffer>) {
+        match nulls {
+            None => self.bools.append_buffer(bools),
+            Some(nulls) => nulls.valid_indices().for_each(|row| self.bools.append(bools.value(row))),
+        }
+    }
+
+    /// Appends numbers, and gives the smallest and the largest of them.
+    fn append_numbers<T>(
+        &mut self,
+        array: &PrimitiveArray<T>,
+        nulls: Option<&NullBuffer>,
+    ) -> Option<(T::Native, T::Native)>
+    where
+        T: ArrowPrimitiveType,
+        T::Native: Ord + LittleEndian,
+    {
+        let values = array.values();
+        let Some(nulls) = nulls else {
+            T::Native::put_all(values, &mut self.values);
+            return Some((*values.iter().min()?, *values.iter().max()?));
+        };
+        let mut range: Option<(T::Native, T::Native)> = None;
+        for (start, end) in nulls.valid_slices() {
+            let run = values.get(start..end).unwrap_or_default();
+            T::Native::put_all(run, &mut self.values);
+            for value in run {
+                range =
+                    Some(range.map_or((*value, *value), |(low, high)| (low.min(*value), high.max(*value))));
+            }
+        }
+        range
+    }
+
+    fn widen(&mut self, more: Option<Range>) {
+        self.range = match (self.range, more) {
+            (Some(Range::U32(a, b)), Some(Range::U32(c, d))) => Some(Range::U32(a.min(c), b.max(d))),
+            (Some(Range::U64(a, b)), Some(Range::U64(c, d))) => Some(Range::U64(a.min(c), b.max(d))),
+            (Some(Range::I64(a, b)), Some(Range::I64(c, d))) => Some(Range::I64(a.min(c), b.max(d))),
+            (before, more) => more.or(before),
+        };
+    }
+
+    /// Appends words: those of the array's dictionary get a place in that of the row group.
+    fn append_words(&mut self, array: &dyn Array, nulls: Option<&NullBuffer>) -> Option<()> {
+        let words = array.as_any_dictionary_opt()?;
+        let texts = words.values().as_string_opt::<i32>()?;
+        let dictionary = self.dictionary.as_mut()?;
+        let places: Vec<u32> = texts.iter().map(|text| dictionary.place(text.unwrap_or_default())).collect();
+        if places.is_empty() {
+            return Some(()); // All NULL.
+        }
+        let keys = words.normalized_keys();
+        let place = |key: &usize| places.get(*key).copied().unwrap_or_default();
+        match nulls {
+            None => dictionary.keys.extend(keys.iter().map(place)),
+            Some(nulls) => {
+                for (start, end) in nulls.valid_slices() {
+                    dictionary.keys.extend(keys.get(start..end).unwrap_or_default().iter().map(place));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Hands over what was appended.
+    pub(super) fn finish(mut self) -> Pages {
+        let mut data = Vec::new();
+        if self.nullable {
+            put_levels(&mut data, &self.validity.finish(), self.nulls);
+        }
+        let dictionary = self.dictionary.filter(|dictionary| !dictionary.keys.is_empty()).map(|dictionary| {
+            let words = dictionary.places.len();
+            put_keys(&mut data, &dictionary.keys, words);
+            (dictionary.page, words)
+        });
+        if self.kind == Kind::Bool {
+            let bools = self.bools.finish();
+            data.extend(bools.inner().as_slice().iter().take(bools.len().div_ceil(8)));
+        } else if data.is_empty() {
+            data = self.values;
+        } else {
+            data.extend(self.values);
+        }
+        Pages { dictionary, data, rows: self.rows, nulls: self.nulls, range: self.range }
+    }
+}
+
+impl Dictionary {
+    fn place(&mut self, text: &str) -> u32 {
+        if let Some(place) = self.places.get(text.as_bytes()) {
+            return *place;
+        }
+        let place = self.places.len() as u32;
+        self.places.insert(text.as_bytes().to_vec(), place);
+        put_bytes(&mut self.page, text.as_bytes());
+        place
+    }
+}
+
+/// Numbers as Parquet's plain encoding has them.
+pub(super) trait LittleEndian: Copy {
+    fn put_all(values: &[Self], bytes: &mut Vec<u8>);
+}
+
+macro_rules! little_endian {
+    ($($number:ty)+) => {
+        $(impl LittleEndian for $number {
+            fn put_all(values: &[Self], bytes: &mut Vec<u8>) {
+                let begin = bytes.len();
+                bytes.resize(begin + size_of_val(values), 0);
+                let (places, _) = bytes.split_at_mut(begin).1.as_chunks_mut();
+                for (place, value) in places.iter_mut().zip(values) {
+                    *place = value.to_le_bytes();
+                }
+            }
+        })+
+    };
+}
+
+little_endian!(u32 u64 i64);
+
+/// A length and so many bytes.
+fn put_bytes(page: &mut Vec<u8>, bytes: &[u8]) {
+    page.extend((bytes.len() as u32).to_le_bytes());
+    page.extend(bytes);
+}
+
+/// Which rows have a value: the definition levels of a column that is not nested, which are one bit
+/// each. A run if all are alike, else the bits as Arrow has them.
+fn put_levels(page: &mut Vec<u8>, validity: &BooleanBuffer, nulls: usize) {
+    let mut levels = Vec::new();
+    let rows = validity.len();
+    if nulls == 0 || nulls == rows {
+        varint(&mut levels, (rows as u64) << 1);
+        levels.push(u8::from(nulls == 0));
+    } else {
+        let bytes = rows.div_ceil(8);
+        varint(&mut levels, ((bytes as u64) << 1) | 1);
+        levels.extend(validity.inner().as_slice().iter().take(bytes));
+    }
+    put_bytes(page, &levels);
+}
+
+/// The keys of a dictionary page: their width in bits, and all of them packed.
+fn put_keys(page: &mut Vec<u8>, keys: &[u32], words: usize) {
+    let width = (usize::BITS - words.saturating_sub(1).leading_zeros()).max(1);
+    page.push(width as u8);
+    if let Some(first) = keys.first()
+        && keys.iter().all(|key| key == first)
+    {
+        varint(page, (keys.len() as u64) << 1);
+        page.extend(first.to_le_bytes().iter().take(width.div_ceil(8) as usize));
+        return;
+    }
+    let groups = keys.len().div_ceil(8);
+    varint(page, ((groups as u64) << 1) | 1);
+    let end = page.len() + groups * width as usize;
+    let (mut bits, mut held) = (0_u64, 0);
+    for key in keys {
+        bits |= u64::from(*key) << held;
+        held += width;
+        if held >= 32 {
+            page.extend((bits as u32).to_le_bytes());
+            bits >>= 32;
+            held -= 32;
+        }
+    }
+    page.extend(bits.to_le_bytes().iter().take(held.div_ceil(8) as usize));
+    page.resize(end, 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_buffer::BooleanBuffer;
+
+    use super::{put_keys, put_levels};
+
+    fn keys(keys: &[u32], words: usize) -> Vec<u8> {
+        let mut page = Vec::new();
+        put_keys(&mut page, keys, words);
+        page
+    }
+
+    #[test]
+    fn keys_are_packed_in_the_least_bits_that_hold_them() {
+        // The example of Parquet's encodings page: 0 to 7 in three bits each.
+        assert_eq!(keys(&[0, 1, 2, 3, 4, 5, 6, 7], 8), [3, 0x03, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
+        // Nine keys are two groups of eight; the rest is zero.
+        assert_eq!(keys(&[1, 0, 1, 0, 0, 0, 0, 0, 1], 2), [1, 0x05, 0b101, 0b1]);
+        // All alike are a run, whose value takes whole bytes.
+        assert_eq!(keys(&[0, 0, 0], 1), [1, 0x06, 0]);
+        assert_eq!(keys(&[300; 2], 301), [9, 0x04, 0x2c, 0x01]);
+        assert_eq!(keys(&[u32::MAX >> 1, 0], 1 << 31).len(), 2 + 31);
+    }
+
+    #[test]
+    fn levels_are_arrows_validity_or_a_run() {
+        let levels = |bits: &[bool], nulls| {
+            let mut page = Vec::new();
+            put_levels(&mut page, &BooleanBuffer::from(bits.to_vec()), nulls);
+            page
+        };
+        assert_eq!(levels(&[true, false, true], 1), [2, 0, 0, 0, 0x03, 0b101]);
+        assert_eq!(levels(&[true; 100], 0), [3, 0, 0, 0, 0xc8, 0x01, 1]);
+        assert_eq!(levels(&[false; 3], 3), [2, 0, 0, 0, 0x06, 0]);
+    }
+}

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from pcapnfs import temporary
 from pcapnfs.errors import CaptureError
 from pcapnfs.verify.tool import find, last_line
 from pcapnfs.verify.trees import CUT_SHORT, Packet, packets
@@ -111,13 +112,13 @@ def messages(
     with ExitStack() as stack:
         told = stack.enter_context(tempfile.TemporaryFile())
         # Without the user's own settings of Wireshark, which may change how packets are read.
-        settings = stack.enter_context(tempfile.TemporaryDirectory(prefix="pcapnfs-"))
+        settings = stack.enter_context(temporary.scratch())
         process = stack.enter_context(
             subprocess.Popen(
                 command,
                 stdout=subprocess.PIPE,
                 stderr=told,
-                env={**os.environ, "WIRESHARK_CONFIG_DIR": settings},
+                env={**os.environ, "WIRESHARK_CONFIG_DIR": str(settings)},
             )
         )
         stack.callback(process.kill)

@@ -11,12 +11,12 @@ import bz2
 import lzma
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from pcapnfs import temporary
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.verify.tool import find, last_line
 
@@ -31,12 +31,12 @@ def one_file(paths: Sequence[str]) -> Iterator[Path]:
     """
     if "-" in paths:
         raise UsageError("Wireshark reads the capture a second time: name a file instead of -")
-    with tempfile.TemporaryDirectory(prefix="pcapnfs-") as scratch:
-        plain = [_unpacked(Path(path), Path(scratch), place) for place, path in enumerate(paths)]
+    with temporary.scratch() as scratch:
+        plain = [_unpacked(Path(path), scratch, place) for place, path in enumerate(paths)]
         if len(plain) == 1:
             yield plain[0]
             return
-        merged = Path(scratch, "merged.pcapng")
+        merged = scratch / "merged.pcapng"
         command = [find("mergecap"), "-w", str(merged), *map(str, plain)]
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode != 0 and not merged.is_file():

@@ -1,0 +1,107 @@
+"""Temporary directories that do not outlive their process, however it ends.
+
+Takes a place and a prefix; gives a directory. A process that is killed cannot remove its own: the
+next one does. Whether the owner lives is told by a lock on a file inside, which the system lets go
+when the process ends, also where another container sees other process numbers. Directories of other
+users, and those that carry no such file, are never touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = "pcapnfs-"
+"""How the names of temporary directories begin."""
+
+LOCK = "in-use"
+"""The file that the owner keeps locked."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A directory of this process."""
+
+    path: Path
+    """Where it is."""
+    descriptor: int
+    """The open lock file; -1 once it was closed."""
+
+    def remove(self) -> None:
+        """Remove what is still there under this name; what cannot be is left to the next run."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+def make(parent: Path | None = None, prefix: str = PREFIX) -> Held:
+    """Make a directory that only this user can read, and mark it as in use.
+
+    Args:
+        parent: Where; None: the system's place for temporary files.
+        prefix: How its name begins; the process number follows.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    path = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent))
+    try:
+        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # A file system without locks only costs the cleaning after a crash.
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # What is empty is not locked yet, and nobody touches it.
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    return Held(path, descriptor)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Give a directory that goes away at the end.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    held = make()
+    try:
+        yield held.path
+    finally:
+        held.remove()
+
+
+def sweep(parent: Path | None = None, prefix: str = PREFIX) -> None:
+    """Remove the directories that processes of this user left behind when they were killed."""
+    place = Path(tempfile.gettempdir()) if parent is None else parent
+    try:
+        found = [entry for entry in os.scandir(place) if entry.name.startswith(prefix)]
+    except OSError:
+        return  # It cannot be listed: what is there was not left by us.
+    for entry in found:
+        # Whatever hinders, another process may be at the same: the next run tries again.
+        with contextlib.suppress(OSError):
+            _remove_if_left(Path(entry.path))
+
+
+def _remove_if_left(path: Path) -> None:
+    facts = path.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid():
+        return
+    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Fails while the owner lives.
+        if os.fstat(descriptor).st_size > 0:
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,74 @@
+"""Every limit that would end the process counts."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from pcapnfs import memory
+
+GB = 1 << 30
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with 8 GB free, no groups, no limit."""
+    (tmp_path / "groups").mkdir()
+    (tmp_path / "meminfo").write_text(f"MemTotal: 99 kB\nMemAvailable: {8 * GB // 1024} kB\n")
+    (tmp_path / "statm").write_text("25600 1 1 0 0 0 0\n")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "_OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(memory, "_MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_OWN_SIZE", tmp_path / "statm")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    return tmp_path
+
+
+def group(directory: Path, names: tuple[str, str], limit: str, used: int, cached: str) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / names[0]).write_text(limit + "\n")
+    (directory / names[1]).write_text(f"{used}\n")
+    (directory / "memory.stat").write_text(f"anon 7\n{cached}\n")
+
+
+def test_half_of_what_the_machine_has_free(system: Path) -> None:
+    assert memory.default_limit() == 4 * GB
+    (system / "meminfo").unlink()
+    assert memory.default_limit() is None
+
+
+def test_the_tightest_group_counts_also_above(system: Path) -> None:
+    (system / "own").write_text("0::/user/unit\n")
+    names = ("memory.max", "memory.current")
+    group(system / "groups/user/unit", names, "max", GB, "inactive_file 0")
+    assert memory.free() == 8 * GB
+    group(system / "groups/user", names, str(3 * GB), 2 * GB, f"inactive_file {GB // 2}")
+    assert memory.free() == GB + GB // 2
+    group(system / "groups/user/unit", names, str(GB), 2 * GB, "inactive_file 0")
+    assert memory.default_limit() == 1, "less than nothing is left"
+
+
+def test_groups_of_version_1(system: Path) -> None:
+    (system / "own").write_text("5:cpu,memory:/job\n4:pids:/job\n")
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    group(system / "groups/memory/job", names, str(2 * GB), GB, "total_inactive_file 0")
+    assert memory.free() == GB
+
+
+@pytest.mark.usefixtures("system")
+def test_the_address_space_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2 * GB, 2 * GB))
+    assert memory.free() == 2 * GB - 25600 * resource.getpagesize()
+
+
+def test_the_database_gets_what_decoding_leaves() -> None:
+    assert memory.of_database(GB) == GB - memory.DECODING_BYTES
+    assert memory.of_database(100) == 50
+    assert memory.of_database(1) == 1
+
+
+def test_this_machine_tells() -> None:
+    free = memory.free()
+    assert free is None or free > 0

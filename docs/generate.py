@@ -120,6 +120,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.sequence import Sequence
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.analyses.time_budget import TimeBudget
+    from pcapnfs.decoding import Decoded
     from pcapnfs.diagnosis.judging import Findings
     from pcapnfs.summary import Summary
     from pcapnfs.synth.simulation.truth import Truth
@@ -141,6 +142,7 @@ def documents() -> dict[str, type]:
         "pcapnfs network --json": Network,
         "pcapnfs verify --json": Verification,
         "pcapnfs show --json": Shown,
+        "pcapnfs decode --json": Decoded,
         "pcapnfs synth --json": Truth,
     }
 

@@ -1,10 +1,10 @@
 """Explains from a packet capture why an NFS mount is slow.
 
-`open` decodes captures into a `Trace`; `summarize` answers the first questions, `findings`
-says what is wrong, `patterns`,
-`sequence`, `perfile`, `pergroup` and `sizes` those about files, `readdir` and `cache` those about
-listings and caches, `time_budget` where the clock went, `model` what the run time is made of and
-would be; `Trace.sql` takes all others. Heavy libraries are imported when a name is first used.
+`open` decodes captures into a `Trace`, `decode` into one on disk; `summarize` answers the first
+questions, `findings` says what is wrong, `patterns`, `sequence`, `perfile`, `pergroup` and `sizes`
+answer those about files, `readdir` and `cache` those about listings and caches, `time_budget` where
+the clock went, `model` what the run time is made of and would be; `Trace.sql` takes all others.
+Heavy libraries are imported when a name is first used.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.sequence import sequence
     from pcapnfs.analyses.sizes import sizes
     from pcapnfs.analyses.time_budget import time_budget
+    from pcapnfs.decoding import decode
     from pcapnfs.diagnosis.judging import findings
     from pcapnfs.summary import Summary, summarize
     from pcapnfs.trace import Trace, open
@@ -42,6 +43,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "cache",
+    "decode",
     "findings",
     "model",
     "network",
@@ -65,6 +67,7 @@ _HOMES = {
     "findings": "pcapnfs.diagnosis.judging",
     "network": "pcapnfs.analyses.network",
     "model": "pcapnfs.analyses.model",
+    "decode": "pcapnfs.decoding",
     "open": "pcapnfs.trace",
     "patterns": "pcapnfs.analyses.patterns",
     "perfile": "pcapnfs.analyses.perfile",

@@ -31,3 +31,11 @@ class UsageError(PcapnfsError):
     def __init__(self, message: str) -> None:
         """Keep the sentence; the exit status is 2."""
         super().__init__(message, 2)
+
+
+class WriteError(PcapnfsError):
+    """A result could not be written: the disk is full, or a directory cannot be written to."""
+
+    def __init__(self, message: str) -> None:
+        """Keep the sentence; the exit status is 1."""
+        super().__init__(message, 1)

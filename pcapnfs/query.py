@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 """What DuckDB makes of select, with, from, values, describe, show, summarize and explain."""
 
+EXPLAIN_TOKENS = 16
+"""EXPLAIN and its options are fewer words and signs than that."""
+
 ROWS_AT_A_TIME = 10_000
 """Rows fetched together, so that a long answer does not have to fit in memory."""
 
@@ -54,16 +57,34 @@ def select(trace: Trace, query: str) -> Answer:
             f"this is a {statement.type.name} statement; a trace can only be read: "
             "select, with, from, describe, show, summarize, explain"
         )
+    if statement.type == duckdb.StatementType.EXPLAIN and not _explains_reading(query):
+        raise UsageError("a trace can only be read: explain takes select, with, from")
     trace.lock()
     cursor = trace.cursor()
     try:
-        # The type does not say what EXPLAIN ANALYZE executes; the transaction refuses changes.
+        # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
         cursor.execute(statement)
         columns = tuple(str(column[0]) for column in cursor.description or ())
     except duckdb.Error as error:
         raise UsageError(_sentence(error)) from error
     return Answer(columns, _rows(cursor), drawn=statement.type == duckdb.StatementType.EXPLAIN)
+
+
+def _explains_reading(query: str) -> bool:
+    """Whether what EXPLAIN explains only reads.
+
+    EXPLAIN ANALYZE executes it, and COPY could write into the files that a trace is read from.
+    Behind EXPLAIN stand some options, and then the first text that is a statement by itself.
+    """
+    text = query.encode()
+    for offset, _ in duckdb.tokenize(query)[1:EXPLAIN_TOKENS]:
+        try:
+            inner = duckdb.extract_statements(text[offset:].decode("utf-8", "replace"))
+        except duckdb.Error:
+            continue
+        return [statement.type for statement in inner] == [duckdb.StatementType.SELECT]
+    return False
 
 
 def _rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:

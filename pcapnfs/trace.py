@@ -9,11 +9,8 @@ damage. Knows nothing of NFS.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -21,9 +18,11 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from pcapnfs import meta, schema
+from pcapnfs import decoding, meta, schema, store, temporary
+from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
-from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.decoding import PathLike, Progress
+from pcapnfs.errors import CaptureError, UsageError, WriteError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -56,12 +55,6 @@ MEMORY_LOG = "1TB"
 STANDARD_INPUT = "-"
 """The path that stands for standard input."""
 
-Progress = Callable[[int, int], None]
-"""Called with bytes consumed and bytes in all (0: unknown) after each batch."""
-
-PathLike = str | os.PathLike[str]
-"""How a capture is named."""
-
 
 def open(
     paths: PathLike | Sequence[PathLike],
@@ -69,28 +62,33 @@ def open(
     memory: int | None = None,
     ports: Sequence[int] = (),
     columns: Columns | None = None,
+    stored: bool = False,
     progress: Progress | None = None,
 ) -> Trace:
-    """Decode captures into a trace.
+    """Decode captures into a trace, or take one that was decoded before.
 
     Args:
-        paths: One capture or several of the same time; `-` is standard input.
-        memory: Limit for the database, in bytes; None leaves DuckDB's own, 80 % of the machine's.
+        paths: One capture, or several that are one stream in order of time; `-` is standard input.
+            Or traces on disk: each of several, and the captures beside them, is a part of its own,
+            decoded by itself.
+        memory: Limit for the whole process, in bytes; None: half of what is free. The database
+            gets what decoding leaves of it, and uses the disk beyond that.
         ports: Ports that carry RPC besides those that are recognised by themselves.
         columns: The columns that will be asked for, by table, as the analyses name theirs in
             `READS`: decoding and storing nothing else takes less time and memory. None: all.
+        stored: Keep the tables of captures in Parquet files until the trace is closed, and nothing
+            in the database: for one pass over a table.
         progress: Called after each batch with bytes consumed and bytes in all (0: unknown).
 
     Raises:
-        CaptureError: A file cannot be opened, or is no capture. A capture that breaks off is no
-            error: see `Trace.meta`.
-        UsageError: No capture was named.
+        CaptureError: A file cannot be opened, or is no capture; a trace is damaged, or of another
+            version. A capture that breaks off is no error: see `Trace.meta`.
+        UsageError: No capture was named, or ports though there are only traces.
+        WriteError: The tables of captures are to be kept in files, and the disk is full.
     """
-    named = [
-        os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
-    ]
-    if not named:
-        raise UsageError("name at least one capture")
+    named = decoding.named(paths)
+    limit = limits.default_limit() if memory is None else memory
+    room = None if limit is None else limits.of_database(limit)
     from pcapnfs import _core
 
     tables = schema.parse(_core.schema())
@@ -98,27 +96,33 @@ def open(
     if columns is not None:
         tables = tuple(schema.narrow(tables, columns))
         wanted = {table: set(names) for table, names in columns.items()}
-    directory = tempfile.mkdtemp(prefix="pcapnfs-")
+    temporary.sweep()
+    directory = temporary.make()
     try:
+        if stored or any(map(store.is_trace, named)):
+            parts = _parts(named, directory.path, ports, columns, progress)
+            connection = connect((), directory.path, in_memory=True, memory=room)
+            store.attach(connection, parts, tables)
+            return Trace(connection, store.together(parts), directory, parts)
         decoder = _core.Decoder(named, list(ports), wanted)
-        connection = connect(tables, directory, in_memory=_fits_memory(named), memory=memory)
+        connection = connect(tables, directory.path, in_memory=_fits_memory(named), memory=room)
         _load(connection, decoder, progress)
         return Trace(connection, meta.parse(decoder.finish()), directory)
     except _core.ReadError as error:
-        _remove(directory)
+        directory.remove()
         raise CaptureError(str(error)) from error
     except BaseException:
-        _remove(directory)
+        directory.remove()
         raise
 
 
 def connect(
-    tables: Sequence[schema.Table], directory: str, *, in_memory: bool, memory: int | None = None
+    tables: Sequence[schema.Table], directory: Path, *, in_memory: bool, memory: int | None = None
 ) -> duckdb.DuckDBPyConnection:
     """Create an empty database with the given tables; what it spills goes into `directory`."""
-    database = ":memory:" if in_memory else str(Path(directory, "trace.duckdb"))
+    database = ":memory:" if in_memory else str(directory / "trace.duckdb")
     connection = duckdb.connect(database)
-    connection.execute("set temp_directory = ?", [str(Path(directory, "spill"))])
+    connection.execute("set temp_directory = ?", [str(directory / "spill")])
     connection.execute("set preserve_insertion_order = false")
     # The file goes away with the trace: putting it in order at the end would only cost memory.
     connection.execute("pragma disable_checkpoint_on_shutdown")
@@ -141,10 +145,23 @@ class Trace:
     """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, meta: meta.Meta, directory: str
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        meta: meta.Meta,
+        directory: temporary.Held,
+        parts: Sequence[store.Stored] = (),
     ) -> None:
-        """Take over a filled database and the directory that its files are in."""
+        """Take over a filled database and the directory that its files are in.
+
+        Args:
+            connection: The database.
+            meta: What the decoder said.
+            directory: Temporary files; it is removed with the trace.
+            parts: Traces on disk that the tables are views of; none: the tables are in the
+                database.
+        """
         self.meta = meta
+        self._parts = parts
         self._connection = connection
         # DuckDB keeps the result of a query with parameters, and without this gives its pieces of
         # 2,048 rows in any order, also where the query orders them.
@@ -174,9 +191,28 @@ class Trace:
         if self._locked:
             return
         self._connection.execute("set python_enable_replacements = false")
+        store.allow(self._connection, self._parts)
         self._connection.execute("set enable_external_access = false")
         self._connection.execute("set lock_configuration = true")
         self._locked = True
+
+    def captures(self) -> list[str]:
+        """The captures that the trace was made of, for those who need the packets.
+
+        Raises:
+            CaptureError: The trace is one on disk, and a capture is gone or not what it was.
+            UsageError: The trace was put together from several decodes.
+        """
+        if self._parts:
+            return store.captures(self._parts)
+        return [file.path for file in self.meta.files]
+
+    def file(self, table: str) -> Path | None:
+        """The Parquet file that is a table; None where it is none, or several."""
+        if len(self._parts) != 1:
+            return None
+        (part,) = self._parts
+        return part.file(table) if table in part.columns else None
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own to the same tables, for a transaction of its own."""
@@ -302,11 +338,29 @@ def _fits_memory(paths: Sequence[str]) -> bool:
     return total <= DATABASE_FILE_THRESHOLD_BYTES
 
 
-def _close(connection: duckdb.DuckDBPyConnection, directory: str) -> None:
+def _parts(
+    named: Sequence[str],
+    directory: Path,
+    ports: Sequence[int],
+    columns: Columns | None,
+    progress: Progress | None,
+) -> list[store.Stored]:
+    """The traces that are named; captures beside them are decoded, as one stream."""
+    whole = decoding.tables()
+    captures = [path for path in named if not store.is_trace(path)]
+    parts = [part for path in named if store.is_trace(path) for part in store.read(path, whole)]
+    if captures:
+        try:
+            parts += [
+                decoding.write(captures, directory, ports=ports, columns=columns, progress=progress)
+            ]
+        except OSError as error:
+            raise WriteError(f"{directory}: {error.strerror or error}") from error
+    elif ports:
+        raise UsageError("a trace was decoded before: its ports are named when it is written")
+    return store.in_order(parts)
+
+
+def _close(connection: duckdb.DuckDBPyConnection, directory: temporary.Held) -> None:
     connection.close()
-    _remove(directory)
-
-
-def _remove(directory: str) -> None:
-    """Remove temporary files; what cannot be removed is left to the system's own cleaning."""
-    shutil.rmtree(directory, ignore_errors=True)
+    directory.remove()

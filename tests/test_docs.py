@@ -168,6 +168,15 @@ def test_python_examples_run(page: Path, shell: dict[str, str]) -> None:
         assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python polars")], ids=name
+)
+def test_examples_with_polars_run_where_it_is_installed(page: Path, shell: dict[str, str]) -> None:
+    pytest.importorskip("polars")
+    for block in blocks(page, "python polars"):
+        subprocess.run([sys.executable, "-c", block], cwd=ROOT, env=shell, check=True, timeout=120)
+
+
 def test_an_example_is_taken_apart_and_compared() -> None:
     block = "$ pcapnfs sql a \\\n> 'select 1'\n1\n…\n3\n$ pcapnfs --version\n"
     assert list(examples(block)) == [
@@ -401,6 +410,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs show --json": document(
                 replace(samples.shown(), packet=samples.shown().readings[0].messages[0])
             ),
+            "pcapnfs decode --json": document(samples.decoded()),
             "pcapnfs synth --json": document(Simulation(Options(files=1)).run()[1]),
         }
     told = sections("json.md")

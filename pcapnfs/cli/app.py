@@ -6,6 +6,7 @@ usage; besides them 130 interrupted and 141 nobody reads the output any more, as
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,6 +17,7 @@ from pcapnfs import __version__
 from pcapnfs.cli import (
     budget,
     cache,
+    decode,
     estimate,
     findings,
     network,
@@ -36,6 +38,9 @@ from pcapnfs.text import escape
 
 INTERRUPTED = 130
 """128 and SIGINT."""
+
+ENDING = ("SIGTERM", "SIGHUP")
+"""Signals that end a command as an interrupt does: what it would leave behind is removed."""
 
 app = typer.Typer(
     name="pcapnfs",
@@ -59,6 +64,7 @@ app.command("network")(network.network)
 app.command("sql")(sql.sql)
 app.command("verify")(verify.verify)
 app.command("show")(show.show)
+app.command("decode")(decode.decode)
 app.command("synth")(synth.synth)
 
 
@@ -82,7 +88,22 @@ def _common(
 
 def main() -> None:
     """Run the command line of this process and exit with its status."""
-    sys.exit(run(sys.argv[1:]))
+    for name in ENDING:
+        # Ignored by whoever started us (nohup): that is to stay so.
+        if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
+            signal.signal(getattr(signal, name), _end)
+    status = run(sys.argv[1:])
+    sys.exit(128 + _ended_by[0] if _ended_by else status)
+
+
+_ended_by: list[int] = []
+"""The signal that ended the command, if one did."""
+
+
+def _end(number: int, _frame: object) -> None:
+    """End with the status that shells expect, and not before everything is cleaned up."""
+    _ended_by.append(number)
+    raise SystemExit(128 + number)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -98,14 +119,21 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except MemoryError:
-        output.tell("there is not enough memory; --memory limits what the database may take")
+        output.tell("there is not enough memory; --memory limits what is taken")
         return 1
     except Exception as error:
+        if _is_interrupt(error):
+            return INTERRUPTED
         if not _from_database(error):
             raise
         output.tell(escape(f"the database gave up: {' '.join(str(error).split())}"))
         return 1
     return 0
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """Whether it is what DuckDB makes of an interrupt while a query runs."""
+    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
 def _from_database(error: Exception) -> bool:

@@ -27,7 +27,7 @@ Captures = Annotated[
     list[Path],
     typer.Argument(
         metavar="CAPTURE...",
-        help="Captures of the same time: pcap or pcapng, also compressed; - is standard input.",
+        help="Captures of one stream, pcap or pcapng, also compressed; - is standard input.",
         show_default=False,
     ),
 ]
@@ -35,7 +35,7 @@ CapturesOrLast = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="[CAPTURE]...",
-        help="Captures of the same time; without any, those of the command before.",
+        help="Captures of one stream, or traces; without any, those of the command before.",
         show_default=False,
     ),
 ]
@@ -56,7 +56,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory for the database, as in 512M or 4G; beyond that it uses the disk.",
+        help="Memory to take, as in 512M or 4G, else half of what is free; beyond that, the disk.",
         show_default=False,
     ),
 ]
@@ -70,10 +70,13 @@ def open_trace(
     ports: Sequence[int] | None,
     memory: str | None,
     reads: Columns | None = None,
+    *,
+    stored: bool = False,
 ) -> Trace:
-    """Open the captures named, or those of the command before, and remember them.
+    """Open the captures or traces named, or those of the command before, and remember them.
 
-    `reads` are the columns that the command will ask for; None: any.
+    `reads` are the columns that the command will ask for; None: any. `stored` is that of
+    `pcapnfs.open`.
 
     Raises:
         CaptureError: A capture cannot be read, or there is no NFS in it.
@@ -92,7 +95,12 @@ def open_trace(
     wanted = None if reads is None else columns.together(READS, reads)
     with progress() as report:
         trace = traces.open(
-            chosen.paths, memory=limit, ports=chosen.ports, columns=wanted, progress=report
+            chosen.paths,
+            memory=limit,
+            ports=chosen.ports,
+            columns=wanted,
+            stored=stored,
+            progress=report,
         )
     try:
         demand_nfs(trace)

@@ -7,12 +7,16 @@ that a reader who has gone away ends the command silently.
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from pcapnfs.text import escape
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,10 +59,38 @@ def write(pieces: Iterable[str]) -> None:
     Raises:
         SystemExit: Nobody reads any more; the status is `NO_READER`.
     """
-    try:
+    with _reader():
         for piece in pieces:
             sys.stdout.write(piece)
         sys.stdout.flush()
+
+
+def write_bytes(pieces: Iterable[bytes]) -> None:
+    """Write UTF-8 text with raw values: as it is into files and pipes, escaped to a terminal.
+
+    Raises:
+        SystemExit: As of `write`.
+    """
+    if sys.stdout.isatty():
+        write(_for_a_terminal(pieces))
+        return
+    with _reader():
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
+        sys.stdout.flush()
+
+
+def _for_a_terminal(pieces: Iterable[bytes]) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces:
+        lines = decoder.decode(piece).split("\n")
+        yield "\n".join(map(escape, lines))
+
+
+@contextmanager
+def _reader() -> Iterator[None]:
+    try:
+        yield
     except BrokenPipeError as gone:
         # What is still buffered goes nowhere, so that Python's own flush at exit stays silent.
         nowhere = os.open(os.devnull, os.O_WRONLY)

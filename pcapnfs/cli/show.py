@@ -28,6 +28,6 @@ def show(
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
     with options.open_trace(captures, port, memory, dissection.READS) as trace:
-        paths = [file.path for file in trace.meta.files]
+        paths = trace.captures()
         result = dissection.show(trace, paths, frame, every_layer=all_layers)
     output.answer(result, lambda: view.screen(result), json=json)

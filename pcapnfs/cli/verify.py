@@ -33,7 +33,7 @@ def verify(
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
     with options.open_trace(captures, port, memory, ours.READS) as trace:
-        paths = [file.path for file in trace.meta.files]
+        paths = trace.captures()
         with progress() as report:
             result = checks.verify(trace, paths, packets=packets, progress=report)
     output.answer(result, lambda: view.screen(result), json=json)

@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 
 import pcapnfs
+from pcapnfs import schema
 from pcapnfs.meta import Meta
 from tests.unit.rows import Row, fill, meta, tables
 
@@ -93,6 +94,31 @@ class Decoder:
         return json.dumps(self._told["meta"])
 
 
+class Writer:
+    """Writes the batches with DuckDB."""
+
+    def __init__(self, directory: str, columns: dict[str, set[str]] | None = None) -> None:
+        self._directory = Path(directory)
+        self._connection = duckdb.connect()
+        declared = list(tables())
+        if columns is not None:
+            chosen = {table: frozenset(names) for table, names in columns.items()}
+            declared = list(schema.narrow(declared, chosen))
+        self._tables = [table.name for table in declared]
+        for table in declared:
+            self._connection.execute(table.create_statement())
+
+    def write(self, batches: list[Batch]) -> None:
+        for rows in batches:
+            self._connection.execute(f"insert into {rows.table} by name select * from rows")
+
+    def finish(self) -> str:
+        for table in self._tables:
+            path = self._directory / f"{table}.parquet"
+            self._connection.execute(f"copy {table} to '{path}' (format parquet)")
+        return json.dumps({table: {"rows": 0, "highest": {}} for table in self._tables})
+
+
 def install() -> None:
     """Put this in the decoder's place."""
     module = types.ModuleType("pcapnfs._core")
@@ -101,6 +127,7 @@ def install() -> None:
         ReadError=ReadError,
         Batch=Batch,
         Decoder=Decoder,
+        Writer=Writer,
         joined=joined,
         schema=lambda: json.dumps(declared),
     )

@@ -106,7 +106,7 @@ def test_a_statement_without_rows_is_wrong_usage(capture: Path) -> None:
 
 
 def test_the_memory_limit_holds_and_large_sorts_spill(capture: Path, temporary: Path) -> None:
-    with pcapnfs.open(capture, memory=100 << 20) as trace:
+    with pcapnfs.open(capture, memory=256 << 20) as trace:
         trace.lock()
         query = """
             select count(*) from (
@@ -115,7 +115,7 @@ def test_the_memory_limit_holds_and_large_sorts_spill(capture: Path, temporary: 
                 from range(3000000) numbers(n) order by text
             ) where place > 0
         """
-        assert trace.sql("select current_setting('memory_limit')").fetchall() == [("100.0 MiB",)]
+        assert trace.sql("select current_setting('memory_limit')").fetchall() == [("128.0 MiB",)]
         assert trace.sql(query).fetchall() == [(3000000,)]
     assert list(temporary.iterdir()) == []
 

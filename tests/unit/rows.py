@@ -6,14 +6,13 @@ The schema is the decoder's, so that a column that does not exist fails the test
 
 from __future__ import annotations
 
-import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 
-from pcapnfs import _core, schema
+from pcapnfs import _core, schema, temporary
 from pcapnfs.meta import CaptureFile, Meta
 from pcapnfs.trace import Trace, connect
 
@@ -120,8 +119,8 @@ def file(number: int, path: str, role: str = "file", **columns: object) -> Row:
 
 def trace_of(told: Meta | None = None, /, **rows: Sequence[Row]) -> Trace:
     """A trace with the given rows, by table."""
-    directory = tempfile.mkdtemp(prefix="pcapnfs-test-")
-    connection = connect(tables(), directory, in_memory=True)
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path, in_memory=True)
     fill(connection, rows)
     return Trace(connection, told or meta(), directory)
 

@@ -34,6 +34,7 @@ from pcapnfs.analyses.trust import Trust
 from pcapnfs.analyses.verdict import Cause
 from pcapnfs.analyses.verdict import Verdict as Bottleneck
 from pcapnfs.analyses.what_if import Scenario
+from pcapnfs.decoding import Decoded
 from pcapnfs.diagnosis.finding import Advice, Finding
 from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.summary import Summary
@@ -869,4 +870,18 @@ def findings() -> Findings:
         checked=34,
         budget_s=61.0,
         booked_s=21.75,
+    )
+
+
+def decoded() -> Decoded:
+    """Two independent captures, of which one breaks off."""
+    return Decoded(
+        trace="week.nfstrace",
+        captures=("monday.pcap", "tue\x1b[2Jsday.pcap"),
+        parts=2,
+        packets=12345,
+        calls=678,
+        undecoded=1,
+        bytes=4321,
+        damage=("monday.pcap: packet 7 breaks off",),
     )

@@ -1,0 +1,83 @@
+"""`pcapnfs decode`: captures into a trace on disk, once for all questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcapnfs.cli import last, options, output
+from pcapnfs.cli.progress import progress
+from pcapnfs.errors import UsageError
+from pcapnfs.text import escape
+
+if TYPE_CHECKING:
+    from pcapnfs.store import Stored
+
+
+def decode(
+    captures: options.Captures,
+    target: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="NAME.nfstrace",
+            help="The trace: a directory that is made.",
+            show_default=False,
+        ),
+    ],
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace a trace of this name, once the new one is whole."),
+    ] = False,
+    independent: Annotated[
+        bool,
+        typer.Option(
+            "--independent",
+            help="The captures have nothing to do with one another: decode each by itself.",
+        ),
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            min=1,
+            metavar="N",
+            help="Independent captures that are decoded at a time; without it, one a processor.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+    port: options.Ports = None,
+) -> None:
+    """Decode captures into a trace, which every command takes in place of captures."""
+    from pcapnfs import decoding
+    from pcapnfs.views import decoded as view
+
+    if jobs is not None and not independent:
+        raise UsageError("--jobs is for captures that are --independent; others are one stream")
+    with progress() as report:
+        result = decoding.decode(
+            [str(path) for path in captures],
+            str(target),
+            ports=tuple(port or ()),
+            force=force,
+            independent=independent,
+            jobs=jobs,
+            accept=_demand_nfs,
+            progress=report,
+        )
+    last.remember(last.Captures((result.trace,), ()))
+    for damage in result.damage:
+        output.tell(escape(f"{damage}; everything before that was read"))
+    output.answer(result, lambda: view.screen(result), json=json)
+
+
+def _demand_nfs(parts: Sequence[Stored]) -> None:
+    from pcapnfs import trace as traces
+
+    with traces.open([str(part.directory) for part in parts], columns=options.READS) as trace:
+        options.demand_nfs(trace)

@@ -1,0 +1,325 @@
+"""Captures into a trace on disk, without a database.
+
+Takes captures and a directory; fills it with the tables while the decoder goes through the packets:
+memory does not grow with the capture. Independent captures are decoded at the same time, each into
+a directory of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pcapnfs
+from pcapnfs import digests, memory, meta, placement, schema, store
+from pcapnfs.errors import CaptureError, UsageError, WriteError
+
+if TYPE_CHECKING:
+    from pcapnfs.columns import Columns
+
+PathLike = str | os.PathLike[str]
+"""How a capture is named."""
+
+JOB_BYTES = 256 << 20
+"""Memory for each capture that is decoded at the same time as others: what the decoder holds at
+most beside names, and a row group of each table."""
+
+Progress = Callable[[int, int], None]
+"""Called with bytes consumed and bytes in all (0: unknown)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A trace that was written."""
+
+    trace: str
+    """Where it is."""
+    captures: tuple[str, ...]
+    """What it was made of, as it was named; `-` is standard input."""
+    parts: int
+    """Decodes that were put together: 1, or the number of independent captures."""
+    packets: int
+    """Packets read."""
+    calls: int
+    """Rows of the table calls."""
+    undecoded: int
+    """Messages that were not decoded to their end."""
+    bytes: int
+    """Size of the trace."""
+    damage: tuple[str, ...]
+    """For each capture that breaks off: where and why. What came before was read."""
+
+
+def decode(
+    paths: PathLike | Sequence[PathLike],
+    target: PathLike,
+    *,
+    ports: Sequence[int] = (),
+    force: bool = False,
+    independent: bool = False,
+    jobs: int | None = None,
+    accept: Callable[[Sequence[store.Stored]], None] | None = None,
+    progress: Progress | None = None,
+) -> Decoded:
+    """Write captures as a trace, which is there whole or not at all.
+
+    Args:
+        paths: One capture, or several that are one stream in order of time; `-` is standard input.
+        target: The directory to be made.
+        ports: Ports that carry RPC besides those that are recognised by themselves.
+        force: Replace the trace that stands there, once the new one is whole.
+        independent: The captures have nothing to do with one another: no connection, client or
+            file of one is in another. Each is decoded by itself.
+        jobs: How many independent captures are decoded at a time; None: as many as there are
+            processors, and as memory allows.
+        accept: Called with the parts before they get the target's name; what it raises leaves
+            nothing behind.
+        progress: Called now and then with bytes consumed and bytes in all (0: unknown).
+
+    Raises:
+        CaptureError: A file cannot be opened, or is no capture.
+        UsageError: Something else, or a trace without `force`, has the target's name; no capture
+            was named, or a trace.
+        WriteError: The disk is full, or does not take it for another reason.
+    """
+    captures = named(paths)
+    if stored := next(filter(store.is_trace, captures), None):
+        raise UsageError(f"{stored} is a trace; it is named beside others as it is")
+    place = Path(target)
+    demand_free(place, force=force)
+    tool = f"pcapnfs {pcapnfs.__version__}"
+    try:
+        with placement.placed(place, replace=force) as directory:
+            if independent and len(captures) > 1:
+                streams = [[path] for path in captures]
+                parts = write_each(
+                    streams, directory, jobs=jobs, ports=ports, digest=True, progress=progress
+                )
+                parts = store.in_order(parts)
+                store.write_parts(directory, [part.directory.name for part in parts], tool=tool)
+            else:
+                parts = [write(captures, directory, ports=ports, digest=True, progress=progress)]
+            if accept is not None:
+                accept(parts)
+            size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    except OSError as error:
+        raise WriteError(f"{target}: {error.strerror or error}") from error
+    known = store.together(parts)
+    return Decoded(
+        trace=str(target),
+        captures=tuple(file.path for file in known.files),
+        parts=len(parts),
+        packets=sum(file.packets for file in known.files),
+        calls=known.calls,
+        undecoded=known.undecoded,
+        bytes=size,
+        damage=tuple(
+            f"{file.path}: {file.damage}" for file in known.files if file.damage is not None
+        ),
+    )
+
+
+def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
+    """The names of one file or several.
+
+    Raises:
+        UsageError: There is none.
+    """
+    names = [
+        os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
+    ]
+    if not names:
+        raise UsageError("name at least one capture")
+    return names
+
+
+def demand_free(target: Path, *, force: bool) -> None:
+    """Refuse to write where something stands that is not to be replaced.
+
+    Raises:
+        UsageError: That is so.
+    """
+    if not os.path.lexists(target):
+        return
+    if target.is_symlink() or not (store.is_trace(str(target)) or _is_empty(target)):
+        raise UsageError(f"{target}: there is something else with this name, which is no trace")
+    if not force:
+        raise UsageError(f"{target}: there is a trace with this name; --force replaces it")
+
+
+def tables() -> tuple[schema.Table, ...]:
+    """The tables that the decoder writes."""
+    from pcapnfs import _core
+
+    return schema.parse(_core.schema())
+
+
+def write(
+    paths: Sequence[str],
+    directory: Path,
+    *,
+    ports: Sequence[int] = (),
+    columns: Columns | None = None,
+    digest: bool = False,
+    progress: Progress | None = None,
+    over: threading.Event | None = None,
+) -> store.Stored:
+    """Decode captures into a directory that exists.
+
+    Args:
+        paths: As of `decode`.
+        directory: Where the files are written.
+        ports: As of `decode`.
+        columns: The columns wanted, by table; None: all.
+        digest: Read the captures once more, to recognise them later.
+        progress: As of `decode`.
+        over: Once it is set, the work is given up.
+
+    Raises:
+        CaptureError: A file cannot be opened, or is no capture.
+        OSError: The disk is full, or does not take it for another reason.
+    """
+    from pcapnfs import _core
+
+    declared = tables()
+    wanted = None
+    if columns is not None:
+        declared = tuple(schema.narrow(declared, columns))
+        wanted = {table: set(names) for table, names in columns.items()}
+    try:
+        decoder = _core.Decoder(list(paths), list(ports), wanted)
+        writer = _core.Writer(str(directory), wanted)
+        while (batches := decoder.next()) is not None:
+            if over is not None and over.is_set():
+                raise InterruptedError("given up")
+            writer.write(batches)
+            if progress is not None:
+                progress(*decoder.progress())
+        highest = json.loads(writer.finish())
+    except _core.ReadError as error:
+        raise CaptureError(str(error)) from error
+    told = decoder.finish()
+    known = meta.parse(told)
+    # The decoder tells names that are no UTF-8 with replacement characters.
+    named = {os.fsencode(path).decode("utf-8", "replace"): path for path in paths}
+    stored = store.Stored(
+        directory=directory,
+        columns={table.name: tuple(column.name for column in table.columns) for table in declared},
+        meta=known,
+        sources=tuple(
+            _source(named.get(file.path, file.path), digest=digest) for file in known.files
+        ),
+        highest=store.highest(highest),
+    )
+    store.write_meta(stored, tool=f"pcapnfs {pcapnfs.__version__}", ports=ports, told=told)
+    return stored
+
+
+def write_each(
+    streams: Sequence[Sequence[str]],
+    directory: Path,
+    *,
+    jobs: int | None = None,
+    ports: Sequence[int] = (),
+    columns: Columns | None = None,
+    digest: bool = False,
+    progress: Progress | None = None,
+) -> list[store.Stored]:
+    """Decode streams that have nothing to do with one another, several at a time.
+
+    The decoder works outside of Python's lock, so that threads are enough.
+
+    Args:
+        streams: The captures of each.
+        directory: Where each gets a directory.
+        jobs: As of `decode`.
+        ports: As of `decode`.
+        columns: As of `write`.
+        digest: As of `write`.
+        progress: As of `decode`, for all streams together.
+
+    Raises:
+        CaptureError: A file cannot be opened, or is no capture.
+        OSError: The disk is full, or does not take it for another reason.
+    """
+    over = threading.Event()
+    tally = None if progress is None else _Tally(progress, len(streams))
+
+    def work(number: int) -> store.Stored:
+        place = directory / str(number)
+        place.mkdir()
+        report = None if tally is None else tally.of(number)
+        return write(
+            streams[number],
+            place,
+            ports=ports,
+            columns=columns,
+            digest=digest,
+            progress=report,
+            over=over,
+        )
+
+    with ThreadPoolExecutor(max_workers=jobs or _jobs(), thread_name_prefix="decode") as workers:
+        results = [workers.submit(work, number) for number in range(len(streams))]
+        try:
+            wait(results, return_when=FIRST_EXCEPTION)
+        finally:
+            # After a failure or an interrupt nobody waits for what the others would still find.
+            if not all(result.done() and result.exception() is None for result in results):
+                over.set()
+                workers.shutdown(wait=True, cancel_futures=True)
+        return [result.result() for result in _failed_first(results)]
+
+
+def _jobs() -> int:
+    """As many as there are processors for, and memory."""
+    processors = len(os.sched_getaffinity(0))
+    limit = memory.default_limit()
+    return processors if limit is None else max(1, min(processors, limit // JOB_BYTES))
+
+
+class _Tally:
+    """Adds up how far each of several decodes is."""
+
+    def __init__(self, report: Progress, streams: int) -> None:
+        self._report = report
+        self._lock = threading.Lock()
+        self._done = [(0, 0)] * streams
+
+    def of(self, number: int) -> Progress:
+        def told(done: int, total: int) -> None:
+            with self._lock:
+                self._done[number] = (done, total)
+                known = all(total for _, total in self._done)
+                self._report(
+                    sum(done for done, _ in self._done),
+                    sum(total for _, total in self._done) if known else 0,
+                )
+
+        return told
+
+
+def _failed_first(results: Sequence[Future[store.Stored]]) -> Sequence[Future[store.Stored]]:
+    """The results in order, or the one whose failure made the others give up."""
+    for result in results:
+        if result.done() and not result.cancelled():
+            error = result.exception()
+            if error is not None and not isinstance(error, InterruptedError):
+                return [result]
+    return results
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and next(path.iterdir(), None) is None
+
+
+def _source(path: str, *, digest: bool) -> store.Source:
+    if path == "-":
+        return store.Source(path, None)
+    return store.Source(os.path.abspath(path), digests.of(path) if digest else None)

@@ -1,0 +1,401 @@
+"""Traces on disk: a directory with a Parquet file for each table, and `meta.json`.
+
+Takes directories; gives what they say of themselves, and views over their tables in which a query
+reads only the columns that it names. Several traces become one whose numbers are counted on from
+one to the next. Promises that what is no whole trace of this version is refused with one sentence
+that names the file and what to do. `decoding.py` writes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from pcapnfs import digests, meta, schema
+from pcapnfs.errors import CaptureError, UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.digests import Digest
+
+SUFFIX = ".nfstrace"
+"""How the names of traces end, by custom."""
+
+META = "meta.json"
+"""What makes a directory a trace."""
+
+FORMAT = "nfstrace"
+"""What `format` in meta.json says."""
+
+VERSION = 1
+"""Version of the tables' meaning and of meta.json. A trace also tells its columns, so that this
+changes only when the same columns mean something else."""
+
+FRAME = "frame"
+"""The kind of number that packets have."""
+
+NUMBERS = {
+    "call": "call",
+    "connection": "connection",
+    "mount": "mount",
+    "file": "file",
+    "identity": "file",
+    "directory": "file",
+    "target_directory": "file",
+    "parent": "file",
+    "frame": FRAME,
+    "first_frame": FRAME,
+    "call_first_frame": FRAME,
+    "call_frame": FRAME,
+    "reply_first_frame": FRAME,
+    "reply_frame": FRAME,
+}
+"""Columns whose numbers are counted within a trace, each with what is counted."""
+
+DECODE_AGAIN = "decode the capture again"
+"""What helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A capture that a trace was made of."""
+
+    path: str
+    """Where it was, absolute; `-` is standard input."""
+    digest: Digest | None
+    """What it is recognised by; None where it cannot be read a second time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A trace on disk."""
+
+    directory: Path
+    """Where it is."""
+    columns: Mapping[str, tuple[str, ...]]
+    """The columns of each table."""
+    meta: meta.Meta
+    """What the decoder said at its end."""
+    sources: tuple[Source, ...]
+    """The captures, in the order of `meta.files`; none where several decodes were put together."""
+    highest: Mapping[str, int]
+    """The highest number of each kind in `NUMBERS`, but frames."""
+
+    def file(self, table: str) -> Path:
+        """Where a table is."""
+        return self.directory / f"{table}.parquet"
+
+
+def is_trace(path: str) -> bool:
+    """Whether a path is to be taken for a trace, be it a broken one."""
+    directory = Path(path)
+    return directory.is_dir() and (directory.suffix == SUFFIX or (directory / META).is_file())
+
+
+def write_parts(directory: Path, parts: Sequence[str], *, tool: str) -> None:
+    """Write the `meta.json` of a trace whose parts are traces in directories of their own."""
+    _write(directory, {"format": FORMAT, "version": VERSION, "tool": tool, "parts": list(parts)})
+
+
+def write_meta(stored: Stored, *, tool: str, ports: Sequence[int], told: str) -> None:
+    """Write `meta.json`, the last file of a trace.
+
+    Args:
+        stored: The trace; its tables are written.
+        tool: Version of pcapnfs.
+        ports: What `--port` named.
+        told: What the decoder said at its end, as it said it.
+    """
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tool": tool,
+        "tables": {
+            table: {"bytes": stored.file(table).stat().st_size, "columns": columns}
+            for table, columns in stored.columns.items()
+        },
+        "highest": dict(stored.highest),
+        "options": {"ports": list(ports)},
+        "captures": [asdict(source) for source in stored.sources],
+        "decoder": json.loads(told),
+    }
+    _write(stored.directory, document)
+
+
+def read(path: str, tables: Sequence[schema.Table]) -> list[Stored]:
+    """Read what a trace says of itself, and see whether it is whole; gives its parts.
+
+    Args:
+        path: The directory.
+        tables: The tables as the decoder of this version writes them.
+
+    Raises:
+        CaptureError: It is no trace, damaged, or of another version.
+    """
+    directory = Path(path)
+    document = _document(path)
+    try:
+        version, tool = int(document["version"]), str(document["tool"])
+        _demand_version(path, version, tool)
+        if "parts" not in document:
+            return [_part(path, document, tool, tables)]
+        found = []
+        for name in map(str, document["parts"]):
+            if not name.isdecimal():
+                raise _damaged(path)  # It leads out of the trace, or to the trace itself.
+            part = str(directory / name)
+            found.append(_part(part, _document(part), tool, tables))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(path) from error
+    return found
+
+
+def highest(written: Mapping[str, Mapping[str, Mapping[str, int]]]) -> dict[str, int]:
+    """The highest number of each kind, from what `_core.Writer.finish` says of the columns."""
+    found = {kind: 0 for kind in NUMBERS.values() if kind != FRAME}
+    for table in written.values():
+        for column, number in table["highest"].items():
+            kind = NUMBERS.get(column)
+            if kind in found:
+                found[kind] = max(found[kind], number)
+    return found
+
+
+def in_order(parts: Sequence[Stored]) -> list[Stored]:
+    """Traces in the order of their first packets; those without packets come last."""
+    return sorted(parts, key=lambda part: (part.meta.start_ns is None, part.meta.start_ns or 0))
+
+
+def attach(
+    connection: duckdb.DuckDBPyConnection,
+    parts: Sequence[Stored],
+    tables: Sequence[schema.Table],
+) -> None:
+    """Make a view of each table over all parts, which reads from the disk what a query names.
+
+    Raises:
+        CaptureError: A file is not the table that it should be.
+    """
+    for table in tables:
+        before = dict.fromkeys(NUMBERS.values(), 0)
+        selects = []
+        for part in parts:
+            selects.append(_select(table, part, before))
+            before = {kind: number + _span(part, kind) for kind, number in before.items()}
+        try:
+            connection.execute(f'create view "{table.name}" as {" union all ".join(selects)}')
+        except duckdb.Error as error:
+            names = ", ".join(str(part.file(table.name)) for part in parts)
+            raise CaptureError(f"{names}: the table is damaged; {DECODE_AGAIN}") from error
+
+
+def allow(connection: duckdb.DuckDBPyConnection, parts: Sequence[Stored]) -> None:
+    """Let the tables be read also when the database is shut off from files."""
+    paths = [str(part.file(table)) for part in parts for table in part.columns]
+    if paths:
+        connection.execute("set allowed_paths = ?", [[*paths, *map(_pattern, paths)]])
+
+
+def together(parts: Sequence[Stored]) -> meta.Meta:
+    """What the decoders said of all parts; frames are counted on from one to the next."""
+    files: list[meta.CaptureFile] = []
+    packets: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    for part in parts:
+        before = sum(file.packets for file in files)
+        files += [_moved(file, before) for file in part.meta.files]
+        for sums, more in ((packets, part.meta.packets), (limits, part.meta.limits_hit)):
+            for kind, number in more.items():
+                sums[kind] = sums.get(kind, 0) + number
+    return meta.Meta(
+        tuple(files),
+        dict(sorted(packets.items())),
+        dict(sorted(limits.items())),
+        sum(part.meta.calls for part in parts),
+        sum(part.meta.undecoded for part in parts),
+    )
+
+
+def captures(parts: Sequence[Stored]) -> list[str]:
+    """The captures that a trace was made of, where they can be read again.
+
+    Raises:
+        CaptureError: One of them is gone, or is not what it was.
+        UsageError: The trace was put together from several decodes.
+    """
+    if len(parts) != 1 or not parts[0].sources:
+        raise UsageError(
+            "Wireshark counts frames over one stream of packets: name one capture, or one trace"
+        )
+    (part,) = parts
+    for source in part.sources:
+        if source.digest is None:
+            what = "standard input" if source.path == "-" else f"{source.path}, a pipe"
+            raise CaptureError(
+                f"{part.directory} was made of {what}, which cannot be read a second time"
+            )
+        try:
+            now = digests.of(source.path)
+        except OSError as error:
+            raise CaptureError(f"{source.path}: {error.strerror or error}") from error
+        if now != source.digest:
+            state = "not there any more" if now is None else "not what it was"
+            raise CaptureError(
+                f"{source.path}, which {part.directory} was made of, is {state}; "
+                "this needs the packets"
+            )
+    return [source.path for source in part.sources]
+
+
+def _write(directory: Path, document: Mapping[str, object]) -> None:
+    text = json.dumps(document, indent=1, ensure_ascii=True)
+    (directory / META).write_text(text + "\n", encoding="utf-8")
+
+
+def _document(path: str) -> dict[str, Any]:
+    """What meta.json holds."""
+    try:
+        document = json.loads((Path(path) / META).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CaptureError(
+            f"{path}: no trace, or one that was not written to its end: {META} is missing; "
+            f"{DECODE_AGAIN}"
+        ) from error
+    except OSError as error:
+        raise CaptureError(f"{path}: {META}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CaptureError(f"{path}: no trace: {META} belongs to something else")
+    return document
+
+
+def _part(
+    path: str, document: Mapping[str, Any], tool: str, tables: Sequence[schema.Table]
+) -> Stored:
+    """A trace without parts, whose version is known to be right."""
+    columns = {
+        str(name): tuple(map(str, table["columns"])) for name, table in document["tables"].items()
+    }
+    _demand_columns(path, tool, columns, tables)
+    stored = Stored(
+        directory=Path(path).absolute(),
+        columns=columns,
+        meta=_sound(meta.parse(json.dumps(document["decoder"]))),
+        sources=tuple(_source(source) for source in document["captures"]),
+        highest={str(kind): int(number) for kind, number in document["highest"].items()},
+    )
+    for name, table in document["tables"].items():
+        _demand_whole(path, stored.file(str(name)), int(table["bytes"]))
+    return stored
+
+
+def _demand_version(path: str, version: int, tool: str) -> None:
+    if version > VERSION:
+        raise CaptureError(
+            f"{path}: written by {tool}, whose traces are newer than this pcapnfs reads; "
+            f"install that version, or {DECODE_AGAIN} with this one"
+        )
+    if version < VERSION:
+        raise CaptureError(f"{path}: written by {tool}, whose traces are older; {DECODE_AGAIN}")
+
+
+def _demand_columns(
+    path: str, tool: str, columns: Mapping[str, tuple[str, ...]], tables: Sequence[schema.Table]
+) -> None:
+    wanted = {table.name: tuple(column.name for column in table.columns) for table in tables}
+    differing = [
+        name
+        for name in sorted(wanted.keys() | columns.keys())
+        if wanted.get(name) != columns.get(name)
+    ]
+    if differing:
+        raise CaptureError(
+            f"{path}: written by {tool}, whose tables have other columns "
+            f"({', '.join(differing)}); {DECODE_AGAIN}"
+        )
+
+
+def _demand_whole(path: str, file: Path, size: int) -> None:
+    try:
+        found = file.stat().st_size
+    except OSError as error:
+        raise CaptureError(f"{path}: {file.name} is missing; {DECODE_AGAIN}") from error
+    if found != size:
+        raise CaptureError(
+            f"{path}: {file.name} is damaged, it has {found} bytes where {size} were written; "
+            f"{DECODE_AGAIN}"
+        )
+
+
+def _damaged(path: str) -> CaptureError:
+    return CaptureError(f"{path}: {META} is damaged; {DECODE_AGAIN}")
+
+
+def _sound(told: meta.Meta) -> meta.Meta:
+    """Refuse values of other types than the decoder writes; what sums them up believes them."""
+    counts = [told.calls, told.undecoded, *told.packets.values(), *told.limits_hit.values()]
+    texts: list[object] = []
+    for file in told.files:
+        counts += [file.packets, file.bytes, file.truncated_packets]
+        maybe = (
+            file.start_ns,
+            file.end_ns,
+            file.snaplen,
+            file.first_frame,
+            file.last_frame,
+            file.dropped_packets,
+        )
+        counts += [number for number in maybe if number is not None]
+        texts += [file.path, file.format, *file.link_types, file.damage or ""]
+    if not all(type(number) is int for number in counts):
+        raise TypeError("a count is no number")
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a name is no text")
+    return told
+
+
+def _source(told: Mapping[str, object]) -> Source:
+    kept = told["digest"]
+    if kept is not None and not isinstance(kept, dict):
+        raise TypeError("a digest is an object")
+    return Source(str(told["path"]), None if kept is None else digests.Digest(**kept))
+
+
+def _span(part: Stored, kind: str) -> int:
+    """How far a part's numbers reach."""
+    if kind == FRAME:
+        return sum(file.packets for file in part.meta.files)
+    return part.highest.get(kind, 0) + 1
+
+
+def _select(table: schema.Table, part: Stored, before: Mapping[str, int]) -> str:
+    """The SQL that reads a part's rows; `before` are the numbers of each kind in parts before."""
+    columns = ", ".join(_column(column, before) for column in table.columns)
+    path = _pattern(str(part.file(table.name))).replace("'", "''")
+    return f"select {columns} from read_parquet('{path}')"
+
+
+def _column(column: schema.Column, before: Mapping[str, int]) -> str:
+    """A column with the type that it has in a table; numbers are counted on."""
+    moved = before.get(NUMBERS.get(column.name, ""), 0)
+    value = f'"{column.name}" + {moved}' if moved else f'"{column.name}"'
+    return f'cast({value} as {column.sql}) as "{column.name}"'
+
+
+def _pattern(path: str) -> str:
+    """A path where DuckDB expects a pattern."""
+    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
+
+
+def _moved(file: meta.CaptureFile, before: int) -> meta.CaptureFile:
+    """A file whose frames are counted on behind others."""
+    return replace(
+        file,
+        first_frame=None if file.first_frame is None else file.first_frame + before,
+        last_frame=None if file.last_frame is None else file.last_frame + before,
+    )

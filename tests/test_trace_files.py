@@ -1,0 +1,328 @@
+"""A trace is there whole or not at all, and what is none is refused by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs import placement, query, temporary
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError
+from tests.traces import SAMPLES, written
+from tests.unit.rows import ROOT
+
+CAPTURE = next(path for path in SAMPLES if path.name == "k61-tar-v3.pcap")
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    return written([CAPTURE], tmp_path / "a.nfstrace")
+
+
+def calls(path: Path) -> int:
+    with pcapnfs.open(path) as trace:
+        ((count,),) = trace.sql("select count(*) from calls").fetchall()
+        assert isinstance(count, int)
+        return count
+
+
+# Writing
+
+
+def test_a_trace_is_not_replaced_unless_asked(stored: Path) -> None:
+    before = calls(stored)
+    with pytest.raises(UsageError, match="--force replaces it"):
+        pcapnfs.decode(SAMPLES[0], stored)
+    assert calls(stored) == before
+    pcapnfs.decode(SAMPLES[0], stored, force=True)
+    assert calls(stored) != before
+    assert [path.name for path in stored.parent.iterdir()] == [stored.name]
+    assert not (stored / temporary.LOCK).exists()
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_what_is_no_trace_is_never_replaced(tmp_path: Path, force: bool) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.txt").write_text("years")
+    (tmp_path / "file.nfstrace").write_text("mine")
+    (tmp_path / "link.nfstrace").symlink_to(tmp_path / "home")
+    for name in ("home", "file.nfstrace", "link.nfstrace"):
+        with pytest.raises(UsageError, match="no trace"):
+            pcapnfs.decode(CAPTURE, tmp_path / name, force=force)
+    assert (tmp_path / "home" / "thesis.txt").read_text() == "years"
+
+
+def test_without_exchange_the_old_trace_goes_last(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placement, "_swapped", lambda *_: False)
+    pcapnfs.decode(SAMPLES[0], stored, force=True)
+    assert calls(stored) == calls(written([SAMPLES[0]], stored.with_name("b.nfstrace")))
+    assert sorted(path.name for path in stored.parent.iterdir()) == ["a.nfstrace", "b.nfstrace"]
+
+
+def test_a_trace_that_came_in_the_meantime_is_kept(stored: Path, tmp_path: Path) -> None:
+    target = tmp_path / "b.nfstrace"
+
+    def meanwhile(_: object) -> None:
+        stored.rename(target)
+
+    with pytest.raises(UsageError, match="in the meantime"):
+        pcapnfs.decode(SAMPLES[0], target, accept=meanwhile)
+    assert calls(target) > 0
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+    with pytest.raises(UsageError, match="is a trace"):
+        pcapnfs.decode(target, tmp_path / "c.nfstrace")
+
+
+def test_a_failure_leaves_nothing_and_keeps_the_old(stored: Path, tmp_path: Path) -> None:
+    before = calls(stored)
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(b"")
+    for target in (stored, tmp_path / "b.nfstrace"):
+        with pytest.raises(CaptureError, match="empty"):
+            pcapnfs.decode(empty, target, force=True)
+    with pytest.raises(UsageError, match="No such file"):
+        pcapnfs.decode(CAPTURE, tmp_path / "nowhere" / "b.nfstrace")
+    assert calls(stored) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nfstrace", "empty.pcap"]
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_the_old(stored: Path) -> None:
+    """The kernel refuses to let a file grow, as it does when the disk is full."""
+    before = calls(stored)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1]))
+        with pytest.raises(WriteError, match=r"a\.nfstrace: File too large"):
+            pcapnfs.decode(CAPTURE, stored, force=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert calls(stored) == before
+    assert [path.name for path in stored.parent.iterdir()] == [stored.name]
+
+
+def endless(command: list[str], **environment: str) -> subprocess.Popen[bytes]:
+    """A command that reads its capture from a pipe, which is never closed."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pcapnfs", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+    assert process.stdin is not None
+    process.stdin.write(CAPTURE.read_bytes())
+    process.stdin.flush()
+    return process
+
+
+def wait_for(something: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not something():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("number", "cleaned"),
+    [(signal.SIGKILL, False), (signal.SIGTERM, True), (signal.SIGHUP, True), (signal.SIGINT, True)],
+)
+def test_a_signal_leaves_no_trace_and_keeps_the_old(
+    stored: Path, number: signal.Signals, cleaned: bool
+) -> None:
+    before = calls(stored)
+    process = endless(["decode", "-", "-o", str(stored), "--force"])
+    unfinished = f".{stored.name}{placement.UNFINISHED}"
+
+    def left() -> list[Path]:
+        return [path for path in stored.parent.iterdir() if path.name.startswith(unfinished)]
+
+    wait_for(lambda: any((path / "calls.parquet").is_file() for path in left()))
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == (128 + number if cleaned else -number)
+    assert calls(stored) == before
+    assert bool(left()) != cleaned
+    for path in left():
+        with pytest.raises(CaptureError, match="written to its end"):
+            pcapnfs.open([path.rename(stored.parent / "taken.nfstrace")])
+        shutil.rmtree(stored.parent / "taken.nfstrace")
+
+
+def test_the_next_decode_removes_what_a_killed_one_left(stored: Path) -> None:
+    process = endless(["decode", "-", "-o", str(stored), "--force"])
+    wait_for(lambda: len(list(stored.parent.iterdir())) == 2)
+    wait_for(lambda: list(stored.parent.glob(f".*/{temporary.LOCK}")))
+    pcapnfs.decode(CAPTURE, stored, force=True)
+    assert len(list(stored.parent.iterdir())) == 2, "one that lives is left alone"
+    process.kill()
+    process.communicate(timeout=60)
+    pcapnfs.decode(CAPTURE, stored, force=True)
+    assert [path.name for path in stored.parent.iterdir()] == [stored.name]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_temporary_directories_do_not_outlive_their_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    process = endless(["summarize", "-"], TMPDIR=str(tmp_path))
+    wait_for(lambda: list(tmp_path.glob(f"pcapnfs-*/{temporary.LOCK}")))
+    foreign = tmp_path / "pcapnfs-1-mine"
+    foreign.mkdir()
+    (foreign / "kept.txt").write_text("not locked, not ours")
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    run = [sys.executable, "-m", "pcapnfs", "summarize", "--json", str(CAPTURE)]
+    subprocess.run(
+        run, cwd=ROOT, env=os.environ | {"TMPDIR": str(tmp_path)}, check=True, capture_output=True
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["pcapnfs-1-mine"]
+
+
+def test_links_are_not_followed_when_cleaning(tmp_path: Path) -> None:
+    held = temporary.make(tmp_path)
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    (target / temporary.LOCK).write_text("1\n")
+    (tmp_path / "pcapnfs-9-link").symlink_to(target)
+    temporary.sweep(tmp_path)
+    assert held.path.is_dir()
+    assert (target / temporary.LOCK).is_file()
+    held.remove()
+    held.remove()
+    assert not held.path.exists()
+
+
+# Reading
+
+
+def change(path: Path, **values: object) -> None:
+    told = json.loads((path / "meta.json").read_text())
+    (path / "meta.json").write_text(json.dumps(told | values))
+
+
+def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
+    """Ways to break a trace, each with what is said of it."""
+
+    def less(path: Path) -> None:
+        told = json.loads((path / "meta.json").read_text())
+        del told["tables"]["calls"]["columns"][3]
+        (path / "meta.json").write_text(json.dumps(told))
+
+    def miscounted(path: Path) -> None:
+        told = json.loads((path / "meta.json").read_text())
+        told["decoder"]["files"][0]["packets"] = "many"
+        (path / "meta.json").write_text(json.dumps(told))
+
+    def garbled(path: Path) -> None:
+        table = path / "calls.parquet"
+        table.write_bytes(b"x" * table.stat().st_size)
+
+    return {
+        "newer": (lambda path: change(path, version=99, tool="pcapnfs 9.9"), "newer .*install"),
+        "older": (lambda path: change(path, version=0), "older; decode the capture again"),
+        "other columns": (less, r"other columns \(calls\)"),
+        "foreign": (lambda path: change(path, format="parquet"), "belongs to something else"),
+        "no meta": (lambda path: (path / "meta.json").unlink(), "meta.json is missing"),
+        "half a meta": (
+            lambda path: (path / "meta.json").write_text('{"format": "nfstrace"'),
+            "meta.json is damaged",
+        ),
+        "no list": (lambda path: change(path, captures=7), "meta.json is damaged"),
+        "no decoder": (lambda path: change(path, decoder={}), "meta.json is damaged"),
+        "miscounted": (miscounted, "meta.json is damaged"),
+        "outside": (lambda path: change(path, parts=["../b"]), "meta.json is damaged"),
+        "deep": (lambda path: (path / "meta.json").write_text("[" * 100_000), "meta.json"),
+        "missing table": (lambda path: (path / "files.parquet").unlink(), "files.parquet is miss"),
+        "short table": (
+            lambda path: os.truncate(path / "calls.parquet", 100),
+            "calls.parquet is damaged, it has 100 bytes",
+        ),
+        "garbled table": (garbled, "calls.parquet: the table is damaged"),
+    }
+
+
+@pytest.mark.parametrize("how", damages())
+def test_what_is_no_whole_trace_is_refused_in_a_sentence(stored: Path, how: str) -> None:
+    damage, said = damages()[how]
+    damage(stored)
+    with pytest.raises(CaptureError, match=said) as failure:
+        pcapnfs.open(stored)
+    assert str(stored) in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_changed_bytes_inside_a_table_are_noticed(stored: Path) -> None:
+    table = stored / "operations.parquet"
+    content = bytearray(table.read_bytes())
+    content[60] ^= 0xFF
+    table.write_bytes(content)
+    with pcapnfs.open(stored) as trace, pytest.raises(Exception, match=r"(?i)zstd|checksum|decomp"):
+        trace.sql("select * from operations").fetchall()
+
+
+def test_a_strange_name_is_a_name(tmp_path: Path) -> None:
+    place = tmp_path / "o'clock [1] *?{a,b}"
+    place.mkdir()
+    stored = written([CAPTURE], place / "a.nfstrace")
+    assert calls(stored) > 0
+    with pcapnfs.open(stored) as trace:
+        trace.lock()
+        assert len(list(query.select(trace, "from calls").rows)) == trace.meta.calls
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from read_text('/etc/hostname')",
+        "select * from glob('/*')",
+        "from '{trace}/../other.parquet'",
+        "copy calls to '{trace}/calls.parquet'",
+        "explain analyze copy calls to '{trace}/calls.parquet' (use_tmp_file false)",
+        "/**/ explain (analyze) copy calls to '{trace}/calls.parquet' (use_tmp_file false)",
+        "explain analyze copy calls to '{trace}/x.parquet' (use_tmp_file false)",
+        "set allowed_paths = ['/etc/hostname']",
+    ],
+)
+def test_a_users_sql_reads_nothing_but_the_trace(stored: Path, statement: str) -> None:
+    before = {path.name: path.read_bytes() for path in stored.iterdir()}
+    shutil.copy(stored / "calls.parquet", stored.parent / "other.parquet")
+    with pcapnfs.open(stored) as trace, pytest.raises(UsageError):
+        list(query.select(trace, statement.format(trace=stored)).rows)
+    assert {path.name: path.read_bytes() for path in stored.iterdir()} == before
+
+
+def test_explain_still_explains(stored: Path) -> None:
+    with pcapnfs.open(stored) as trace:
+        for text in ("explain from calls", "EXPLAIN ANALYZE with c as (from calls) from c"):
+            assert list(query.select(trace, text).rows)
+
+
+# What a trace was made of
+
+
+def test_captures_are_known_again(tmp_path: Path) -> None:
+    capture = Path(shutil.copy(CAPTURE, tmp_path))
+    stored = written([capture], tmp_path / "a.nfstrace")
+    with pcapnfs.open(stored) as trace:
+        assert trace.captures() == [str(capture)]
+        with capture.open("r+b") as stream:
+            stream.seek(1000)
+            stream.write(b"other")
+        with pytest.raises(CaptureError, match="not what it was"):
+            trace.captures()
+        capture.unlink()
+        with pytest.raises(PcapnfsError, match="not there any more"):
+            trace.captures()

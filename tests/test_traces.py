@@ -1,0 +1,152 @@
+"""A trace on disk answers as the captures do; so do captures in a file, and independent ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs import trace as traces
+from pcapnfs.errors import UsageError
+from pcapnfs.views.document import to_json
+from tests.oracles import corpus
+from tests.traces import SAMPLES, assert_same_tables, written
+from tests.unit.rows import tables
+
+LAB = ("loss-v42", "k61-restart-v3", "k61-two-clients-v3-server", "fmt-rotated-v3", "mix-v42")
+"""Captures of the corpus with losses, reconnects, several files, every procedure."""
+
+
+def captures() -> Iterator[object]:
+    for path in SAMPLES:
+        yield pytest.param([path], id=path.name)
+    known = {} if corpus.corpus_path() is None else {c.name: c for c in corpus.lab_captures()}
+    for name in LAB:
+        if name in known:
+            yield pytest.param(list(known[name].files), id=name)
+
+
+@pytest.mark.parametrize("files", list(captures()))
+def test_all_ways_of_keeping_tables_give_the_same(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = written(files, tmp_path / "a.nfstrace")
+    with pcapnfs.open(files) as memory, pcapnfs.open(stored) as disk:
+        assert_same_tables(memory, disk)
+        wanted = to_json(pcapnfs.summarize(memory))
+        assert to_json(pcapnfs.summarize(disk)) == wanted
+    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", 0)
+    with pcapnfs.open(files, memory=100 << 20) as spilled:
+        ((database,),) = spilled.sql(
+            "select path from duckdb_databases() where not internal"
+        ).fetchall()
+        assert Path(database).is_file()
+        assert to_json(pcapnfs.summarize(spilled)) == wanted
+    with pcapnfs.open(files, stored=True) as passing:
+        assert to_json(pcapnfs.summarize(passing)) == wanted
+
+
+@pytest.fixture(scope="module")
+def independent() -> list[Path]:
+    """Three captures that have nothing to do with one another."""
+    names = ("published-v3-tar.pcap", "k61-tar-v3.pcap", "k61-two-clients-v42-server.pcap")
+    found = [path for path in SAMPLES if path.name in names]
+    assert len(found) == len(names)
+    return found
+
+
+def test_the_number_of_jobs_changes_nothing(independent: list[Path], tmp_path: Path) -> None:
+    for jobs in (1, 3):
+        target = tmp_path / f"{jobs}.nfstrace"
+        told = pcapnfs.decode(independent, target, independent=True, jobs=jobs)
+        assert told.parts == 3
+    with (
+        pcapnfs.open(tmp_path / "1.nfstrace") as one,
+        pcapnfs.open(tmp_path / "3.nfstrace") as three,
+    ):
+        assert_same_tables(one, three)
+        assert to_json(pcapnfs.summarize(one)) == to_json(pcapnfs.summarize(three))
+
+
+def test_parts_are_those_of_each_capture_with_numbers_of_their_own(
+    independent: list[Path], tmp_path: Path
+) -> None:
+    """Several traces named together are what the captures give when decoded as independent."""
+    single = [written([path], tmp_path / f"{path.stem}.nfstrace") for path in independent]
+    target = tmp_path / "all.nfstrace"
+    pcapnfs.decode(independent, target, independent=True)
+    with pcapnfs.open(single) as named, pcapnfs.open(target) as together:
+        assert_same_tables(named, together)
+        assert together.meta.calls == sum(_calls(path) for path in single)
+        for table, key in (("calls", "call"), ("files", "file"), ("connections", "connection")):
+            ((rows, distinct),) = together.sql(
+                f"select count(*), count(distinct {key}) from {table}"
+            ).fetchall()
+            assert rows == distinct, table
+        # Each call's operations, file, connection and frames are still its own.
+        joined = """
+            select count(*), count(distinct calls.server || '/' || files.server)
+            from calls join files on calls.file = files.file
+        """
+        ((_, servers),) = together.sql(joined).fetchall()
+        assert servers == len({server for path in single for server in _servers(path)})
+        frames = [(file.first_frame, file.last_frame, file.packets) for file in together.meta.files]
+        ends = 0
+        for first, last, packets in frames:
+            assert first == ends + 1
+            assert last is not None
+            ends += packets
+            assert last == ends
+
+
+def _calls(path: Path) -> int:
+    with pcapnfs.open(path) as trace:
+        return trace.meta.calls
+
+
+def _servers(path: Path) -> set[str]:
+    with pcapnfs.open(path) as trace:
+        query = "select distinct calls.server from calls join files using (file)"
+        return {server for (server,) in trace.sql(query).fetchall()}
+
+
+def test_captures_beside_a_trace_are_a_part_of_their_own(
+    independent: list[Path], tmp_path: Path
+) -> None:
+    first, second, _ = independent
+    stored = written([first], tmp_path / "first.nfstrace")
+    other = written([second], tmp_path / "second.nfstrace")
+    with pcapnfs.open([stored, second]) as mixed, pcapnfs.open([stored, other]) as both:
+        assert_same_tables(mixed, both)
+        with pytest.raises(UsageError, match="one stream of packets"):
+            mixed.captures()
+
+
+def test_ports_of_a_trace_are_refused(tmp_path: Path) -> None:
+    stored = written([SAMPLES[0]], tmp_path / "a.nfstrace")
+    with pytest.raises(UsageError, match="ports are named when it is written"):
+        pcapnfs.open(stored, ports=[111])
+
+
+def test_a_trace_is_one_file_for_each_table_and_says_what_it_is(tmp_path: Path) -> None:
+    stored = written([SAMPLES[0]], tmp_path / "a.nfstrace")
+    names = {table.name for table in tables()}
+    assert {path.name for path in stored.iterdir()} == {f"{name}.parquet" for name in names} | {
+        "meta.json"
+    }
+    told = json.loads((stored / "meta.json").read_text())
+    assert told["format"] == "nfstrace"
+    assert told["captures"][0]["path"] == str(SAMPLES[0])
+    assert told["captures"][0]["digest"]["bytes"] == SAMPLES[0].stat().st_size
+
+
+def test_views_read_only_the_columns_that_are_named(tmp_path: Path) -> None:
+    stored = written([SAMPLES[0]], tmp_path / "a.nfstrace")
+    with pcapnfs.open(stored) as trace:
+        (plan,) = trace.sql("explain select op from calls where srt > 0").fetchall()
+        read = plan[-1].split("Projections:")[1].split("Filters")[0]
+        assert "op" in read
+        assert "signature" not in plan[-1]

@@ -19,6 +19,7 @@ from pcapnfs.cli import (
     cache,
     decode,
     estimate,
+    export,
     findings,
     network,
     output,
@@ -65,6 +66,7 @@ app.command("sql")(sql.sql)
 app.command("verify")(verify.verify)
 app.command("show")(show.show)
 app.command("decode")(decode.decode)
+app.command("export")(export.export)
 app.command("synth")(synth.synth)
 
 

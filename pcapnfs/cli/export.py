@@ -1,0 +1,72 @@
+"""`pcapnfs export`: a table for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pcapnfs import columns
+from pcapnfs.cli import options, output
+from pcapnfs.errors import UsageError
+
+
+def export(
+    captures: options.CapturesOrLast = None,
+    table: Annotated[
+        str,
+        typer.Option("--table", metavar="TABLE", help="The table (docs/tables.md)."),
+    ] = "calls",
+    form: Annotated[
+        Literal["csv", "jsonl", "parquet"] | None,
+        typer.Option(
+            "--format",
+            help="What to write; without it, what the file's name ends in, else csv.",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to; without it, or with -, standard output (csv and jsonl).",
+            show_default=False,
+        ),
+    ] = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="CSV: an apostrophe before texts that a spreadsheet would take for a formula.",
+        ),
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Write a table as CSV, JSON Lines or Parquet: all rows, all columns, values as they are."""
+    from pcapnfs import export as exports
+
+    names = exports.tables()
+    if table not in names:
+        raise UsageError(f"there is no table {table!r}; there are {', '.join(names)}")
+    stream = target is None or str(target) == "-"
+    chosen = "jsonl" if json else form or _by_name(target)
+    if stream and chosen == "parquet":
+        raise UsageError("Parquet is no stream: name a file with -o")
+    wanted = columns.together(exports.reads(table), options.READS)
+    with options.open_trace(captures, port, memory, wanted, stored=True) as trace:
+        if target is not None and not stream:
+            exports.to_file(trace, table, chosen, target, spreadsheet=spreadsheet)
+        else:
+            output.write_bytes(exports.pieces(trace, table, chosen, spreadsheet=spreadsheet))
+
+
+def _by_name(target: Path | None) -> Literal["csv", "jsonl", "parquet"]:
+    suffix = "" if target is None else target.suffix.lower()
+    if suffix == ".parquet":
+        return "parquet"
+    return "jsonl" if suffix in (".jsonl", ".ndjson", ".json") else "csv"

@@ -1,0 +1,158 @@
+"""A table in a form that other programs read: CSV, JSON Lines, Parquet.
+
+Takes a trace and the name of a table; writes all rows and columns in order. Values are as the table
+has them: times and durations are whole nanoseconds, bytes are hexadecimal in CSV and JSON, NULL is
+nothing in CSV (an empty text is `""`) and null in JSON. Texts keep what stands in them, line ends
+and control characters too; CSV quotes where it must (RFC 4180). Promises that memory does not grow
+with the table, and that a file is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+import duckdb
+
+from pcapnfs import decoding, placement
+from pcapnfs.errors import UsageError, WriteError
+
+if TYPE_CHECKING:
+    from pcapnfs import schema
+    from pcapnfs.columns import Columns
+    from pcapnfs.trace import Trace
+
+Form = Literal["csv", "jsonl", "parquet"]
+"""What can be written."""
+
+_OPTIONS = {
+    "csv": "format csv, header true, delimiter ',', quote '\"', escape '\"', nullstr ''",
+    "jsonl": "format json, array false",
+    "parquet": "format parquet, compression zstd",
+}
+"""How DuckDB is told."""
+
+FORMULA = "=+-@\t\r"
+"""What a text begins with that a spreadsheet takes for a formula."""
+
+PIECE_BYTES = 1 << 20
+"""What is handed over at a time."""
+
+
+def tables() -> tuple[str, ...]:
+    """The names of the tables."""
+    return tuple(table.name for table in decoding.tables())
+
+
+def reads(table: str) -> Columns:
+    """The columns that an export of a table reads."""
+    return {
+        each.name: frozenset(column.name for column in each.columns)
+        for each in decoding.tables()
+        if each.name == table
+    }
+
+
+def to_file(
+    trace: Trace, table: str, form: Form, target: Path, *, spreadsheet: bool = False
+) -> None:
+    """Write a table into a file; what has its name is replaced once the new one is whole.
+
+    Args:
+        trace: The trace, not locked.
+        table: The table.
+        form: What to write.
+        target: The file.
+        spreadsheet: CSV only: put an apostrophe before texts that a spreadsheet would take for a
+            formula.
+
+    Raises:
+        UsageError: There is no such table or form, or the target is a directory.
+        WriteError: The file cannot be written: the disk is full, the directory is not there …
+    """
+    if target.is_dir():
+        raise UsageError(f"{target}: that is a directory; name a file")
+    statement = _selection(table, form, spreadsheet=spreadsheet)
+    try:
+        with placement.placed_file(target) as fresh:
+            stored = trace.file(table) if form == "parquet" else None
+            if stored is not None:
+                shutil.copyfile(stored, fresh)
+            else:
+                _copy(trace, statement, form, str(fresh))
+    except OSError as error:
+        raise WriteError(f"{target}: {error.strerror or error}") from error
+    except duckdb.IOException as error:
+        raise WriteError(f"{target}: {' '.join(str(error).split())}") from error
+
+
+def pieces(trace: Trace, table: str, form: Form, *, spreadsheet: bool = False) -> Iterator[bytes]:
+    """A table piece by piece, as `to_file` writes it; Parquet has no pieces.
+
+    Raises:
+        UsageError: There is no such table, or no such form in pieces.
+    """
+    if form == "parquet":
+        raise UsageError("Parquet is no stream: name a file with -o")
+    statement = _selection(table, form, spreadsheet=spreadsheet)
+    reading, writing = os.pipe()
+    failures: list[duckdb.Error] = []
+
+    def work() -> None:
+        try:
+            _copy(trace, statement, form, f"/dev/fd/{writing}")
+        except duckdb.Error as error:
+            failures.append(error)
+        finally:
+            os.close(writing)
+
+    copying = threading.Thread(target=work, name="export")
+    copying.start()
+    try:
+        while piece := os.read(reading, PIECE_BYTES):
+            yield piece
+    finally:
+        # Where the reader has gone away, the writer fails at its next piece.
+        os.close(reading)
+        copying.join()
+    if failures:
+        raise failures[0]
+
+
+def _copy(trace: Trace, statement: str, form: Form, path: str) -> None:
+    literal = path.replace("'", "''")
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(f"copy ({statement}) to '{literal}' ({_OPTIONS[form]}, use_tmp_file false)")
+
+
+def _selection(table: str, form: Form, *, spreadsheet: bool) -> str:
+    """The SQL that gives a table's values as the form has them."""
+    if form not in get_args(Form):
+        raise UsageError(f"a table is exported as {', '.join(get_args(Form))}, not as {form!r}")
+    if spreadsheet and form != "csv":
+        raise UsageError("only CSV is for spreadsheets")
+    declared = {each.name: each for each in decoding.tables()}
+    if table not in declared:
+        raise UsageError(f"there is no table {table!r}; there are {', '.join(declared)}")
+    columns = ", ".join(
+        f'{_value(column, form, spreadsheet=spreadsheet)} as "{column.name}"'
+        for column in declared[table].columns
+    )
+    return f'select {columns} from "{table}"'
+
+
+def _value(column: schema.Column, form: Form, *, spreadsheet: bool) -> str:
+    name = f'"{column.name}"'
+    if form == "parquet":
+        return name
+    if column.sql == "BLOB":
+        return f"lower(hex({name}))"
+    if spreadsheet and column.sql == "VARCHAR":
+        first = ", ".join(f"chr({ord(character)})" for character in FORMULA)
+        return f"case when left({name}, 1) in ({first}) then chr(39) || {name} else {name} end"
+    return name

@@ -1,0 +1,160 @@
+"""Exported tables hold what the tables hold, in every form."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import pcapnfs
+from pcapnfs import export
+from pcapnfs.errors import UsageError, WriteError
+from tests.traces import SAMPLES, written
+from tests.unit.rows import ROOT, call, file, tables, trace_of
+
+CAPTURE = next(path for path in SAMPLES if path.name == "k61-two-clients-v42-server.pcap")
+
+HOSTILE = 'a,"b"\r\n=1+1\x1b[2J\x00\u202e'
+"""A file name that means harm."""
+
+
+@pytest.fixture(scope="module", params=["capture", "trace"])
+def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if request.param == "capture":
+        return CAPTURE
+    return written([CAPTURE], tmp_path_factory.mktemp("stored") / "a.nfstrace")
+
+
+def rows(path: Path, table: str) -> list[tuple[object, ...]]:
+    with pcapnfs.open(path) as opened:
+        return opened.sql(f"from {table}").fetchall()
+
+
+@pytest.mark.parametrize("table", [table.name for table in tables()])
+def test_every_form_holds_every_value(trace: Path, table: str, tmp_path: Path) -> None:
+    expected = rows(trace, table)
+    declared = next(each for each in tables() if each.name == table)
+    with pcapnfs.open(trace, columns=export.reads(table), stored=True) as opened:
+        for form in ("parquet", "csv", "jsonl"):
+            export.to_file(opened, table, form, tmp_path / f"t.{form}")
+    assert duckdb.sql(f"from '{tmp_path}/t.parquet'").fetchall() == expected
+    for form, texts in (("csv", True), ("jsonl", False)):
+        found = _plain(tmp_path / f"t.{form}", form)
+        assert len(found) == len(expected)
+        for mine, its in zip(found, expected, strict=True):
+            assert list(mine) == [column.name for column in declared.columns]
+            assert list(mine.values()) == [_value(value, as_text=texts) for value in its]
+
+
+def _plain(path: Path, form: str) -> list[dict[str, object]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        if form == "csv":
+            return [dict(row) for row in csv.DictReader(stream)]
+        return [json.loads(line) for line in stream]
+
+
+def _value(value: object, *, as_text: bool) -> object:
+    if isinstance(value, bytes):
+        return value.hex()
+    if not as_text:
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+def test_names_keep_every_character_and_stay_in_their_cell(tmp_path: Path) -> None:
+    with trace_of(files=[file(1, HOSTILE, name=HOSTILE), file(2, "plain", name="")]) as opened:
+        export.to_file(opened, "files", "csv", tmp_path / "t.csv")
+        export.to_file(opened, "files", "jsonl", tmp_path / "t.jsonl")
+        export.to_file(opened, "files", "csv", tmp_path / "s.csv", spreadsheet=True)
+        for form in ("csv", "jsonl"):
+            assert [row["name"] for row in _plain(tmp_path / f"t.{form}", form)] == [HOSTILE, ""]
+    assert '"",' in (tmp_path / "t.csv").read_text(), "an empty text is not NULL"
+
+
+@pytest.mark.parametrize("first", list("=+-@\t\r"))
+def test_a_spreadsheet_gets_no_formula(tmp_path: Path, first: str) -> None:
+    with trace_of(files=[file(1, f"{first}1+1"), file(2, "1=1")]) as opened:
+        export.to_file(opened, "files", "csv", tmp_path / "s.csv", spreadsheet=True)
+        found = [row["path"] for row in _plain(tmp_path / "s.csv", "csv")]
+    assert found == [f"'{first}1+1", "1=1"]
+
+
+def test_pieces_are_the_file(tmp_path: Path) -> None:
+    with trace_of(calls=[call(number, "READ", 1) for number in range(1, 50)]) as opened:
+        for form in ("csv", "jsonl"):
+            export.to_file(opened, "calls", form, tmp_path / "t")
+            assert b"".join(export.pieces(opened, "calls", form)) == (tmp_path / "t").read_bytes()
+        with pytest.raises(UsageError, match="no stream"):
+            list(export.pieces(opened, "calls", "parquet"))
+
+
+def test_what_makes_no_sense_is_wrong_usage(tmp_path: Path) -> None:
+    with trace_of() as opened:
+        with pytest.raises(UsageError, match="no table 'users'; there are calls, operations"):
+            export.to_file(opened, "users", "csv", tmp_path / "t")
+        with pytest.raises(UsageError, match="only CSV"):
+            export.to_file(opened, "calls", "jsonl", tmp_path / "t", spreadsheet=True)
+        with pytest.raises(UsageError, match="directory"):
+            export.to_file(opened, "calls", "csv", tmp_path)
+
+
+def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "t.csv"
+    target.write_text("old")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with trace_of(calls=[call(number, "READ", 1) for number in range(1, 200)]) as opened:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1]))
+            with pytest.raises(WriteError, match=r"t\.csv"):
+                export.to_file(opened, "calls", "csv", target)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        with pytest.raises(WriteError, match="No such file"):
+            export.to_file(opened, "calls", "csv", tmp_path / "nowhere" / "t.csv")
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [sys.executable, "-m", "pcapnfs", *arguments], cwd=ROOT, check=False, **options
+    )
+
+
+def test_standard_output_is_appended_to_like_any_other(tmp_path: Path) -> None:
+    """A shell's `>>` stays what it is."""
+    target = tmp_path / "t.csv"
+    target.write_text("before\n")
+    with target.open("ab") as stream:
+        assert run("export", str(CAPTURE), "--table", "names", stdout=stream).returncode == 0
+    lines = target.read_text().splitlines()
+    assert lines[0] == "before"
+    assert lines[1].startswith("call,position")
+    assert len(lines) == 2 + len(rows(CAPTURE, "names"))
+
+
+def test_a_reader_that_goes_away_ends_it_silently() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = run("export", str(CAPTURE), stdout=writing, stderr=subprocess.PIPE, timeout=60)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_the_name_tells_the_form(tmp_path: Path) -> None:
+    for name, begin in (("t.parquet", b"PAR1"), ("t.jsonl", b'{"call":'), ("t.csv", b"call,")):
+        assert run("export", str(CAPTURE), "-o", str(tmp_path / name)).returncode == 0
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    refused = run("export", str(CAPTURE), "--format", "parquet", stderr=subprocess.PIPE)
+    assert refused.returncode == 2

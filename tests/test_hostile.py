@@ -57,7 +57,7 @@ def test_300000_connections_of_one_packet(tmp_path: Path, idle_bytes: int) -> No
     assert meta["calls"] == count
     assert meta["limits_hit"]["connections_forgotten"] > count // 2
     assert peak - idle_bytes < MEMORY_LIMIT
-    assert rows(path, "SELECT count(*) FROM connections") == [(count,)]
+    assert rows(path, "SELECT count(*) FROM connections", every_table=True) == [(count,)]
 
 
 def test_one_pair_of_ports_opened_100000_times(tmp_path: Path, idle_bytes: int) -> None:
@@ -122,7 +122,7 @@ def test_replies_without_calls(tmp_path: Path, idle_bytes: int) -> None:
     peak, meta = measure(path)
     assert meta["limits_hit"]["early_limit"] > 0
     assert meta["limits_hit"]["pending_limit"] > 0
-    assert rows(path, "SELECT reason, count(*) FROM notes GROUP BY 1") == [
+    assert rows(path, "SELECT reason, count(*) FROM notes GROUP BY 1", every_table=True) == [
         ("reply_without_call", count)
     ]
     assert peak - idle_bytes < MEMORY_LIMIT
@@ -185,7 +185,9 @@ def test_300_messages_that_never_end(tmp_path: Path, idle_bytes: int) -> None:
     path = write(tmp_path / "endless.pcap", frames())
     peak, meta = measure(path)
     assert meta["calls"] == 300
-    assert rows(path, 'SELECT count(*) FROM operations WHERE "offset" = 7') == [(300,)]
+    assert rows(path, 'SELECT count(*) FROM operations WHERE "offset" = 7', every_table=True) == [
+        (300,)
+    ]
     assert peak - idle_bytes < MEMORY_LIMIT
 
 
@@ -227,7 +229,9 @@ def test_counts_of_four_billion(tmp_path: Path) -> None:
         talk.reply(xid, T + xid * MS + 1000, answer[:at] + huge + answer[at + 4 :])
     path = talk.capture().write(tmp_path / "counts.pcap")
     assert calls(path) == [(n, True) for n in range(1, xid + 1)]
-    ((malformed,),) = rows(path, "SELECT count(*) FROM notes WHERE reason = 'malformed'")
+    ((malformed,),) = rows(
+        path, "SELECT count(*) FROM notes WHERE reason = 'malformed'", every_table=True
+    )
     assert isinstance(malformed, int)
     assert 0 < malformed < 2 * xid
 
@@ -243,7 +247,9 @@ def test_cyclic_and_deep_directories(tmp_path: Path) -> None:
         talk.reply(xid, T + xid * MS + 1000, nfs3.results.lookup(child, nfs3.Fattr3(type=2)))
     path = talk.capture().write(tmp_path / "deep.pcap")
     assert decode(path)["calls"] == len(steps)
-    ((files, longest),) = rows(path, "SELECT count(*), max(length(path)) FROM files")
+    ((files, longest),) = rows(
+        path, "SELECT count(*), max(length(path)) FROM files", every_table=True
+    )
     assert isinstance(files, int)
     assert files >= len(handles)
     assert longest is None or (isinstance(longest, int) and longest < 10_000)

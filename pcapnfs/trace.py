@@ -8,6 +8,7 @@ damage. Knows nothing of NFS.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import weakref
 from collections.abc import Mapping, Sequence
@@ -116,6 +117,12 @@ def open(
         raise
 
 
+def interrupt_all() -> None:
+    """Let the queries fail that run at this moment on any open trace."""
+    for trace in list(_OPEN):
+        trace.interrupt()
+
+
 def connect(
     tables: Sequence[schema.Table], directory: Path, *, in_memory: bool, memory: int | None = None
 ) -> duckdb.DuckDBPyConnection:
@@ -167,7 +174,9 @@ class Trace:
         # 2,048 rows in any order, also where the query orders them.
         connection.execute("set preserve_insertion_order = true")
         self._locked = False
-        self._cleanup = weakref.finalize(self, _close, connection, directory)
+        self._cursors = weakref.WeakSet([connection])
+        _OPEN.add(self)
+        self._cleanup = weakref.finalize(self, _close, connection, self._cursors, directory)
 
     def sql(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None = None
@@ -216,7 +225,13 @@ class Trace:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own to the same tables, for a transaction of its own."""
-        return self._connection.cursor()
+        cursor = self._connection.cursor()
+        self._cursors.add(cursor)
+        return cursor
+
+    def interrupt(self) -> None:
+        """Let the queries that run at this moment fail; for another thread to call."""
+        _interrupt(self._cursors)
 
     @property
     def calls(self) -> duckdb.DuckDBPyRelation:
@@ -361,6 +376,21 @@ def _parts(
     return store.in_order(parts)
 
 
-def _close(connection: duckdb.DuckDBPyConnection, directory: temporary.Held) -> None:
+def _interrupt(cursors: weakref.WeakSet[duckdb.DuckDBPyConnection]) -> None:
+    for cursor in list(cursors):
+        with contextlib.suppress(duckdb.ConnectionException):  # It was closed.
+            cursor.interrupt()
+
+
+def _close(
+    connection: duckdb.DuckDBPyConnection,
+    cursors: weakref.WeakSet[duckdb.DuckDBPyConnection],
+    directory: temporary.Held,
+) -> None:
+    _interrupt(cursors)  # Closing waits for queries that were left behind by a failure.
     connection.close()
     directory.remove()
+
+
+_OPEN: weakref.WeakSet[Trace] = weakref.WeakSet()
+"""The traces of this process."""

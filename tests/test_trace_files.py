@@ -191,6 +191,28 @@ def test_temporary_directories_do_not_outlive_their_process(
     assert [path.name for path in tmp_path.iterdir()] == ["pcapnfs-1-mine"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_query_that_runs(
+    stored: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    query = "select count(*) from range(10000000000000)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pcapnfs", "sql", str(stored), query],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(place)},
+    )
+    wait_for(lambda: list(place.glob(f"pcapnfs-*/{temporary.LOCK}")))
+    time.sleep(1)  # By now the query runs, as a rule; before it, the outcome is the same.
+    process.send_signal(number)
+    told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (128 + number, (b"", b""))
+    assert list(place.iterdir()) == []
+
+
 def test_links_are_not_followed_when_cleaning(tmp_path: Path) -> None:
     held = temporary.make(tmp_path)
     target = tmp_path / "elsewhere"

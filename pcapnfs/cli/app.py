@@ -6,8 +6,11 @@ usage; besides them 130 interrupted and 141 nobody reads the output any more, as
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -94,8 +97,30 @@ def main() -> None:
         # Ignored by whoever started us (nohup): that is to stay so.
         if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
             signal.signal(getattr(signal, name), _end)
+    _watch()
     status = run(sys.argv[1:])
     sys.exit(128 + _ended_by[0] if _ended_by else status)
+
+
+def _watch() -> None:
+    """Have a thread stop what the database is doing when a signal comes.
+
+    Python calls handlers between its own steps only, and a query is one step.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+    def watch() -> None:
+        os.read(reading, 1)
+        # Again and again: a query that begins at this moment forgets it.
+        while True:
+            traces = sys.modules.get("pcapnfs.trace")
+            if traces is not None:
+                traces.interrupt_all()
+            time.sleep(0.1)
+
+    threading.Thread(target=watch, name="signals", daemon=True).start()
 
 
 _ended_by: list[int] = []

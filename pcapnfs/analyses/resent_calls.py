@@ -1,0 +1,171 @@
+"""Calls that were sent more than once, what came back, and what it took.
+
+Takes a trace; gives for each client and server the calls that the client sent again with the same
+xid, and the replies that came again. A call that was answered twice had arrived the first time:
+the server was slow. One that was answered once may have been lost, or its reply. NFSv4 sends a call
+again only after the connection broke (RFC 7530 section 3.1.1, RFC 8881 section 2.9.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares
+from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server connection callback op stability call_frame call_time srt "
+        "reply_time transmissions",
+        connections="connection transport first_time",
+        notes="reason call frame",
+    ),
+)
+"""The columns that the queries here read."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResentCalls:
+    """What one client sent again to one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    transports: tuple[str, ...]
+    """Over what these calls went: `TCP`, `UDP`."""
+    calls: int
+    """All its calls there."""
+    resent: int
+    """Calls that were sent more than once."""
+    moved: int
+    """Those of them that were answered on a connection begun after them: the old one had broken."""
+    repeated: int
+    """Times that they were sent, beyond the first, as far as that was before their reply."""
+    duplicate_replies: int
+    """Replies that came again."""
+    answered_twice: int
+    """Calls with such a reply: the first transmission had arrived."""
+    usual_s: float | None
+    """Median service time of the calls that were sent once, seconds; None without any."""
+    resent_s: float | None
+    """Median service time of those that were sent again and answered, from the first transmission,
+    seconds; None without any."""
+    time_s: Mapping[str, float]
+    """What those of them that were answered once took of the clock beyond the median of their
+    kind, seconds by row of the time budget."""
+    frames: tuple[int, ...]
+    """Example frames: of calls, and of replies that came again."""
+
+
+def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
+    """Count, for each client and server where a call was sent again."""
+    reasons = {"late": LATE_RETRANSMISSION, "duplicate": DUPLICATE_REPLY}
+    (anything,) = trace.sql(_ANYTHING, reasons).fetchall()
+    if not anything[0]:
+        return ()
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_RESENT, reasons)
+        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
+        rows = cursor.execute(_ROWS).fetchall()
+    times: dict[tuple[str, str], dict[str, float]] = {}
+    for client, server, row, time in rows:
+        times.setdefault((client, server), {})[row] = seconds(time) or 0.0
+    return tuple(
+        ResentCalls(
+            client=client,
+            server=server,
+            transports=tuple(transports),
+            calls=integer(calls),
+            resent=integer(resent),
+            moved=integer(moved),
+            repeated=integer(repeated),
+            duplicate_replies=integer(duplicates),
+            answered_twice=integer(twice),
+            usual_s=seconds(usual),
+            resent_s=seconds(slow),
+            time_s=times.get((client, server), {}),
+            frames=tuple(sorted([*frames, *replies])[:EXAMPLES]),
+        )
+        for (
+            client,
+            server,
+            transports,
+            calls,
+            resent,
+            moved,
+            repeated,
+            duplicates,
+            twice,
+            usual,
+            slow,
+            frames,
+            replies,
+        ) in pairs
+    )
+
+
+_ANYTHING = """
+    select exists (select 1 from calls where transmissions > 1 and not callback)
+        or exists (select 1 from notes where reason in ($late, $duplicate))
+"""
+
+_RESENT = """
+    create temp table resent as
+    with later as (
+        select call, count(*) filter (reason = $late) as late,
+               count(*) filter (reason = $duplicate) as duplicates,
+               min(frame) filter (reason = $duplicate) as duplicate
+        from notes where reason in ($late, $duplicate) and call is not null group by call
+    )
+    select calls.call, client, server, op, stability, call_frame, srt, reply_time, transport,
+           transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
+           first_time > call_time as moved, coalesce(share, 0) as share
+    from calls join (select connection, transport, first_time from connections) using (connection)
+               left join later using (call) left join shares using (call)
+    where not callback and (transmissions > 1 or late > 0 or duplicates > 0)
+"""
+
+_PAIRS = """
+    with usual as (
+        select client, server, count(*) as calls,
+               median(srt) filter (transmissions = 1) as usual
+        from calls semi join resent using (client, server) where not callback
+        group by client, server
+    )
+    select client, server, list_sort(list(distinct transport)), any_value(calls), count(*),
+           count(*) filter (moved), sum(repeated), sum(duplicates),
+           count(*) filter (duplicates > 0), any_value(usual), median(srt),
+           list(call_frame order by call_frame)[:$examples],
+           coalesce((list(duplicate order by duplicate) filter (duplicate is not null))[:2], [])
+    from resent join usual using (client, server)
+    group by client, server order by count(*) desc, client, server
+"""
+
+# What was sent again after the connection broke waited until the server could be reached.
+_ROWS = """
+    with usual as (
+        select client, server, op, stability, median(srt) as usual
+        from calls semi join resent using (client, server, op, stability)
+        where not callback and transmissions = 1 group by all
+    )
+    select client, server, case when moved then 'waiting' else stability end as row,
+           sum(greatest(share - coalesce(usual, case when moved then 0 else share end), 0))::bigint
+    from resent left join usual using (client, server, op, stability)
+    where duplicates = 0 and reply_time is not null
+    group by all having sum(greatest(share - coalesce(usual, case when moved then 0 else share end),
+                                     0)) > 0
+"""

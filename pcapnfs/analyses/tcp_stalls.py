@@ -1,0 +1,184 @@
+"""What TCP lost between each client and server, and which calls stood still for it.
+
+Takes connections and calls; gives for each client and server what was sent again, for how long a
+receiver's window was closed, and the stalls that fit a retransmission time-out. A lost segment that
+nothing follows is sent again only when the sender's timer runs out, 200 ms at least on Linux and
+most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
+that much longer than others of its kind is taken for such a stall; where the capture was not taken
+at the client, so is a pause as long before a call that came alone: it may have been lost before it
+came by. There are no more of them than segments sent again.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import round_trip, shares
+from pcapnfs.analyses.service_time import integer, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    round_trip.READS,
+    shares.READS,
+    columns.of(
+        calls="call client server connection callback op stability call_frame call_first_time "
+        "call_time reply_first_time reply_time",
+        connections="connection transport client server client_segments server_segments "
+        "client_resent server_resent out_of_order client_zero_window server_zero_window",
+    ),
+)
+"""The columns that the queries here read."""
+
+TIMEOUT_NS = 190_000_000
+"""The least retransmission time-out, 200 ms, less what a round trip may vary."""
+
+PAUSE_NS = 1_000_000_000
+"""A longer pause before a call is the client's own: a first time-out is hardly ever as long."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpStalls:
+    """What happened to the TCP connections between one client and one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    connections: int
+    """TCP connections between them that carried RPC."""
+    segments: int
+    """Segments with data, both ways."""
+    client_resent: int
+    """Segments that the client sent again."""
+    server_resent: int
+    """Segments that the server sent again."""
+    out_of_order: int
+    """Segments that came before their predecessors."""
+    client_zero_window_s: float
+    """Time for which the client's window was 0, seconds; connections added up."""
+    server_zero_window_s: float
+    """The same of the server."""
+    stalls: int
+    """Calls that waited, or came late, as long as a retransmission time-out takes."""
+    time_s: Mapping[str, float]
+    """What they took of the clock more than others of their kind, seconds by row of the time
+    budget."""
+    frames: tuple[int, ...]
+    """Example frames: of calls that stood still, the longest first."""
+
+
+def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
+    """Count, for each client and server with TCP between them."""
+    pairs = trace.sql(_PAIRS).fetchall()
+    if any(integer(pair[4]) + integer(pair[5]) for pair in pairs):
+        shares.register(trace)
+        at_client = [
+            [pair.client, pair.server]
+            for pair in round_trip.round_trips(trace).pairs
+            if pair.vantage == "client"
+        ]
+        limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS, "at_client": at_client}
+        with closing(trace.cursor()) as cursor:
+            times, examples = _stalls(cursor.execute(_STALLS, limits).fetchall())
+    else:
+        times, examples = {}, {}
+    return tuple(
+        TcpStalls(
+            client=client,
+            server=server,
+            connections=integer(connections),
+            segments=integer(segments),
+            client_resent=integer(client_resent),
+            server_resent=integer(server_resent),
+            out_of_order=integer(disordered),
+            client_zero_window_s=seconds(client_zero) or 0.0,
+            server_zero_window_s=seconds(server_zero) or 0.0,
+            stalls=len(examples.get((client, server), ())),
+            time_s=times.get((client, server), {}),
+            frames=tuple(examples.get((client, server), ())[:EXAMPLES]),
+        )
+        for (
+            client,
+            server,
+            connections,
+            segments,
+            client_resent,
+            server_resent,
+            disordered,
+            client_zero,
+            server_zero,
+        ) in pairs
+    )
+
+
+Pair = tuple[str, str]
+
+
+def _stalls(
+    rows: list[tuple[str, str, str, int, int]],
+) -> tuple[dict[Pair, dict[str, float]], dict[Pair, list[int]]]:
+    """Seconds by row of the budget, and frames, of each client and server; longest first."""
+    times: dict[Pair, dict[str, float]] = {}
+    frames: dict[Pair, list[int]] = {}
+    for client, server, row, time, frame in rows:
+        booked = times.setdefault((client, server), {})
+        booked[row] = booked.get(row, 0.0) + (seconds(time) or 0.0)
+        frames.setdefault((client, server), []).append(frame)
+    return times, frames
+
+
+_PAIRS = """
+    select client, server, count(*), sum(client_segments + server_segments), sum(client_resent),
+           sum(server_resent), sum(out_of_order), sum(client_zero_window), sum(server_zero_window)
+    from connections where transport = 'TCP'
+    group by client, server order by 4 desc, client, server
+"""
+
+# What a call took counts only beyond the median of its kind. No call counts twice.
+_STALLS = """
+    with suspects as (
+        select connection, client_resent + server_resent as resent
+        from connections where transport = 'TCP' and client_resent + server_resent > 0
+    ),
+    asked as (
+        select calls.*, resent, coalesce(share, 0) as share,
+               greatest(coalesce(reply_time, call_time), call_time) - call_first_time as took,
+               greatest(call_time - call_first_time,
+                        coalesce(reply_time - reply_first_time, 0)) as moving
+        from calls join suspects using (connection) left join shares using (call)
+        where not callback
+    ),
+    timed as (
+        select *, took - median(took) over (partition by client, server, op, stability) as longer,
+               case when list_contains($at_client::varchar[][], [client, server]) then null
+                    else call_first_time - max(coalesce(reply_time, call_time)) over (
+                        partition by client, server order by call_first_time, call
+                        rows between unbounded preceding and 1 preceding
+                    ) end as pause
+        from asked
+    ),
+    stalled as (
+        select *, reply_time is not null and longer >= $timeout as waited,
+               case when reply_time is not null and longer >= $timeout
+                    then least(longer, share) else pause end as stall
+        from timed
+        where (reply_time is not null and longer >= $timeout) or pause between $timeout and $pause
+    )
+    select client, server,
+           case when not waited then 'client' when moving >= $timeout then 'transfer'
+                else stability end as row,
+           stall::bigint, call_frame
+    from stalled
+    qualify row_number() over (partition by connection order by stall desc, call) <= resent
+    order by stall desc, call
+"""

@@ -1,0 +1,66 @@
+"""Messages that came as late as a delayed ACK has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.held_segments import held_segments
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+
+CONNECTION: Row = {
+    "connection": 0,
+    "transport": "TCP",
+    "client": "10.0.0.2",
+    "server": "10.0.0.1",
+}
+
+
+def at(number: int, srt_ms: float, sending_ms: float = 0, **columns: object) -> Row:
+    """A call sent `number` seconds after the start, in a first segment and a last."""
+    first = START_NS + number * 1000 * MILLISECOND
+    sent = first + int(sending_ms * MILLISECOND)
+    answered = sent + int(srt_ms * MILLISECOND)
+    times = {
+        "call_first_time": first,
+        "call_time": sent,
+        "reply_first_time": answered,
+        "reply_time": answered,
+    }
+    return call(number, "WRITE", srt_ms, **(times | columns))
+
+
+def test_a_mode_is_told_from_what_lies_beside_it() -> None:
+    calls = [
+        *(at(number, 1) for number in range(1, 6)),
+        at(6, 41),
+        at(7, 1, 40),
+        at(8, 35),
+        at(9, 1, 49),
+        at(10, 100),
+        at(11, 40, stability="stable"),
+    ]
+    with trace_of(calls=calls, connections=[CONNECTION]) as trace:
+        (pair,) = held_segments(trace)
+    assert (pair.timer_s, pair.messages, pair.held, pair.beside) == (0.04, 22, 2, 2)
+    assert pair.usual_s == 0.001
+    assert pair.unstable_s == pytest.approx(0.04)
+    assert pair.transfer_s == pytest.approx(0.04)
+    assert pair.frames == (11, 13)
+
+
+def test_the_other_timer() -> None:
+    with trace_of(calls=[at(1, 1), at(2, 1), at(3, 201)], connections=[CONNECTION]) as trace:
+        (pair,) = held_segments(trace)
+    assert (pair.timer_s, pair.held) == (0.2, 1)
+
+
+def test_a_long_way_is_no_timer() -> None:
+    calls = [at(number, 40) for number in range(1, 9)]
+    with trace_of(calls=calls, connections=[CONNECTION]) as trace:
+        assert held_segments(trace) == ()
+
+
+def test_udp_has_no_acks() -> None:
+    udp = {**CONNECTION, "transport": "UDP"}
+    with trace_of(calls=[at(1, 1), at(2, 1), at(3, 41)], connections=[udp]) as trace:
+        assert held_segments(trace) == ()

@@ -1,0 +1,64 @@
+"""Calls sent more than once."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.resent_calls import resent_calls
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+
+
+def tcp(number: int, first_ms: int = 0) -> Row:
+    """A connection that began so many milliseconds after the start."""
+    return {
+        "connection": number,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "first_time": START_NS + first_ms * MILLISECOND,
+    }
+
+
+def note(reason: str, number: int, frame: int) -> Row:
+    """What was counted once though it came twice."""
+    return {"reason": reason, "call": number, "connection": 0, "frame": frame}
+
+
+def test_lost_slow_and_moved_calls_are_told_apart() -> None:
+    calls = [
+        *(call(number, "GETATTR", 2) for number in range(1, 6)),
+        call(6, "GETATTR", 8, transmissions=2),
+        call(7, "GETATTR", 7, transmissions=3),
+        call(8, "GETATTR", 9, transmissions=2, connection=1),
+        call(9, "GETATTR", 9),
+    ]
+    notes = [
+        note("duplicate_reply", 7, 40),
+        note("duplicate_reply", 7, 41),
+        note("retransmitted_call", 9, 43),
+        note("truncated", 1, 44),
+    ]
+    with trace_of(calls=calls, connections=[tcp(0), tcp(1, 85)], notes=notes) as trace:
+        (pair,) = resent_calls(trace)
+    assert (pair.client, pair.server, pair.transports) == ("10.0.0.2", "10.0.0.1", ("TCP",))
+    assert (pair.calls, pair.resent, pair.moved, pair.repeated) == (9, 4, 1, 4)
+    assert (pair.duplicate_replies, pair.answered_twice) == (2, 1)
+    assert (pair.usual_s, pair.resent_s) == (0.002, 0.0085)
+    # Calls 6 and 9 beyond 2 ms; call 8 in `waiting`; of call 7, which was slow, nothing.
+    assert pair.time_s == {
+        "unstable": pytest.approx(0.013),
+        "waiting": pytest.approx(0.007),
+    }
+    assert pair.frames == (11, 13, 15, 17, 40)
+
+
+def test_what_never_went_once_has_no_usual_time() -> None:
+    calls = [call(1, "WRITE", 5, transmissions=2)]
+    with trace_of(calls=calls, connections=[tcp(0)]) as trace:
+        (pair,) = resent_calls(trace)
+    assert (pair.usual_s, pair.time_s) == (None, {})
+
+
+def test_without_any_there_is_nothing_to_tell() -> None:
+    with trace_of(calls=[call(1, "GETATTR", 2)], connections=[tcp(0)]) as trace:
+        assert resent_calls(trace) == ()

@@ -1,0 +1,98 @@
+"""What TCP sent again, and the calls that stood still for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.tcp_stalls import tcp_stalls
+from pcapnfs.trace import Trace
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+
+SECOND = 1000 * MILLISECOND
+
+CONNECTION: Row = {
+    "connection": 0,
+    "transport": "TCP",
+    "client": "10.0.0.2",
+    "server": "10.0.0.1",
+    "client_segments": 40,
+    "server_segments": 60,
+    "client_resent": 1,
+    "server_resent": 1,
+    "out_of_order": 2,
+    "client_zero_window": 5 * MILLISECOND,
+    "server_zero_window": 20 * MILLISECOND,
+}
+
+
+def at(number: int, seconds: float, took_ms: float, **columns: object) -> Row:
+    """A GETATTR sent so many seconds after the start."""
+    sent = START_NS + int(seconds * SECOND)
+    answered = sent + int(took_ms * MILLISECOND)
+    times = {
+        "call_first_time": sent,
+        "call_time": sent,
+        "reply_first_time": answered,
+        "reply_time": answered,
+        "connection": 0,
+    }
+    return call(number, "GETATTR", took_ms, **(times | columns))
+
+
+def asked(*late: Row, **connection: object) -> Trace:
+    """Ten calls of 1 ms, one after the other, and these."""
+    usual = [at(number, number * 0.01, 1) for number in range(1, 11)]
+    return trace_of(calls=[*usual, *late], connections=[{**CONNECTION, **connection}])
+
+
+def test_a_call_that_took_a_time_out_longer_stood_still() -> None:
+    with asked(at(11, 0.2, 211), at(12, 0.5, 180)) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.segments, pair.client_resent, pair.server_resent) == (100, 1, 1)
+    assert (pair.client_zero_window_s, pair.server_zero_window_s) == (0.005, 0.02)
+    assert pair.stalls == 1
+    assert pair.time_s == {"unstable": pytest.approx(0.21)}
+    assert pair.frames == (21,)
+
+
+def test_a_late_segment_of_a_message_is_transfer() -> None:
+    slow = at(11, 0.2, 211)
+    slow = {**slow, "call_first_time": START_NS + 200 * MILLISECOND}
+    slow |= {"call_time": START_NS + 410 * MILLISECOND}
+    with asked(slow) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.time_s == {"transfer": pytest.approx(0.21)}
+
+
+def test_no_more_stalls_than_segments_sent_again() -> None:
+    late = [at(number, number - 10, 300 + number) for number in range(11, 14)]
+    with asked(*late) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.stalls, pair.frames) == (2, (25, 23))
+    with asked(*late, client_resent=0, server_resent=0) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.stalls, pair.time_s) == (0, {})
+
+
+def test_away_from_the_client_a_pause_is_one_too() -> None:
+    pause = at(11, 0.351, 1)
+    half = 1_000_000
+    elsewhere = {"syn_rtt": half, "ack_rtt": half, "handshake": True}
+    with asked(pause, **elsewhere) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.time_s == {"client": pytest.approx(0.25)}
+    at_client = {"syn_rtt": half, "ack_rtt": half // 100, "handshake": True}
+    with asked(pause, **at_client) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == 0
+
+
+def test_a_longer_pause_is_the_clients() -> None:
+    with asked(at(11, 1.2, 1)) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert pair.stalls == 0
+
+
+def test_udp_is_not_asked() -> None:
+    with asked(transport="UDP") as trace:
+        assert tcp_stalls(trace) == ()

@@ -1,0 +1,232 @@
+"""Locks that were refused or had to wait: from the first refusal to the lock.
+
+Takes a trace; gives for each client and server the LOCKs (NFSv4, NLM) that met a lock of somebody
+else, how they were granted, and how long that took. A wait is of one client for one range of one
+file; it ends with a LOCK that succeeds, or with NLM's GRANTED callback. Of NFSv4, CB_NOTIFY_LOCK
+only tells the client to ask again (RFC 8881 section 20.11).
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.service_time import integer, seconds
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call client server callback call_frame call_time reply_time",
+    operations="call op status_name file offset requested",
+    files="file path",
+)
+"""The columns that the queries here read."""
+
+REFUSED = (
+    "NFS4ERR_DENIED",
+    "NLM4_DENIED",
+    "NLM4_BLOCKED",
+    "NLM_DENIED",
+    "NLM_BLOCKED",
+    "LCK_DENIED",
+    "LCK_BLOCKED",
+)
+"""Answers to a LOCK that somebody else's lock stands in the way of."""
+
+GRANTED = ("NFS4_OK", "NLM4_GRANTED", "NLM_GRANTED", "LCK_GRANTED")
+"""Answers to one that took effect."""
+
+FILES_SHOWN = 3
+"""Files that are told."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockWaits:
+    """What one client waited for locks on one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    locks: int
+    """Its LOCKs."""
+    refused: int
+    """Those of them that met a lock of somebody else."""
+    waits: int
+    """Waits that they make up."""
+    granted: int
+    """Those of them that ended with the lock."""
+    told: int
+    """Those of them that a callback of the server ended, or that it told to ask again."""
+    polled: int
+    """LOCKs beyond the first of a wait that were refused again: the client asked in vain."""
+    interval_s: float | None
+    """Median time from one refused LOCK of a wait to the next LOCK, seconds; None without any."""
+    waited_s: float
+    """What the waits took of time, seconds; where several ran at once, counted once."""
+    longest_s: float | None
+    """The longest wait that ended with the lock, seconds; None when none did."""
+    late_s: float
+    """From the unlocking that was seen last before each lock, by another client, to the lock: sum,
+    seconds; the time for which the lock was free and nobody had it."""
+    holders: tuple[str, ...]
+    """Addresses of other clients that unlocked these files meanwhile."""
+    paths: tuple[str, ...]
+    """The files, the longest wait first; not escaped."""
+    frames: tuple[int, ...]
+    """Example frames: of the first LOCK of each wait, the longest first."""
+
+
+def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
+    """Put together, for each client and server that waited, the longest first."""
+    refused = "select exists (select 1 from operations where op = 'LOCK' and status_name in $some)"
+    ((anything,),) = trace.sql(refused, {"some": list(REFUSED)}).fetchall()
+    if not anything:
+        return ()
+    parameters = {"refused": list(REFUSED), "granted": list(GRANTED)}
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_STEPS, parameters)
+        rows = cursor.execute(_WAITS, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
+    return tuple(
+        LockWaits(
+            client=client,
+            server=server,
+            locks=integer(locks),
+            refused=integer(refused),
+            waits=integer(waits),
+            granted=integer(granted),
+            told=integer(told),
+            polled=integer(polled),
+            interval_s=seconds(interval),
+            waited_s=seconds(waited) or 0.0,
+            longest_s=seconds(longest),
+            late_s=seconds(late) or 0.0,
+            holders=tuple(sorted(set(holders))),
+            paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
+            frames=tuple(frames),
+        )
+        for (
+            client,
+            server,
+            locks,
+            refused,
+            waits,
+            granted,
+            told,
+            polled,
+            interval,
+            waited,
+            longest,
+            late,
+            holders,
+            paths,
+            frames,
+        ) in rows
+    )
+
+
+# A step is a LOCK, or a callback that grants it or tells that it may be asked for again. A callback
+# names the file, of NLM the range as well; one that names no range is of all waits for the file.
+_STEPS = """
+    create temp table lock_steps as
+    with asked as (
+        select client, server, operations.op, operations.file, "offset", requested,
+               call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
+               coalesce(operations.status_name in $refused, false) as refused,
+               callback, call
+        from operations join calls using (call)
+        where operations.file is not null
+              and ((operations.op = 'LOCK' and not callback
+                    and (operations.status_name in $refused or operations.status_name in $granted))
+                   or (operations.op in ('GRANTED', 'GRANTED_MSG') and callback))
+    ),
+    contended as (
+        select distinct client, server, file, "offset", requested from asked where refused
+    ),
+    steps as (
+        select asked.*, sum(refused::integer) over earlier as refusals,
+               lag(refused, 1, false) over earlier as refused_before,
+               asked - lag(asked) over earlier as since
+        from asked semi join contended using (client, server, file, "offset", requested)
+        window earlier as (
+            partition by client, server, file, "offset", requested order by asked, call
+        )
+    )
+    select *, sum((refused and not refused_before)::integer) over (
+               partition by client, server, file, "offset", requested order by asked, call
+               rows unbounded preceding
+           ) as wait
+    from steps where refused or refused_before
+"""
+
+_WAITS = """
+    with waits as (
+        select client, server, file, "offset", requested, wait, min(asked) as begun,
+               max(answered) filter (not refused) as ended, max(answered) as last,
+               count(*) filter (refused) as refused, min(frame) as frame,
+               count(*) filter (refused) - 1 as polled,
+               count(*) filter (callback) > 0 as told
+        from lock_steps group by client, server, file, "offset", requested, wait
+    ),
+    notices as (
+        select client, server, operations.file, call_time as notified
+        from operations join calls using (call)
+        where operations.op = 'CB_NOTIFY_LOCK' and operations.file is not null
+    ),
+    unlocks as (
+        select client as holder, server, operations.file, call_time as unlocked
+        from operations join (
+            select call, client, server, call_time from calls where not callback
+        ) using (call)
+        where operations.op in ('LOCKU', 'UNLOCK', 'FREE_ALL') and operations.file is not null
+    ),
+    noticed as (
+        select waits.*, notified
+        from waits asof left join notices
+             on waits.client = notices.client and waits.server = notices.server
+                and waits.file = notices.file and waits.last >= notices.notified
+    ),
+    released as (
+        select noticed.*, holder, unlocked
+        from noticed asof left join unlocks
+             on noticed.server = unlocks.server and noticed.file = unlocks.file
+                and coalesce(noticed.ended, noticed.last) >= unlocks.unlocked
+    ),
+    judged as (
+        select released.*, unlocked >= begun and holder <> client as freed,
+               told or coalesce(notified >= begun, false) as notice,
+               greatest(begun, max(last) over (
+                   partition by client, server order by begun, frame
+                   rows between unbounded preceding and 1 preceding
+               )) as alone
+        from released
+    ),
+    asking as (
+        select client, server, median(since) filter (refused_before and not callback) as interval
+        from lock_steps group by client, server
+    ),
+    locks as (
+        select client, server, count(*) as locks
+        from operations join (
+            select call, client, server from calls where not callback
+        ) using (call)
+        where operations.op = 'LOCK' group by client, server
+    )
+    select client, server, any_value(locks), sum(refused), count(*), count(ended),
+           count(*) filter (notice), sum(polled), any_value(interval),
+           sum(greatest(last - coalesce(alone, begun), 0)), max(ended - begun),
+           sum(ended - unlocked) filter (freed),
+           coalesce(list(distinct holder) filter (freed), []),
+           coalesce((list(path order by last - begun desc, frame)
+                filter (path is not null))[:10 * $files], []),
+           (list(frame order by last - begun desc, frame))[:$examples]
+    from judged join locks using (client, server) left join asking using (client, server)
+                left join (select files.file, path from files) using (file)
+    group by client, server order by 10 desc, client, server
+"""

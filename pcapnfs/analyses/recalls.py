@@ -1,0 +1,176 @@
+"""Delegations that the server called back: who held them, who waited, and for how long.
+
+Takes a trace; gives for each server and holder the recalls (CB_RECALL, RFC 8881 section 20.2), how
+long the file's next user had to wait for each, and those that were never given back. A recall takes
+from CB_RECALL to the reply to the next DELEGRETURN of that file by the holder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares
+from pcapnfs.analyses.outstanding import NOT_READY
+from pcapnfs.analyses.service_time import integer, seconds
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server callback call_frame call_first_time call_time reply_time "
+        "file status_name stability",
+        operations="call op status file",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+BEFORE_NS = 1_000_000_000
+"""A call that was put off so long before a recall of its file was put off for it."""
+
+FILES_SHOWN = 3
+"""Files that are told."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalls:
+    """The delegations of one client that one server called back."""
+
+    holder: str
+    """Address of the client that held them."""
+    server: str
+    """Address of the server."""
+    recalled: int
+    """Recalls."""
+    returned: int
+    """Those of them that were followed by a DELEGRETURN."""
+    total_s: float
+    """From CB_RECALL to the reply to DELEGRETURN, sum, seconds."""
+    longest_s: float | None
+    """The longest of them, seconds; None when none was returned."""
+    waiting: tuple[str, ...]
+    """Addresses of clients whose calls on these files were put off, or of others than the holder
+    under way, meanwhile."""
+    calls: int
+    """Those calls."""
+    time_s: Mapping[str, float]
+    """What the recalls took of those clients' clocks, seconds by row of the time budget: of calls
+    that were put off, `waiting`, with the pauses until they came again."""
+    paths: tuple[str, ...]
+    """The files, the longest recall first; not escaped."""
+    frames: tuple[int, ...]
+    """Example frames: of the callbacks, the longest first."""
+
+
+def recalls(trace: Trace) -> tuple[Recalls, ...]:
+    """Put together, for each holder and server, what took longest first."""
+    present = "select exists (select 1 from operations where op = 'CB_RECALL')"
+    ((anything,),) = trace.sql(present).fetchall()
+    if not anything:
+        return ()
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_RECALLED)
+        cursor.execute(_MET, {"before": BEFORE_NS, "not_ready": list(NOT_READY)})
+        rows = cursor.execute(_BY_HOLDER, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
+        booked = cursor.execute(_ROWS).fetchall()
+    times: dict[tuple[str, str], dict[str, float]] = {}
+    for holder, server, row, time in booked:
+        times.setdefault((holder, server), {})[row] = seconds(time) or 0.0
+    return tuple(
+        Recalls(
+            holder=holder,
+            server=server,
+            recalled=integer(recalled),
+            returned=integer(returned),
+            total_s=seconds(total) or 0.0,
+            longest_s=seconds(longest),
+            waiting=tuple(waiting or ()),
+            calls=integer(calls),
+            time_s=times.get((holder, server), {}),
+            paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
+            frames=tuple(frames),
+        )
+        for (
+            holder,
+            server,
+            recalled,
+            returned,
+            total,
+            longest,
+            waiting,
+            calls,
+            paths,
+            frames,
+        ) in rows
+    )
+
+
+_RECALLED = """
+    create temp table recalled as
+    with sent as (
+        select client as holder, server, operations.file, call_frame as frame, call_time as begun
+        from operations join calls using (call)
+        where operations.op = 'CB_RECALL' and operations.file is not null
+    ),
+    returned as (
+        select client as holder, server, operations.file, reply_time as ended
+        from operations join calls using (call)
+        where operations.op = 'DELEGRETURN' and operations.status = 0 and reply_time is not null
+    )
+    select sent.holder, sent.server, sent.file, frame, begun, ended
+    from sent asof left join returned
+         on sent.holder = returned.holder and sent.server = returned.server
+            and sent.file = returned.file and sent.begun <= returned.ended
+"""
+
+# Each call meets one recall at most: the last that began before it was answered, or soon after.
+_MET = """
+    create temp table met as
+    with others as (
+        select call, client, server, file, call_first_time, reply_time, stability,
+               coalesce(status_name in $not_ready, false) as put_off
+        from calls semi join recalled using (server, file)
+        where not callback and reply_time is not null
+    )
+    select others.call, client, holder, others.server,
+           case when put_off then 'waiting' else stability end as row,
+           case when put_off then coalesce(share, 0)
+                else least(coalesce(share, 0), least(reply_time, coalesce(ended, reply_time))
+                                               - greatest(call_first_time, begun)) end as time
+    from others asof join recalled
+         on others.server = recalled.server and others.file = recalled.file
+            and others.reply_time + (case when put_off then $before else 0 end) >= recalled.begun
+    left join shares using (call)
+    where (put_off or (client <> holder and reply_time >= begun))
+          and (ended is null or call_first_time <= ended)
+"""
+
+_ROWS = """
+    select holder, server, row, sum(time)::bigint from met
+    group by holder, server, row having sum(time) > 0
+"""
+
+_BY_HOLDER = """
+    with waiting as (
+        select holder, server, list_sort(list(distinct client)) as clients, count(*) as calls
+        from met group by holder, server
+    )
+    select holder, server, count(*), count(ended), sum(ended - begun), max(ended - begun),
+           any_value(clients), any_value(calls),
+           coalesce((list(path order by coalesce(ended - begun, 0) desc, frame)
+                filter (path is not null))[:10 * $files], []),
+           (list(frame order by coalesce(ended - begun, 0) desc, frame))[:$examples]
+    from recalled left join waiting using (holder, server)
+                  left join (select files.file, path from files) using (file)
+    group by holder, server order by sum(ended - begun) desc nulls last, holder, server
+"""

@@ -1,0 +1,200 @@
+"""What the server was not ready for: how long clients waited until it was.
+
+Takes a trace; gives for each client, server and status the calls that were put off (JUKEBOX, DELAY
+…, not those of a grace period) and the waits that they make up. A wait lasts from the first call
+that was put off to the reply to the same call that was not: same client, operations and objects.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares
+from pcapnfs.analyses.outstanding import NOT_READY, PAUSE_LIMIT_NS
+from pcapnfs.analyses.service_time import integer, seconds
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server callback op signature file directory uid call_frame call_time "
+        "reply_time status_name",
+        operations="call op file",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
+"""Answers that ask the client to come again, for other reasons than a grace period."""
+
+RECALL_NS = 1_000_000_000
+"""A delegation recalled so long before or after a call was put off is why: a server sends both at
+once, or the recall a little later."""
+
+FILES_SHOWN = 3
+"""Files that are told."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """What one server put off for one client with one status."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    status: str
+    """The RFC's name of the status."""
+    calls: int
+    """Calls that were answered with it."""
+    waits: int
+    """Waits that they make up: calls of the same operations on the same objects that followed one
+    another until the server did what was asked, or the client stopped asking."""
+    unfinished: int
+    """Those of them that the capture does not show the end of."""
+    recalled: int
+    """Those of them for whose object the server recalled a delegation at the same time."""
+    operations: tuple[str, ...]
+    """Operations that were put off, most first."""
+    paths: tuple[str, ...]
+    """Their objects, the longest wait first; not escaped."""
+    longest_s: float | None
+    """The longest wait, seconds, from the first call to the reply that did not put it off; None
+    when none ended."""
+    time_s: float
+    """What they took of the clock, pauses until the client asked again included, seconds."""
+    recalled_s: float
+    """The part of it in waits for recalled delegations, seconds."""
+    frames: tuple[int, ...]
+    """Example frames: of the first call of each wait, the longest first."""
+
+
+def refusals(trace: Trace) -> tuple[Refusals, ...]:
+    """Put together, for each client, server and status, what took longest first."""
+    parameters = {
+        "statuses": list(PUT_OFF),
+        "pause": PAUSE_LIMIT_NS,
+        "recall": RECALL_NS,
+        "files": FILES_SHOWN,
+        "examples": EXAMPLES,
+    }
+    any_refused = "select exists (select 1 from calls where status_name in $statuses)"
+    ((anything,),) = trace.sql(any_refused, {"statuses": list(PUT_OFF)}).fetchall()
+    if not anything:
+        return ()
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(_REFUSALS, parameters).fetchall()
+    return tuple(
+        Refusals(
+            client=client,
+            server=server,
+            status=status,
+            calls=integer(calls),
+            waits=integer(waits),
+            unfinished=integer(unfinished),
+            recalled=integer(recalled),
+            operations=tuple(operations),
+            paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
+            longest_s=seconds(longest),
+            time_s=seconds(time) or 0.0,
+            recalled_s=seconds(recalled_time) or 0.0,
+            frames=tuple(frames),
+        )
+        for (
+            client,
+            server,
+            status,
+            calls,
+            waits,
+            unfinished,
+            recalled,
+            operations,
+            paths,
+            longest,
+            time,
+            recalled_time,
+            frames,
+        ) in rows
+    )
+
+
+# A wait ends with an answer of another status, or when the client pauses for longer than it would.
+_REFUSALS = """
+    with asked as (
+        select call, client, server, op, signature, coalesce(file::bigint, -1) as file,
+               coalesce(directory::bigint, -1) as directory, coalesce(uid::bigint, -1) as uid,
+               call_frame, call_time, reply_time, status_name,
+               coalesce(status_name in $statuses, false) as refused
+        from calls where not callback and reply_time is not null
+    ),
+    kinds as (
+        select distinct client, server, op, signature, file, directory, uid from asked where refused
+    ),
+    ordered as (
+        select asked.*, lag(refused, 1, false) over same as refused_before,
+               call_time - lag(reply_time, 1, call_time) over same as pause
+        from asked semi join kinds
+             using (client, server, op, signature, file, directory, uid)
+        window same as (
+            partition by client, server, op, signature, file, directory, uid
+            order by call_time, call
+        )
+    ),
+    told as (
+        select *, sum((refused and (not refused_before or pause > $pause))::integer) over (
+            partition by client, server, op, signature, file, directory, uid
+            order by call_time, call rows unbounded preceding
+        ) as wait
+        from ordered
+        where refused or (refused_before and pause <= $pause)
+    ),
+    recalls as (
+        select server, operations.file, call_time as recalled
+        from operations join calls using (call)
+        where operations.op = 'CB_RECALL' and operations.file is not null
+    ),
+    waits as (
+        select client, server, op, signature, file, directory, uid, wait,
+               any_value(status_name) filter (refused) as status,
+               count(*) filter (refused) as calls, min(call_time) as begun,
+               max(reply_time) filter (not refused) as ended, min(call_frame) as frame,
+               sum(share) filter (refused) as time
+        from told left join shares using (call)
+        group by client, server, op, signature, file, directory, uid, wait
+    ),
+    placed as (
+        select waits.*, coalesce(
+                   (begun - recalled <= $recall and recalled <= coalesce(ended, begun + $recall)),
+                   false
+               ) as was_recalled,
+               coalesce(named.path, above.path) as path
+        from waits asof left join recalls
+             on waits.server = recalls.server and waits.file = recalls.file
+                and coalesce(waits.ended, waits.begun + $recall) >= recalls.recalled
+        left join (select file, path from files) as named on named.file = waits.file
+        left join (select file, path from files) as above on above.file = waits.directory
+    ),
+    operations_told as (
+        select client, server, status, list(op order by calls desc, op) as operations from (
+            select client, server, status, op, sum(calls) as calls from placed group by all
+        ) group by client, server, status
+    )
+    select client, server, status, sum(calls), count(*), count(*) filter (ended is null),
+           count(*) filter (was_recalled), any_value(operations),
+           coalesce((list(path order by coalesce(ended, begun) - begun desc, frame)
+                filter (path is not null))[:10 * $files], []),
+           max(ended - begun), sum(time), sum(time) filter (was_recalled),
+           (list(frame order by coalesce(ended, begun) - begun desc, frame))[:$examples]
+    from placed join operations_told using (client, server, status)
+    group by client, server, status order by sum(time) desc, client, server, status
+"""

@@ -1,0 +1,66 @@
+"""Delegations called back."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.recalls import recalls
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
+
+HOLDER = {"client": "10.0.0.3", "version": 4}
+OTHER = {"client": "10.0.0.2", "version": 4}
+FILES = [file(1, "a"), file(2, "b")]
+
+
+def recall(number: int, which: int) -> tuple[Row, Row]:
+    """A CB_RECALL to the holder."""
+    return (
+        call(number, "CB_RECALL", 0.5, callback=True, file=which, **HOLDER),
+        operation(number, "CB_RECALL", file=which),
+    )
+
+
+def returned(number: int, which: int) -> tuple[Row, Row]:
+    """A DELEGRETURN of 1 ms."""
+    return (
+        call(number, "DELEGRETURN", 1, file=which, **HOLDER),
+        operation(number, "DELEGRETURN", file=which),
+    )
+
+
+def test_who_waits_for_whom() -> None:
+    delayed = {"status": 10008, "status_name": "NFS4ERR_DELAY", "file": 1}
+    asked = [recall(2, 1), returned(4, 1), recall(9, 2)]
+    held = {
+        "call_first_time": START_NS,
+        "call_time": START_NS,
+        "reply_first_time": START_NS + 45 * MILLISECOND,
+        "reply_time": START_NS + 45 * MILLISECOND,
+    }
+    calls = [
+        call(1, "OPEN", 1, **OTHER, **delayed),
+        # Held back by the server until the delegation is back: from 20 ms to 41 ms of it count.
+        call(12, "SETATTR", 45, file=1, stability="stable", **held, **OTHER),
+        call(8, "OPEN", 1, file=1, **OTHER),
+        call(10, "GETATTR", 1, file=2, **HOLDER),
+        *(each for each, _ in asked),
+    ]
+    with trace_of(calls=calls, operations=[each for _, each in asked], files=FILES) as trace:
+        (pair,) = recalls(trace)
+    assert (pair.holder, pair.server) == ("10.0.0.3", "10.0.0.1")
+    assert (pair.recalled, pair.returned) == (2, 1)
+    assert pair.total_s == pair.longest_s == pytest.approx(0.021)
+    assert (pair.waiting, pair.calls) == (("10.0.0.2",), 2)
+    # 0…45 ms SETATTR, 10…80 ms put off and the pause: half of 35 ms and 35 ms alone.
+    assert pair.time_s == {
+        "waiting": pytest.approx(0.0525),
+        "stable": pytest.approx(0.021),
+    }
+    assert pair.paths == ("a", "b")
+    assert pair.frames == (3, 17)
+
+
+def test_without_recalls_there_is_nothing_to_tell() -> None:
+    (asked, told) = returned(1, 1)
+    with trace_of(calls=[asked], operations=[told], files=FILES) as trace:
+        assert recalls(trace) == ()

@@ -1,0 +1,63 @@
+"""Calls that the server put off, and the waits that they make up."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.refusals import refusals
+from tests.unit.rows import Row, call, file, operation, trace_of
+
+DELAY = {"status": 10008, "status_name": "NFS4ERR_DELAY", "version": 4}
+FILES = [file(1, "a"), file(2, "b"), file(3, ".", "directory")]
+
+
+def test_a_wait_lasts_to_the_answer_that_puts_off_no_more() -> None:
+    calls = [
+        call(1, "OPEN", 1, file=1, **DELAY),
+        call(2, "OPEN", 1, file=2, **DELAY),
+        call(3, "OPEN", 1, file=1, **DELAY),
+        call(6, "OPEN", 1, file=1, version=4),
+        call(7, "READ", 1, file=2, version=4),
+    ]
+    with trace_of(calls=calls, files=FILES) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.client, pair.server, pair.status) == ("10.0.0.2", "10.0.0.1", "NFS4ERR_DELAY")
+    assert (pair.calls, pair.waits, pair.unfinished, pair.recalled) == (3, 2, 1, 0)
+    assert (pair.operations, pair.paths) == (("OPEN",), ("a", "b"))
+    assert pair.longest_s == pytest.approx(0.051)
+    # From 10 ms to 60 ms the client waits for one or the other.
+    assert pair.time_s == pytest.approx(0.050)
+    assert pair.frames == (1, 3)
+
+
+def test_a_recall_of_the_same_file_is_why() -> None:
+    calls = [
+        call(1, "OPEN", 1, file=1, **DELAY),
+        call(2, "CB_RECALL", 1, client="10.0.0.3", callback=True, file=1),
+        call(5, "OPEN", 1, file=1, version=4),
+    ]
+    with trace_of(
+        calls=calls, operations=[operation(2, "CB_RECALL", file=1)], files=FILES
+    ) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.waits, pair.recalled) == (1, 1)
+    assert pair.recalled_s == pair.time_s
+
+
+def test_after_a_minute_it_is_another_wait() -> None:
+    late = call(2, "OPEN", 1, file=1, **DELAY)
+    later = {
+        key: value + 61_000_000_000
+        for key, value in late.items()
+        if key.endswith("_time") and isinstance(value, int)
+    }
+    rows: list[Row] = [call(1, "OPEN", 1, file=1, **DELAY), {**late, **later}]
+    with trace_of(calls=rows, files=FILES) as trace:
+        (pair,) = refusals(trace)
+    assert (pair.waits, pair.unfinished, pair.longest_s) == (2, 2, None)
+
+
+def test_a_grace_period_is_not_asked_here() -> None:
+    grace = {"status": 10013, "status_name": "NFS4ERR_GRACE"}
+    with trace_of(calls=[call(1, "OPEN", 1, **grace)]) as trace:
+        assert refusals(trace) == ()

@@ -1,0 +1,207 @@
+"""Handles that the server no longer knew: their last good use, and who removed the object.
+
+Takes a trace; gives for each client and server the calls answered STALE or FHEXPIRED, and for the
+files that they named what the capture shows of their end.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.service_time import integer, seconds, text, whole
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call client server callback op call_frame call_time reply_time program status",
+    operations="call op status file directory name executed",
+    names="call position file directory name",
+    files="file identity path",
+)
+"""The columns that the queries here read."""
+
+STALE = (70, 10014)
+"""NFS3ERR_STALE and NFS4ERR_STALE, NFS4ERR_FHEXPIRED (RFC 1813 section 2.6, RFC 8881 section
+15.1)."""
+
+NFS = 100_003
+"""The program number of NFS."""
+
+FILES_SHOWN = 3
+"""Files that are told."""
+
+FILES_MOST = 60
+"""Files that are told of all clients and servers: each is looked for among all removals, and many
+may have had the same name."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaleFile:
+    """A file whose handle was refused."""
+
+    path: str
+    """Its path; not escaped."""
+    calls: int
+    """Calls that were refused for it."""
+    operations: tuple[str, ...]
+    """Their operations."""
+    last_use_frame: int | None
+    """Frame of the last call before them with which any client used the handle successfully; None
+    when the capture has none."""
+    unused_s: float | None
+    """From the reply to it to the first refusal, seconds; None likewise."""
+    next_use_frame: int | None
+    """Frame of the first call after the first refusal with which any client used the handle
+    successfully; None when the capture has none: the file is gone."""
+    remover: str | None
+    """Address of the client that removed or replaced it before; None when the capture does not
+    show it."""
+    remover_op: str | None
+    """`REMOVE`, `RMDIR` or `RENAME` (another file took its name); None likewise."""
+    remover_frame: int | None
+    """Frame of that call; None likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaleHandles:
+    """The handles of one client that one server no longer knew."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """Calls that were refused."""
+    files: int
+    """Files that they named; those whose handles were cut off do not count."""
+    expired: int
+    """Those calls that were answered FHEXPIRED: the server's handles are volatile."""
+    shown: tuple[StaleFile, ...]
+    """The files refused most often."""
+    frames: tuple[int, ...]
+    """Example frames: of the calls refused."""
+
+
+def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
+    """Put together, for each client and server, most calls first."""
+    parameters = {"stale": list(STALE), "nfs": NFS}
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_REFUSED, parameters)
+        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
+        rows = cursor.execute(_FILES, {"files": FILES_SHOWN, "most": FILES_MOST}).fetchall()
+    shown: dict[tuple[str, str], list[StaleFile]] = {}
+    for client, server, path, calls, ops, use, unused, later, remover, removal, frame in rows:
+        shown.setdefault((client, server), []).append(
+            StaleFile(
+                path=path,
+                calls=integer(calls),
+                operations=tuple(ops),
+                last_use_frame=whole(use),
+                unused_s=seconds(unused),
+                next_use_frame=whole(later),
+                remover=text(remover),
+                remover_op=text(removal),
+                remover_frame=whole(frame),
+            )
+        )
+    return tuple(
+        StaleHandles(
+            client=client,
+            server=server,
+            calls=integer(calls),
+            files=integer(files),
+            expired=integer(expired),
+            shown=tuple(shown.get((client, server), ())),
+            frames=tuple(frames),
+        )
+        for client, server, calls, files, expired, frames in pairs
+    )
+
+
+# A compound fails at the operation that names the handle (PUTFH, mostly), an NFSv3 call as a whole.
+_REFUSED = """
+    create temp table refused as
+    with named as (
+        select call, any_value(identity) as identity
+        from operations join (select file, identity from files) using (file)
+        where operations.status in $stale group by call
+    )
+    select call, client, server, op, status = 10014 as expired, identity, call_frame, call_time
+    from calls left join named using (call)
+    where not callback and program = $nfs and status in $stale
+"""
+
+_PAIRS = """
+    select client, server, count(distinct call), count(distinct identity),
+           count(distinct call) filter (expired),
+           list_sort(list_distinct(
+               list(call_frame order by call_frame)[:2 * $examples]))[:$examples]
+    from refused group by client, server order by 3 desc, client, server
+"""
+
+_FILES = """
+    with first as (
+        select client, server, identity, count(distinct call) as calls, min(call_time) as refused,
+               list_sort(list(distinct op)) as ops
+        from refused where identity is not null group by client, server, identity
+        qualify row_number() over (
+            partition by client, server order by count(distinct call) desc, identity
+        ) <= $files
+        order by calls desc, client, server, identity limit $most
+    ),
+    named as (
+        select file, identity, path from files semi join first using (identity)
+    ),
+    uses as (
+        select identity, call_frame as frame, reply_time as used
+        from operations join named using (file)
+             join (select call, call_frame, reply_time from calls where not callback) using (call)
+             anti join refused using (call)
+        where operations.status = 0 and executed and reply_time is not null
+              and operations.op not in ('REMOVE', 'RMDIR')
+    ),
+    bound as (
+        select call, position, directory, name, identity
+        from names join named using (file)
+    ),
+    removals as (
+        select bound.identity, call_frame as frame, call_time as removed, client as remover,
+               operations.op
+        from operations join (select distinct directory, name, identity from bound) as bound
+             on operations.directory = bound.directory and operations.name = bound.name
+             join (select call, client, call_frame, call_time from calls where not callback)
+             using (call)
+        where operations.op in ('REMOVE', 'RMDIR') and operations.status = 0
+        union all
+        select identity, call_frame, call_time, client, operations.op
+        from operations join named using (file)
+             join (select call, client, call_frame, call_time from calls where not callback)
+             using (call)
+        where operations.op in ('REMOVE', 'RMDIR') and operations.status = 0
+    ),
+    told as (
+        select first.*, uses.frame as used_frame, refused - used as unused
+        from first asof left join uses
+             on first.identity = uses.identity and first.refused > uses.used
+    ),
+    revived as (
+        select told.*, uses.frame as later_frame
+        from told asof left join uses
+             on told.identity = uses.identity and told.refused < uses.used
+    ),
+    ended as (
+        select revived.*, remover, removals.op as removal, removals.frame as removal_frame
+        from revived asof left join removals
+             on revived.identity = removals.identity and revived.refused >= removals.removed
+    )
+    select client, server, (select min(path) from named where named.identity = ended.identity),
+           calls, ops, used_frame, unused, later_frame, remover, removal, removal_frame
+    from ended order by client, server, calls desc, identity
+"""

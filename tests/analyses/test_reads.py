@@ -11,11 +11,14 @@ import pytest
 import pcapnfs
 from pcapnfs import columns, summary
 from pcapnfs.analyses import (
+    beginnings,
     cache,
     capture,
     concurrency,
     files,
+    held_segments,
     listing_costs,
+    lock_waits,
     model,
     network,
     not_found,
@@ -25,13 +28,20 @@ from pcapnfs.analyses import (
     pergroup,
     questions,
     readdir,
+    recalls,
+    refusals,
     repeated_access,
+    resent_calls,
     round_trip,
     sequence,
     sessions,
+    shared_files,
     shares,
+    silly_renames,
     sizes,
     stability,
+    stale_handles,
+    tcp_stalls,
     time_budget,
     transfer_runs,
     trust,
@@ -52,10 +62,13 @@ def _sequence(trace: Trace, **which: str) -> object:
 
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
+    "beginnings": (beginnings.READS, beginnings.beginnings),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),
     "listing_costs": (listing_costs.READS, listing_costs.listing_costs),
+    "held_segments": (held_segments.READS, held_segments.held_segments),
+    "lock_waits": (lock_waits.READS, lock_waits.lock_waits),
     "not_found": (not_found.READS, not_found.not_found),
     "concurrency": (
         concurrency.READS,
@@ -82,6 +95,9 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "questions": (questions.READS, questions.questions),
     "readdir": (readdir.READS, readdir.readdir),
     "repeated_access": (repeated_access.READS, repeated_access.repeated_access),
+    "recalls": (recalls.READS, recalls.recalls),
+    "refusals": (refusals.READS, refusals.refusals),
+    "resent_calls": (resent_calls.READS, resent_calls.resent_calls),
     "round_trip": (
         round_trip.READS,
         lambda trace: (round_trip.round_trips(trace), round_trip.additions(trace)),
@@ -90,19 +106,33 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
         sequence.READS,
         lambda trace: (_sequence(trace, name="*"), _sequence(trace, file="/")),
     ),
+    "shared_files": (shared_files.READS, shared_files.shared_files),
     "shares": (
         shares.READS,
         lambda trace: shares.register(trace).order("call").fetchall(),
     ),
     "sessions": (sessions.READS, sessions.sessions),
+    "silly_renames": (silly_renames.READS, silly_renames.silly_renames),
     "sizes": (sizes.READS, sizes.sizes),
     "stability": (stability.READS, stability.stability),
+    "stale_handles": (stale_handles.READS, stale_handles.stale_handles),
     "summary": (summary.READS, summary.summarize),
+    "tcp_stalls": (tcp_stalls.READS, tcp_stalls.tcp_stalls),
     "time_budget": (time_budget.READS, time_budget.time_budget),
     "transfer_runs": (transfer_runs.READS, transfer_runs.transfer_runs),
     "trust": (trust.READS, trust.trust),
 }
 """Every question, with what it says it reads."""
+
+SHOWN_BY = {
+    "lock_waits": "k61-locks-v42-server.pcap",
+    "recalls": "k61-locks-v42-server.pcap",
+    "refusals": "k61-locks-v42-server.pcap",
+    "resent_calls": "k61-retrans-v3.pcap",
+    "shared_files": "k61-locks-v42-server.pcap",
+    "tcp_stalls": "k61-retrans-v3.pcap",
+}
+"""Samples for questions that ask no further where there is nothing to tell."""
 
 OF_AN_OUTER_QUERY = {("trust", "notes", "call")}
 """Columns whose absence DuckDB does not refuse, because an outer query has one of that name."""
@@ -128,7 +158,7 @@ def test_an_answer_needs_no_other_columns(question: str, sample: Path) -> None:
 def test_an_answer_needs_each_of_its_columns(question: str) -> None:
     """Without any one of its columns, the question cannot be asked."""
     reads, ask = QUESTIONS[question]
-    sample = ROOT / "samples" / "k61-walk-v3.pcap"
+    sample = ROOT / "samples" / SHOWN_BY.get(question, "k61-walk-v3.pcap")
     superfluous = []
     for table, names in reads.items():
         for name in sorted(names):

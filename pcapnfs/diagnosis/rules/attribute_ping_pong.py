@@ -1,0 +1,75 @@
+"""Files that clients change by turns, each voiding what the others have cached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.claims import by_row
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+TURNS = Threshold(
+    "attribute_ping_pong.turns", 3, "turns",
+    "of one file: changed by a client and next used by another", "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each server."""
+    for shared in material.shared_files:
+        if shared.most_turns < values[TURNS.name]:
+            continue
+        claims = by_row(shared.time_s)
+        again = (
+            f" {units.size(shared.read_bytes)} were read again for it." if shared.read_bytes else ""
+        )
+        files = "; ".join(
+            f"{file.path} ({times(file.turns, 'time')}: {', '.join(file.clients[:4])})"
+            for file in shared.shown
+        )
+        yield Observed(
+            severity=by_cost(material, claims, sure=False),
+            title="Clients use the same files by turns",
+            seen=f"{times(shared.turns, 'time')} one client changed a file and another was "
+            f"the next to use it: {files}.{again}",
+            why="Whatever one client writes makes the cache of the others void: they ask for "
+            "attributes and read again. And NFS promises them new data only when they open the "
+            "file after the writer has closed it; without locks or opens they see old data, for "
+            "as long as attributes are cached.",
+            advice=(
+                Advice(
+                    "Give each client a file of its own (log, queue, counter per host), and merge "
+                    "them afterwards."
+                ),
+                Advice(
+                    "Where it has to be one file: lock it (a lock makes the client ask for "
+                    "attributes and write before it unlocks), or open and close it each time.",
+                    "each costs round trips.",
+                ),
+                Advice(
+                    "Do not mount with noac for it: that slows all other files down, and still "
+                    "does not make appends atomic."
+                ),
+            ),
+            confidence="certain",
+            data=f"{times(shared.files, 'file')} used by several clients",
+            frames=shared.frames,
+            claims=claims,
+            about=(shared.server,),
+        )
+
+
+RULE = Rule(
+    id="attribute_ping_pong",
+    title="Files that several clients change by turns",
+    origin="RFC 8881 section 10.3.1 (close-to-open); practice",
+    judge=judge,
+    thresholds=(TURNS,),
+)

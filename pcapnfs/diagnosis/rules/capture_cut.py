@@ -1,0 +1,66 @@
+"""A capture that kept only the beginning of its packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+GRAVE = Threshold(
+    "capture_cut.grave", 0.01, "share", "messages that could not be read to their end: a warning",
+    "default of this tool",
+)  # fmt: skip
+
+REASON = "truncated"
+"""The reason of a message that was cut at the snaplen."""
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for the capture, if any RPC was in what was cut off."""
+    trust, capture = material.trust, material.capture
+    if not trust.truncated_packets or not trust.truncated_bytes:
+        return
+    cut = trust.undecoded_reasons.get(REASON, 0)
+    messages = trust.rpc_calls + trust.rpc_replies
+    grave = cut >= values[GRAVE.name] * max(messages, 1) and cut > 0
+    limit = f" at {units.count(capture.snaplen)} bytes" if capture.snaplen else ""
+    yield Observed(
+        severity="warning" if grave else "note",
+        title="The capture kept only the beginning of its packets",
+        seen=f"{units.count(trust.truncated_packets)} of {times(capture.packets, 'packet')} "
+        f"were cut{limit}; {units.size(trust.truncated_bytes)} of payload are missing. "
+        f"{units.count(cut)} of {times(messages, 'message')} could not be read to their end.",
+        why="What lies beyond is unknown: names, attributes and results late in a compound, and "
+        "all messages that begin further on in the same packet (with segmentation offload, one "
+        "packet holds up to 64 KiB). Times and sizes of what can be seen are right.",
+        advice=(
+            Advice(
+                f"Keep whole packets: {command(material)}",
+                "the capture holds the users' data; pcapnfs can take names and data out of it.",
+            ),
+            Advice(
+                "If only headers may be kept, switch the offloads off for the time of the capture "
+                "(ethtool -K eth0 gro off lro off tso off gso off) and keep 512 bytes (-s 512).",
+                "more CPU for each packet.",
+            ),
+        ),
+        confidence="certain",
+        data=f"{times(messages, 'message')}",
+    )
+
+
+RULE = Rule(
+    id="capture_cut",
+    title="Packets cut at the snaplen",
+    origin="the capture file itself",
+    judge=judge,
+    thresholds=(GRAVE,),
+)

@@ -1,0 +1,95 @@
+"""A capture that lacks packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+GRAVE = Threshold(
+    "capture_lossy.grave", 0.01, "share",
+    "packets dropped, bytes missing or replies without their call: a warning",
+    "default of this tool",
+)  # fmt: skip
+
+FEW = 5
+"""Replies without their call below which their share says nothing: one may have been overtaken."""
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for the capture.
+
+    A reply whose call is missing counts only where nothing was cut: a cut packet hides the calls
+    behind it.
+    """
+    trust, capture = material.trust, material.capture
+    orphans = 0 if trust.truncated_bytes else trust.orphan_replies - trust.orphan_replies_at_start
+    dropped = trust.dropped_packets or 0
+    parts = []
+    if dropped:
+        parts.append(f"The capturing host dropped {times(dropped, 'packet')}.")
+    if trust.missing_bytes:
+        parts.append(
+            f"{units.size(trust.missing_bytes)} that were sent, and acknowledged or followed by "
+            "more, are not in it."
+        )
+    if orphans > 0:
+        parts.append(
+            f"Replies without their call: {units.count(orphans)} of "
+            f"{units.count(trust.rpc_replies)}."
+        )
+    if capture.damage:
+        parts.append(f"Its file breaks off: {'; '.join(capture.damage[:3])}.")
+    if not parts:
+        return
+    shares = (
+        dropped / max(capture.packets + dropped, 1),
+        trust.missing_bytes / max(capture.bytes + trust.missing_bytes, 1),
+        orphans / max(trust.rpc_replies, 1) if orphans >= FEW else 0.0,
+    )
+    yield Observed(
+        severity="warning" if max(shares) >= values[GRAVE.name] else "note",
+        title="Packets are missing in the capture",
+        seen=" ".join(parts),
+        why="This is the capture's loss, not the network's: NFS got these packets. Calls without "
+        "reply, gaps in time and retransmissions that are not in it may all be due to it; counts "
+        "are lower bounds.",
+        advice=(
+            Advice(
+                "Capture with a large buffer into a ring of files on a fast local disk, and only "
+                f"what is needed: {command(material)}"
+            ),
+            Advice(
+                "If a mirror port feeds the capture, check that it is not oversubscribed (both "
+                "directions of a link do not fit into one of the same speed)."
+            ),
+            Advice(
+                "End tcpdump with Ctrl-C or SIGTERM and wait for its summary; copy the file "
+                "only then."
+            )
+            if capture.damage
+            else Advice(
+                "If it still drops, keep less of each packet (-s 512).",
+                "names and attributes late in a message are lost.",
+            ),
+        ),
+        confidence="certain" if dropped or capture.damage else "likely",
+        data=f"{times(capture.packets, 'packet')}",
+    )
+
+
+RULE = Rule(
+    id="capture_lossy",
+    title="Packets missing in the capture",
+    origin="counters of the capture file, TCP's sequence numbers, replies without calls",
+    judge=judge,
+    thresholds=(GRAVE,),
+)

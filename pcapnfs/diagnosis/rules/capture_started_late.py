@@ -1,0 +1,72 @@
+"""A capture that began when the mount was in use already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.beginnings import Beginning
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Values
+
+
+def judge(material: Material, _values: Values) -> Iterator[Observed]:
+    """One for the capture, if any connection ran when it began."""
+    late = [pair for pair in material.beginnings if pair.running]
+    if not late:
+        return
+    running = sum(pair.running for pair in late)
+    connections = sum(pair.connections for pair in material.beginnings)
+    yield Observed(
+        severity="note",
+        title="The capture began when the mount was in use already",
+        seen="Connections without a handshake in the capture: "
+        f"{units.count(running)} of {units.count(connections)}, with "
+        f"{times(sum(pair.calls for pair in late), 'call')}.",
+        why="Usual, and no harm to times and counts. But what only the beginning shows is not "
+        f"there: {_hidden(late)}.",
+        advice=(
+            Advice(
+                "If that matters, start the capture first and mount then, or mount the export "
+                f"once more elsewhere with -o nosharecache: {command(material)}",
+                "unmounting empties the client's cache: the first run afterwards is a cold one.",
+            ),
+        ),
+        confidence="certain",
+        data=f"{times(connections, 'connection')}",
+        frames=tuple(frame for pair in late for frame in pair.frames),
+    )
+
+
+def _hidden(late: list[Beginning]) -> str:
+    """What the beginning would have shown."""
+    versions = {version for pair in late for version in pair.versions}
+    hidden = ["how TCP's windows are scaled and the round trip of its handshake"]
+    if any(not pair.mounted for pair in late):
+        if 4 in versions:
+            hidden.append("the session's slots and the lease")
+        hidden.append("the largest READ and WRITE that the server offers")
+    # A server's files are counted with each of its clients.
+    unrooted = {pair.server: (pair.unrooted, pair.files) for pair in late}
+    without = sum(number for number, _ in unrooted.values())
+    if without:
+        hidden.append(
+            f"the paths of {units.count(without)} of "
+            f"{units.count(sum(files for _, files in unrooted.values()))} files and directories "
+            "down from the export's root"
+        )
+    return "; ".join(hidden)
+
+
+RULE = Rule(
+    id="capture_started_late",
+    title="Capture begun in the middle",
+    origin="TCP connections without handshake",
+    judge=judge,
+)

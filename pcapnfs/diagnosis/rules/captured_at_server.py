@@ -1,0 +1,50 @@
+"""A capture at the server, whose service times have no network in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.recapture import command
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Values
+
+
+def judge(material: Material, _values: Values) -> Iterator[Observed]:
+    """One for the capture, if nearly all calls were captured there."""
+    trips = material.round_trips
+    if trips.vantage != "server" or not trips.pairs:
+        return
+    busiest = trips.pairs[0]
+    yield Observed(
+        severity="note",
+        title="The capture was taken at the server",
+        seen=f"From here to client {busiest.client} and back TCP takes "
+        f"{units.duration(busiest.client_side.least_s)}, to server {busiest.server} "
+        f"{units.duration(busiest.server_side.least_s)}.",
+        why="Service times are the server's alone: a client waits for the round trip as well. "
+        f"pcapnfs adds {units.duration(busiest.addition_s)} to each call wherever it speaks for "
+        "the client; service times stay as Wireshark shows them. What was lost between server and "
+        "client shows only as a pause.",
+        advice=(
+            Advice(
+                "For what users wait, capture at the client, best at both ends at once, with "
+                f"clocks synchronised: {command(material)}"
+            ),
+        ),
+        confidence="certain" if (busiest.ratio or 0.0) >= 10 else "likely",
+        data=f"{times(busiest.calls, 'call')} on {times(busiest.connections, 'connection')}",
+    )
+
+
+RULE = Rule(
+    id="captured_at_server",
+    title="Captured at the server",
+    origin="TCP's round trips to both ends",
+    judge=judge,
+)

@@ -1,0 +1,83 @@
+"""Messages that wait for a delayed ACK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "delayed_ack.least", 10, "messages", "as late as the timer, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+SHARE = Threshold("delayed_ack.share", 0.01, "share", "messages as late", "default of this tool")
+SPIKE = Threshold(
+    "delayed_ack.spike", 5, "times", "as many as came a little sooner or later: a mode, not a tail",
+    "default of this tool",
+)  # fmt: skip
+NEAR = Threshold(
+    "delayed_ack.near", 0.02, "s",
+    "usual service time beyond which the round trip itself may have that length",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client, server and timer."""
+    for pair in material.held_segments:
+        if (
+            pair.held < values[LEAST.name]
+            or pair.held < values[SHARE.name] * pair.messages
+            or pair.held < values[SPIKE.name] * max(pair.beside, 1)
+            or pair.usual_s > values[NEAR.name]
+        ):
+            continue
+        claims = (Claim("transfer", pair.transfer_s), Claim("unstable", pair.unstable_s))
+        timer = units.duration(pair.timer_s)
+        yield Observed(
+            severity=by_cost(material, claims, sure=False),
+            title=f"Messages wait {timer} for a delayed ACK",
+            seen=f"{units.count(pair.held)} of {times(pair.messages, 'message')} took about "
+            f"{timer} longer than usual; only {units.count(pair.beside)} took a little less or "
+            f"more. The usual service time is {units.duration(pair.usual_s)}.",
+            why="One side holds its last, small segment back until what it sent is acknowledged "
+            "(Nagle's algorithm), the other holds the ACK back in case it has data to send. Both "
+            f"wait until the timer of {timer} runs out, whatever the network and the disks do.",
+            advice=(
+                Advice(
+                    "Set TCP_NODELAY on the side that sends the late segment: Linux' client and "
+                    "server do; a user-space client or server, or a proxy on the way, may not."
+                ),
+                Advice(
+                    "Have it write record mark and message in one piece (writev, MSG_MORE), not "
+                    "in two."
+                ),
+                Advice(
+                    "On the receiving side let ACKs go at once for this route (ip route change … "
+                    "quickack 1).",
+                    "more packets.",
+                ),
+            ),
+            confidence="likely",
+            data=f"{times(pair.messages, 'message')}",
+            frames=pair.frames,
+            claims=tuple(claim for claim in claims if claim.seconds > 0),
+            about=(pair.client, pair.server),
+        )
+
+
+RULE = Rule(
+    id="delayed_ack",
+    title="Delayed ACK against Nagle's algorithm",
+    origin="RFC 1122 sections 4.2.3.2 and 4.2.3.4; practice: modes at 40 and 200 ms",
+    judge=judge,
+    thresholds=(LEAST, SHARE, SPIKE, NEAR),
+)

@@ -1,0 +1,87 @@
+"""Clients that wait until another gives its delegation back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.claims import by_row
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.recalls import Recalls
+    from pcapnfs.diagnosis.material import Material
+
+SLOW = Threshold(
+    "delegation_recall.slow", 0.1, "s",
+    "one recall, from CB_RECALL to DELEGRETURN, or all waiting for recalls", "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each holder and server."""
+    for pair in material.recalls:
+        waited = sum(pair.time_s.values())
+        if max(waited, pair.longest_s or 0.0) <= values[SLOW.name]:
+            continue
+        claims = by_row(pair.time_s)
+        yield Observed(
+            severity=by_cost(material, claims),
+            title="Clients wait until a delegation is given back",
+            seen=_seen(pair, waited),
+            why="Before another client may open the file, the holder has to write back what it "
+            "changed and return the delegation. A server that answers DELAY meanwhile makes the "
+            "other client pause for 0.1 s and more, however fast the return is. A holder that "
+            "cannot be reached blocks the file for the lease time (90 s).",
+            advice=(
+                Advice(
+                    "If several clients really share these files, switch delegations off for the "
+                    "export or server (Linux: fs.leases-enable=0 before nfsd starts; NetApp: "
+                    "-v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
+                    "clients that have a file for themselves ask for its attributes again.",
+                ),
+                Advice(
+                    "Have the programs on different clients work on different files, or close "
+                    "them before the other one opens them."
+                ),
+                Advice(
+                    "With NFSv4.0, let the server reach the client's callback port through "
+                    "firewalls and NAT; NFSv4.1 needs no port of its own."
+                ),
+            ),
+            confidence="certain",
+            data=f"{times(pair.recalled, 'recall')}",
+            frames=pair.frames,
+            claims=claims,
+            about=(pair.holder, pair.server),
+        )
+
+
+def _seen(pair: Recalls, waited: float) -> str:
+    text = f"The server called {times(pair.recalled, 'delegation')} of {pair.holder} back"
+    if pair.paths:
+        text += f" ({', '.join(pair.paths)}{', …' if pair.recalled > len(pair.paths) else ''})"
+    if pair.longest_s is not None:
+        text += f"; the longest return took {units.duration(pair.longest_s)}"
+    text += "."
+    if pair.recalled > pair.returned:
+        text += f" Not returned in the capture: {units.count(pair.recalled - pair.returned)}."
+    if pair.calls:
+        text += (
+            f" Meanwhile {times(pair.calls, 'call')} of {', '.join(pair.waiting[:4])} waited, "
+            f"{units.duration(waited)} in all with the pauses until they came again."
+        )
+    return text
+
+
+RULE = Rule(
+    id="delegation_recall",
+    title="Delegations recalled while others wait",
+    origin="RFC 8881 sections 10.4 and 20.2",
+    judge=judge,
+    thresholds=(SLOW,),
+)

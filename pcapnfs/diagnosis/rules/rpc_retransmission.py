@@ -1,0 +1,114 @@
+"""Calls sent again: the client did not get its answer in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.claims import by_row
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.resent_calls import ResentCalls
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "rpc_retransmission.share", 0.05, "share",
+    "calls sent again: requests, or their replies, do not arrive", "nfsstat practice, IBM AIX",
+)  # fmt: skip
+LEAST = Threshold(
+    "rpc_retransmission.least", 1, "calls", "sent again, below which nothing is said",
+    "RFC 8881 section 2.9.2: over TCP no call should be",
+)  # fmt: skip
+
+TOPIC = "calls sent again"
+"""What this rule and `duplicate_replies` both speak of."""
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server."""
+    for pair in material.resent_calls:
+        if pair.resent < values[LEAST.name]:
+            continue
+        claims = by_row(pair.time_s)
+        severity = by_cost(material, claims)
+        if severity == "note" and pair.resent > values[SHARE.name] * pair.calls:
+            severity = "warning"
+        yield Observed(
+            severity=severity,
+            title="Calls were sent again",
+            seen=_seen(pair),
+            why="A client sends a call again when its timer runs out (timeo), or when the "
+            "connection broke. Until then the program waits. What is not idempotent (REMOVE, "
+            "RENAME, CREATE, LOCK) may fail or be done twice if the server has forgotten its "
+            "first answer.",
+            advice=_advice(pair),
+            confidence="certain",
+            data=f"{times(pair.calls, 'call')}",
+            frames=pair.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+def _seen(pair: ResentCalls) -> str:
+    text = (
+        f"{units.count(pair.resent)} of {times(pair.calls, 'call')} "
+        f"({units.share(pair.resent / pair.calls)}) went more than once, over "
+        f"{' and '.join(pair.transports)}."
+    )
+    if pair.answered_twice:
+        text += f" Answered twice: {units.count(pair.answered_twice)}."
+    if pair.moved:
+        text += (
+            f" Sent again on a new connection, since the old one broke: {units.count(pair.moved)}."
+        )
+    if pair.resent_s is not None:
+        text += (
+            f" Their median service time is {units.duration(pair.resent_s)}, that of the others "
+            f"{units.duration(pair.usual_s)}."
+        )
+    return text
+
+
+def _advice(pair: ResentCalls) -> tuple[Advice, ...]:
+    if pair.moved == pair.resent:
+        return (
+            Advice(
+                "Find out why the connection broke: server or its NFS service restarted, address "
+                "moved to another node, a firewall or load balancer that drops idle connections."
+            ),
+        )
+    advice = [
+        Advice(
+            "Compare with a capture at the other end: calls that are missing there are lost on "
+            "the way; those that arrive and are answered late are the server's."
+        ),
+        Advice(
+            "Leave timeo at its default (600 = 60 s over TCP). A shorter one sends again what the "
+            "server is still working on."
+        ),
+    ]
+    if "UDP" in pair.transports:
+        advice.insert(
+            0,
+            Advice(
+                "Mount with proto=tcp: over UDP one lost fragment costs the whole call, and a "
+                "time-out."
+            ),
+        )
+    return tuple(advice)
+
+
+RULE = Rule(
+    id="rpc_retransmission",
+    title="RPC calls sent more than once",
+    origin="practice: retrans of nfsstat and mountstats; RFC 7530 section 3.1.1",
+    judge=judge,
+    thresholds=(SHARE, LEAST),
+    topic=TOPIC,
+)

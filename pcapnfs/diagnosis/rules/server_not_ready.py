@@ -1,0 +1,103 @@
+"""Calls that the server put off: JUKEBOX, DELAY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.refusals import Refusals
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "server_not_ready.least", 1, "waits",
+    "without a recalled delegation, below which nothing is said", "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client, server and status; what a recall explains is `delegation_recall`'s."""
+    for pair in material.refusals:
+        if pair.waits - pair.recalled < values[LEAST.name]:
+            continue
+        claims = (Claim("waiting", pair.time_s - pair.recalled_s),)
+        yield Observed(
+            severity=by_cost(material, claims),
+            title="The server was not ready and asked the client to come again",
+            seen=_seen(pair),
+            why=_why(pair),
+            advice=_advice(pair),
+            confidence="certain",
+            data=f"{times(pair.calls, 'refusal')} in {times(pair.waits, 'wait')}",
+            frames=pair.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+def _seen(pair: Refusals) -> str:
+    text = (
+        f"{times(pair.calls, 'call')} ({', '.join(pair.operations[:4])}) were answered "
+        f"{pair.status}. Together with the pauses until the client asked again they took "
+        f"{units.duration(pair.time_s)}"
+    )
+    if pair.longest_s is not None:
+        text += f"; the longest wait, {units.duration(pair.longest_s)}"
+        text += f", was for {pair.paths[0]}" if pair.paths else ""
+    text += "."
+    if pair.recalled:
+        text += (
+            f" Waits for a delegation that the server recalled: {units.count(pair.recalled)} of "
+            f"{units.count(pair.waits)}."
+        )
+    if pair.unfinished:
+        text += f" Not ended when the capture did: {units.count(pair.unfinished)}."
+    return text
+
+
+def _why(pair: Refusals) -> str:
+    pause = (
+        "Linux pauses 5 s in NFSv3 before it asks again"
+        if "JUKEBOX" in pair.status
+        else "Linux pauses 0.1 s first, then twice as long each time, up to 15 s"
+    )
+    return (
+        "The server answers at once, so service times look good; the program waits all the same: "
+        f"{pause}. Reasons are data on tape or in a cloud tier, a delegation or layout held by "
+        "another client, a snapshot or migration under way, exhausted server resources."
+    )
+
+
+def _advice(pair: Refusals) -> tuple[Advice, ...]:
+    advice = [
+        Advice(
+            "Ask the server why, for these files and moments: hierarchical storage or tiering "
+            "(recall the data before the run), delegations (another client holds the file), "
+            "memory and sessions."
+        )
+    ]
+    if "JUKEBOX" not in pair.status:
+        advice.append(
+            Advice(
+                "If it is delegations, which show as CB_RECALL in a capture at the server or at "
+                "the other client: switch them off (Linux: fs.leases-enable=0 before nfsd starts; "
+                "NetApp: -v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
+                "clients that have a file for themselves ask for its attributes again.",
+            )
+        )
+    return tuple(advice)
+
+
+RULE = Rule(
+    id="server_not_ready",
+    title="JUKEBOX and DELAY: time spent until the server was ready",
+    origin="RFC 1813 section 2.6, RFC 8881 section 15.1.1.3",
+    judge=judge,
+    thresholds=(LEAST,),
+)

@@ -1,0 +1,67 @@
+"""Files removed while they are open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "silly_rename.least", 1, "files", "renamed, below which nothing is said", "default of this tool"
+)
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server."""
+    for pair in material.silly_renames:
+        if pair.renames < values[LEAST.name]:
+            continue
+        claims = (Claim("stable", pair.time_s),)
+        more = ", …" if pair.renames > len(pair.paths) else ""
+        removed = f" Removed later: {units.count(pair.removed)}"
+        if pair.longest_s is not None:
+            removed += f", after {units.duration(pair.longest_s)} at most"
+        left = f"; not in this capture: {', '.join(pair.left)}" if pair.left else ""
+        yield Observed(
+            severity=by_cost(material, claims),
+            title="Files are removed while they are open",
+            seen=f"The client renamed {times(pair.renames, 'file')} to .nfs… instead of "
+            f"removing them: {', '.join(pair.paths)}{more}.{removed}{left}.",
+            why="A program still has the file open, and the server would forget it. Each costs a "
+            "RENAME before the REMOVE, both stable. As long as the .nfs file is there it takes "
+            "space, and its directory cannot be removed; if the client crashes it stays for ever.",
+            advice=(
+                Advice(
+                    "Find the program that has it open on this client (lsof, fuser on the .nfs "
+                    "file), and have it close files before it removes them; put temporary files "
+                    "on a local file system (TMPDIR)."
+                ),
+                Advice(
+                    "Remove .nfs files older than some days on the server (find -name '.nfs*' "
+                    "-mtime +7).",
+                    "a program that still has one open loses its data.",
+                ),
+            ),
+            confidence="certain",
+            data=f"{units.count(pair.renames)} such RENAMEs",
+            frames=pair.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+RULE = Rule(
+    id="silly_rename",
+    title="Files renamed to .nfs… because they were open when removed",
+    origin="RFC 1813 section 4.3; RFC 7530 section 16.25.5; practice",
+    judge=judge,
+    thresholds=(LEAST,),
+)

@@ -1,0 +1,96 @@
+"""A receiver that could take no more data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.tcp_stalls import TcpStalls
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "zero_window.least", 0.01, "s", "a window of 0, all connections added up",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server, and side."""
+    for pair in material.tcp_stalls:
+        if pair.server_zero_window_s > values[LEAST.name]:
+            yield _of_server(material, pair)
+        if pair.client_zero_window_s > values[LEAST.name]:
+            yield _of_client(material, pair)
+
+
+def _of_server(material: Material, pair: TcpStalls) -> Observed:
+    claims = (Claim("transfer", pair.server_zero_window_s),)
+    return Observed(
+        severity=by_cost(material, claims),
+        title="The server could not take data as fast as the client sent it",
+        seen=f"The server's TCP window was 0 for {units.duration(pair.server_zero_window_s)}, on "
+        f"{times(pair.connections, 'connection')}.",
+        why="The server's NFS threads did not read from the socket: they were all busy, mostly "
+        "waiting for storage to take WRITEs, or the receive buffer is small. The network is not "
+        "the brake.",
+        advice=(
+            Advice("Look at the server's storage first: WRITE and COMMIT service times, iostat."),
+            Advice(
+                "Give the server more NFS threads (nfs.conf, [nfsd] threads=64 or more), if they "
+                "are all busy and the disks are not."
+            ),
+            Advice(
+                "Raise the server's receive buffers (net.ipv4.tcp_rmem, net.core.rmem_max).",
+                "more memory for each connection.",
+            ),
+        ),
+        confidence="certain",
+        data=f"{times(pair.segments, 'segment')}",
+        claims=claims,
+        about=(pair.client, pair.server),
+        display_filter="tcp.analysis.zero_window",
+    )
+
+
+def _of_client(material: Material, pair: TcpStalls) -> Observed:
+    claims = (Claim("transfer", pair.client_zero_window_s),)
+    return Observed(
+        severity=by_cost(material, claims),
+        title="The client could not take data as fast as the server sent it",
+        seen=f"The client's TCP window was 0 for {units.duration(pair.client_zero_window_s)}, on "
+        f"{times(pair.connections, 'connection')}.",
+        why="The client's kernel did not empty the socket: its CPU is busy (checksums, krb5p, a "
+        "virtual machine short of CPU), or it is short of memory for the page cache. Neither "
+        "network nor server is the brake.",
+        advice=(
+            Advice(
+                "Look at the client: CPU of kworker and softirq, memory pressure (vmstat), steal "
+                "time of a virtual machine."
+            ),
+            Advice(
+                "Raise the client's receive buffers (net.ipv4.tcp_rmem).",
+                "more memory for each connection.",
+            ),
+        ),
+        confidence="certain",
+        data=f"{times(pair.segments, 'segment')}",
+        claims=claims,
+        about=(pair.client, pair.server),
+        display_filter="tcp.analysis.zero_window",
+    )
+
+
+RULE = Rule(
+    id="zero_window",
+    title="TCP window closed by the receiver",
+    origin="RFC 9293 section 3.8.6",
+    judge=judge,
+    thresholds=(LEAST,),
+)

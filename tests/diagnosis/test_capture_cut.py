@@ -1,0 +1,50 @@
+"""The finding on captures that kept only the beginning of packets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.diagnosis.material import Material
+from pcapnfs.diagnosis.rules.capture_cut import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+
+def cut(packets: int, messages: int) -> Material:
+    """Material of a capture of 100 calls of which so much was cut at 96 bytes."""
+    found = nothing()
+    trust = replace(
+        found.trust,
+        rpc_calls=100,
+        rpc_replies=100,
+        truncated_packets=packets,
+        truncated_bytes=packets * 1024,
+        undecoded_reasons={"truncated": messages},
+    )
+    return replace(
+        found,
+        trust=trust,
+        capture=replace(
+            found.capture,
+            packets=200,
+            snaplen=96,
+            servers=("10.0.0.1", "10.0.0.9"),
+            protocols=("3", "mount3"),
+        ),
+    )
+
+
+def test_what_could_not_be_read_is_counted() -> None:
+    (seen,) = seen_by(RULE, cut(100, 2))
+    assert seen.seen == (
+        "100 of 200 packets were cut at 96 bytes; 100 KiB of payload are missing. 2 of 200 "
+        "messages could not be read to their end."
+    )
+    assert seen.severity == "warning"
+    # Mounts and locks of NFSv3 have ports of their own.
+    assert "'(host 10.0.0.1 or host 10.0.0.9)'" in seen.advice[0].action
+
+
+def test_data_alone_is_no_harm() -> None:
+    (seen,) = seen_by(RULE, cut(100, 1))
+    assert seen.severity == "note"
+    assert seen_by(RULE, cut(0, 0)) == []

@@ -1,0 +1,50 @@
+"""The note on captures that began in the middle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.analyses.beginnings import Beginning
+from pcapnfs.diagnosis.rules.capture_started_late import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+RUNNING = Beginning(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    connections=2,
+    running=1,
+    calls=50,
+    versions=(3,),
+    mounted=False,
+    files=9,
+    unrooted=4,
+    frames=(1,),
+)
+
+
+def test_what_is_hidden_is_told() -> None:
+    other = replace(RUNNING, client="10.0.0.3")
+    (seen,) = seen_by(RULE, nothing(beginnings=(RUNNING, other)))
+    assert seen.seen == ("Connections without a handshake in the capture: 2 of 4, with 100 calls.")
+    assert seen.why.endswith(
+        "how TCP's windows are scaled and the round trip of its handshake; the largest READ and "
+        "WRITE that the server offers; the paths of 4 of 9 files and directories down from the "
+        "export's root."
+    )
+
+
+def test_nfsv4_hides_its_session() -> None:
+    pair = replace(RUNNING, versions=(4,), unrooted=0)
+    (seen,) = seen_by(RULE, nothing(beginnings=(pair,)))
+    assert "the session's slots and the lease" in seen.why
+    assert "export's root" not in seen.why
+
+
+def test_a_mount_seen_leaves_only_tcp_hidden() -> None:
+    pair = replace(RUNNING, mounted=True, unrooted=0)
+    (seen,) = seen_by(RULE, nothing(beginnings=(pair,)))
+    assert seen.why.endswith("how TCP's windows are scaled and the round trip of its handshake.")
+
+
+def test_with_every_handshake_there_is_nothing_to_say() -> None:
+    assert seen_by(RULE, nothing(beginnings=(replace(RUNNING, running=0),))) == []

@@ -1,0 +1,52 @@
+"""The note on captures taken at the server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.round_trip import Half, RoundTrip, RoundTrips
+from pcapnfs.diagnosis.rules.captured_at_server import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+
+def half(least_s: float) -> Half:
+    """A half of a round trip, from a handshake."""
+    return Half(least_s, "handshake", least_s, 1, least_s, 0, None, 0, None, 0, None)
+
+
+THERE = RoundTrips(
+    pairs=(
+        RoundTrip(
+            client="10.0.0.2",
+            server="10.0.0.1",
+            calls=100,
+            connections=1,
+            client_side=half(0.002),
+            server_side=half(0.00001),
+            path_s=0.00201,
+            vantage="server",
+            ratio=200.0,
+            addition_s=0.002,
+        ),
+    ),
+    path_s=0.00201,
+    vantage="server",
+    source="handshake",
+)
+
+
+def test_the_addition_is_told() -> None:
+    (seen,) = seen_by(RULE, nothing(round_trips=THERE))
+    assert seen.seen == (
+        "From here to client 10.0.0.2 and back TCP takes 2.00 ms, to server 10.0.0.1 10.0 µs."
+    )
+    assert "adds 2.00 ms to each call" in seen.why
+    assert (seen.severity, seen.about) == ("note", ())
+
+
+@pytest.mark.parametrize("vantage", ["client", "between", "unknown"])
+def test_elsewhere_there_is_nothing_to_say(vantage: str) -> None:
+    there = replace(THERE, vantage=vantage)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(round_trips=there)) == []

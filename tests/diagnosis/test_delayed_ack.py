@@ -1,0 +1,43 @@
+"""The rule for messages that wait for a delayed ACK."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.held_segments import HeldSegments
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.delayed_ack import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+HELD = HeldSegments(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    timer_s=0.04,
+    messages=1000,
+    held=10,
+    beside=2,
+    usual_s=0.0005,
+    transfer_s=0.36,
+    unstable_s=0.0,
+    frames=(5,),
+)
+
+
+def test_a_mode_at_the_timer() -> None:
+    (seen,) = seen_by(RULE, nothing(held_segments=(HELD,)))
+    assert seen.title == "Messages wait 40.0 ms for a delayed ACK"
+    assert seen.seen == (
+        "10 of 1\u2009000 messages took about 40.0 ms longer than usual; only 2 took a little "
+        "less or more. The usual service time is 500 µs."
+    )
+    assert seen.claims == (Claim("transfer", 0.36),)
+
+
+@pytest.mark.parametrize(
+    "change", [{"held": 9}, {"messages": 1001}, {"beside": 3}, {"usual_s": 0.021}]
+)
+def test_chance_a_tail_or_a_long_way_are_none(change: dict[str, float]) -> None:
+    pair = replace(HELD, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(held_segments=(pair,))) == []

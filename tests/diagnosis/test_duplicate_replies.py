@@ -1,0 +1,31 @@
+"""The rule for calls that were answered twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.diagnosis.rules import rpc_retransmission
+from pcapnfs.diagnosis.rules.duplicate_replies import RULE
+from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_rpc_retransmission import FEW
+
+SLOW = replace(FEW, resent=60, answered_twice=30, duplicate_replies=31, resent_s=0.3, time_s={})
+
+
+def test_half_of_them_answered_twice_is_a_slow_server() -> None:
+    (seen,) = seen_by(RULE, nothing(resent_calls=(SLOW,)))
+    assert seen.seen == (
+        "30 of 60 calls sent again were answered twice (31 replies too many, 1\u2009000 calls in "
+        "all). They took 300 ms from the first transmission (median), the others 1.00 ms."
+    )
+    assert seen.severity == "warning"
+    assert seen.claims == ()
+
+
+def test_fewer_may_have_been_lost() -> None:
+    assert seen_by(RULE, nothing(resent_calls=(replace(SLOW, answered_twice=29),))) == []
+    assert seen_by(RULE, nothing(resent_calls=(replace(SLOW, resent=0, answered_twice=0),))) == []
+
+
+def test_it_speaks_of_the_same_as_the_rule_for_calls_sent_again() -> None:
+    assert RULE.topic == rpc_retransmission.RULE.topic

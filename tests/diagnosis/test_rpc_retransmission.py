@@ -1,0 +1,63 @@
+"""The rule for calls that were sent again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.analyses.resent_calls import ResentCalls
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.rpc_retransmission import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+FEW = ResentCalls(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    transports=("TCP",),
+    calls=1000,
+    resent=3,
+    moved=0,
+    repeated=4,
+    duplicate_replies=1,
+    answered_twice=1,
+    usual_s=0.001,
+    resent_s=60.0,
+    time_s={"stable": 2.0, "unstable": 0.5},
+    frames=(3, 7),
+)
+
+
+def test_over_tcp_any_is_told() -> None:
+    (seen,) = seen_by(RULE, nothing(resent_calls=(FEW,)))
+    assert seen.seen == (
+        "3 of 1\u2009000 calls (0.3 %) went more than once, over TCP. Answered twice: 1. Their "
+        "median service time is 1 m 0 s, that of the others 1.00 ms."
+    )
+    assert seen.claims == (Claim("stable", 2.0), Claim("unstable", 0.5))
+    assert seen.about == ("10.0.0.2", "10.0.0.1")
+    assert "proto=tcp" not in seen.advice[0].action
+
+
+def test_one_in_twenty_is_grave_whatever_it_cost() -> None:
+    edge = replace(FEW, resent=50, time_s={})
+    (seen,) = seen_by(RULE, nothing(resent_calls=(edge,)))
+    assert seen.severity == "note"
+    (seen,) = seen_by(RULE, nothing(resent_calls=(replace(edge, resent=51),)))
+    assert seen.severity == "warning"
+
+
+def test_a_broken_connection_is_not_a_lossy_network() -> None:
+    moved = replace(FEW, moved=3, time_s={"waiting": 2.0})
+    (seen,) = seen_by(RULE, nothing(resent_calls=(moved,)))
+    assert "Sent again on a new connection, since the old one broke: 3." in seen.seen
+    assert [advice.action[:32] for advice in seen.advice] == ["Find out why the connection brok"]
+
+
+def test_over_udp_tcp_comes_first() -> None:
+    (seen,) = seen_by(RULE, nothing(resent_calls=(replace(FEW, transports=("UDP",)),)))
+    assert seen.advice[0].action.startswith("Mount with proto=tcp")
+
+
+def test_the_user_may_think_otherwise() -> None:
+    found = nothing(resent_calls=(FEW,))
+    assert seen_by(RULE, found, "rpc_retransmission.least=4") == []
+    assert seen_by(RULE, nothing(resent_calls=())) == []

@@ -1,0 +1,47 @@
+"""The rule for calls that the server put off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.analyses.refusals import Refusals
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.server_not_ready import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+TAPE = Refusals(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    status="NFS3ERR_JUKEBOX",
+    calls=7,
+    waits=3,
+    unfinished=1,
+    recalled=1,
+    operations=("READ", "WRITE"),
+    paths=("a/b", "c"),
+    longest_s=15.0,
+    time_s=25.0,
+    recalled_s=5.0,
+    frames=(3,),
+)
+
+
+def test_the_wait_counts_and_recalls_are_left_to_their_rule() -> None:
+    (seen,) = seen_by(RULE, nothing(refusals=(TAPE,)))
+    assert seen.seen == (
+        "7 calls (READ, WRITE) were answered NFS3ERR_JUKEBOX. Together with the pauses until the "
+        "client asked again they took 25.0 s; the longest wait, 15.0 s, was for a/b. Waits "
+        "for a delegation that the server recalled: 1 of 3. Not ended when the capture did: 1."
+    )
+    assert seen.claims == (Claim("waiting", 20.0),)
+    assert "5 s in NFSv3" in seen.why
+    assert len(seen.advice) == 1
+
+
+def test_nfsv4_may_be_delegations_that_the_capture_does_not_show() -> None:
+    (seen,) = seen_by(RULE, nothing(refusals=(replace(TAPE, status="NFS4ERR_DELAY"),)))
+    assert "leases-enable" in seen.advice[1].action
+
+
+def test_what_recalls_explain_is_theirs() -> None:
+    assert seen_by(RULE, nothing(refusals=(replace(TAPE, recalled=3),))) == []

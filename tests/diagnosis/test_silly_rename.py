@@ -1,0 +1,37 @@
+"""The rule for files that are removed while open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.analyses.silly_renames import SillyRenames
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.silly_rename import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+RENAMED = SillyRenames(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    renames=4,
+    removed=3,
+    longest_s=90.0,
+    paths=("a/x", "a/y", "b"),
+    left=("a/.nfs0001",),
+    time_s=0.04,
+    frames=(3,),
+)
+
+
+def test_the_files_are_named_as_they_were() -> None:
+    (seen,) = seen_by(RULE, nothing(silly_renames=(RENAMED,)))
+    assert seen.seen == (
+        "The client renamed 4 files to .nfs… instead of removing them: a/x, a/y, b, …. Removed "
+        "later: 3, after 1 m 30 s at most; not in this capture: a/.nfs0001."
+    )
+    assert seen.claims == (Claim("stable", 0.04),)
+
+
+def test_the_user_may_think_otherwise() -> None:
+    found = nothing(silly_renames=(replace(RENAMED, renames=1, removed=0, longest_s=None),))
+    assert len(seen_by(RULE, found)) == 1
+    assert seen_by(RULE, found, "silly_rename.least=2") == []

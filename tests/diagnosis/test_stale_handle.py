@@ -1,0 +1,54 @@
+"""The rule for handles of files that are gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.analyses.stale_handles import StaleFile, StaleHandles
+from pcapnfs.diagnosis.rules.stale_handle import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+KNOWN = StaleFile("a/b", 3, ("GETATTR", "READ"), 17, 2.5, None, "10.0.0.3", "REMOVE", 15)
+FOREIGN = StaleFile("c", 1, ("LOOKUP",), 12, 0.5, None, None, None, None)
+GONE = StaleHandles(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    calls=4,
+    files=2,
+    expired=0,
+    shown=(KNOWN, FOREIGN),
+    frames=(20, 22),
+)
+
+
+def test_last_use_and_remover_are_told() -> None:
+    (seen,) = seen_by(RULE, nothing(stale_handles=(GONE,)))
+    assert seen.seen == (
+        "The server answered 4 calls on 2 files with STALE. a/b: 3 times (GETATTR, READ), last "
+        "used well 2.50 s before in frame 17; 10.0.0.3 removed it (REMOVE in frame 15). c: 1 time "
+        "(LOOKUP), last used well 500 ms before in frame 12; no call in the capture removed it."
+    )
+    assert seen.severity == "warning"
+
+
+def test_a_handle_refused_once_was_looked_up_anew() -> None:
+    once = replace(GONE, calls=1, files=1, shown=(FOREIGN,))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(once,)))
+    assert seen.severity == "note"
+    assert seen_by(RULE, nothing(stale_handles=(once,)), "stale_handle.least=2") == []
+
+
+def test_expired_handles_and_files_never_used_well() -> None:
+    bare = replace(FOREIGN, last_use_frame=None, unused_s=None)
+    expired = replace(GONE, calls=1, files=1, expired=1, shown=(bare,))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(expired,)))
+    assert seen.seen == "The server answered 1 call on 1 file with FHEXPIRED. c: 1 time (LOOKUP)."
+
+
+def test_handles_that_work_later_are_not_gone() -> None:
+    alive = replace(FOREIGN, calls=3, next_use_frame=30)
+    found = replace(GONE, calls=3, files=1, shown=(alive,))
+    (seen,) = seen_by(RULE, nothing(stale_handles=(found,)))
+    assert seen.severity == "note"
+    assert seen.title == "The server refused handles that it honoured later"
+    assert seen.seen.endswith("in frame 12, and well again in frame 30.")

@@ -1,0 +1,53 @@
+"""The rule for TCP segments that were lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.tcp_stalls import TcpStalls
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.tcp_loss import RULE
+from tests.diagnosis.material import nothing, seen_by
+
+LOSSY = TcpStalls(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    connections=2,
+    segments=4000,
+    client_resent=3,
+    server_resent=2,
+    out_of_order=0,
+    client_zero_window_s=0.0,
+    server_zero_window_s=0.0,
+    stalls=3,
+    time_s={"stable": 0.4, "unstable": 0.2},
+    frames=(5, 9, 11),
+)
+
+
+def test_more_than_one_in_a_thousand() -> None:
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(LOSSY,)))
+    assert seen.seen == (
+        "5 of 4\u2009000 segments with data (0.1 %) were sent again: 3 by the client, 2 by the "
+        "server. 3 calls stood still for as long as TCP's retransmission timer takes (200 ms and "
+        "more), 600 ms in all."
+    )
+    assert seen.claims == (Claim("stable", 0.4), Claim("unstable", 0.2))
+    assert seen.data == "4\u2009000 segments on 2 connections"
+
+
+@pytest.mark.parametrize("change", [{"client_resent": 2}, {"segments": 5000}])
+def test_a_little_less_is_what_happens(change: dict[str, int]) -> None:
+    pair = replace(LOSSY, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(tcp_stalls=(pair,))) == []
+
+
+def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:
+    quick = replace(LOSSY, stalls=0, time_s={}, frames=(), out_of_order=7)
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(quick,)))
+    assert seen.severity == "note"
+    assert "7 came out of order. No call stood still" in seen.seen
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(quick, segments=500),)))
+    assert seen.severity == "warning"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import bottleneck as _bottleneck
 from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import not_found as _not_found
@@ -17,6 +18,8 @@ from pcapnfs.analyses import repeated_access as _repeated_access
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.outstanding import outstanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _bottleneck.READS,
     _cache.READS,
     _listing_costs.READS,
     _not_found.READS,
@@ -40,6 +44,7 @@ class Material:
     """Results of analyses, by the name of their analysis."""
 
     time_budget: _time_budget.TimeBudget
+    bottleneck: _bottleneck.Bottleneck
     cache: _cache.Cache
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     not_found: tuple[_not_found.NotFound, ...]
@@ -58,8 +63,11 @@ def gather(trace: Trace) -> Material:
     with change_ids(trace) as learned:
         cache = _cache.of_learned(learned)
         questions = _questions.of_learned(trace, learned)
+    network = network_path(trace)
+    calls = outstanding(trace, added_ns=network.added_ns)
     return Material(
-        time_budget=_time_budget.time_budget(trace),
+        time_budget=_time_budget.time_budget(trace, calls),
+        bottleneck=_bottleneck.bottleneck(trace, network, calls),
         cache=cache,
         listing_costs=_listing_costs.listing_costs(trace),
         not_found=_not_found.not_found(trace),

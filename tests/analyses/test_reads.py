@@ -11,6 +11,7 @@ import pytest
 import pcapnfs
 from pcapnfs import columns, summary
 from pcapnfs.analyses import (
+    bottleneck,
     cache,
     capture,
     concurrency,
@@ -52,6 +53,7 @@ def _sequence(trace: Trace, **which: str) -> object:
 
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
+    "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),

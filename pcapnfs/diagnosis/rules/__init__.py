@@ -3,17 +3,22 @@
 from pcapnfs.diagnosis.finding import Rule
 from pcapnfs.diagnosis.rules import (
     access_storm,
+    async_export,
+    client_bound,
     getattr_storm,
     negative_lookups,
     no_attribute_cache,
     no_directory_cache,
     noac,
+    persistence_bound,
     readdir_without_plus,
     readdirplus_unused,
+    round_trip_bound,
     short_attribute_cache,
     small_rsize,
     small_wsize,
     sync_mount,
+    transfer_bound,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -29,5 +34,10 @@ RULES: tuple[Rule, ...] = (
     getattr_storm.RULE,
     access_storm.RULE,
     negative_lookups.RULE,
+    persistence_bound.RULE,
+    round_trip_bound.RULE,
+    transfer_bound.RULE,
+    client_bound.RULE,
+    async_export.RULE,
 )
 """All rules."""

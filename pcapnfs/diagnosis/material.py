@@ -15,6 +15,7 @@ from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import not_found as _not_found
 from pcapnfs.analyses import questions as _questions
 from pcapnfs.analyses import repeated_access as _repeated_access
+from pcapnfs.analyses import restarts as _restarts
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses.change_ids import change_ids
@@ -33,6 +34,7 @@ READS = columns.together(
     _not_found.READS,
     _questions.READS,
     _repeated_access.READS,
+    _restarts.READS,
     _time_budget.READS,
     _transfer_runs.READS,
 )
@@ -51,6 +53,7 @@ class Material:
     questions: tuple[_questions.Questions, ...]
     repeated_access: tuple[_repeated_access.RepeatedAccess, ...]
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
+    restarts: tuple[_restarts.Restart, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
@@ -74,4 +77,5 @@ def gather(trace: Trace) -> Material:
         questions=questions,
         repeated_access=_repeated_access.repeated_access(trace),
         transfer_runs=_transfer_runs.transfer_runs(trace),
+        restarts=_restarts.restarts(trace),
     )

@@ -27,6 +27,7 @@ from pcapnfs.analyses import (
     questions,
     readdir,
     repeated_access,
+    restarts,
     round_trip,
     sequence,
     sessions,
@@ -54,6 +55,7 @@ def _sequence(trace: Trace, **which: str) -> object:
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
+    "restarts": (restarts.READS, restarts.restarts),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),

@@ -6,6 +6,7 @@ from pcapnfs.diagnosis.rules import (
     async_export,
     client_bound,
     getattr_storm,
+    grace_period,
     negative_lookups,
     no_attribute_cache,
     no_directory_cache,
@@ -14,6 +15,7 @@ from pcapnfs.diagnosis.rules import (
     readdir_without_plus,
     readdirplus_unused,
     round_trip_bound,
+    server_restart,
     short_attribute_cache,
     small_rsize,
     small_wsize,
@@ -39,5 +41,7 @@ RULES: tuple[Rule, ...] = (
     transfer_bound.RULE,
     client_bound.RULE,
     async_export.RULE,
+    server_restart.RULE,
+    grace_period.RULE,
 )
 """All rules."""

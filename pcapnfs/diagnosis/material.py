@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import bottleneck as _bottleneck
 from pcapnfs.analyses import cache as _cache
+from pcapnfs.analyses import commits as _commits
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import not_found as _not_found
 from pcapnfs.analyses import questions as _questions
@@ -35,6 +36,7 @@ READS = columns.together(
     _questions.READS,
     _repeated_access.READS,
     _restarts.READS,
+    _commits.READS,
     _time_budget.READS,
     _transfer_runs.READS,
 )
@@ -54,6 +56,7 @@ class Material:
     repeated_access: tuple[_repeated_access.RepeatedAccess, ...]
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     restarts: tuple[_restarts.Restart, ...]
+    commits: tuple[_commits.Commits, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
@@ -78,4 +81,5 @@ def gather(trace: Trace) -> Material:
         repeated_access=_repeated_access.repeated_access(trace),
         transfer_runs=_transfer_runs.transfer_runs(trace),
         restarts=_restarts.restarts(trace),
+        commits=_commits.commits(trace),
     )

@@ -14,6 +14,7 @@ from pcapnfs.analyses import (
     bottleneck,
     cache,
     capture,
+    commits,
     concurrency,
     files,
     listing_costs,
@@ -56,6 +57,7 @@ def _sequence(trace: Trace, **which: str) -> object:
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
     "restarts": (restarts.READS, restarts.restarts),
+    "commits": (commits.READS, commits.commits),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),

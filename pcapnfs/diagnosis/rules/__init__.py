@@ -5,6 +5,7 @@ from pcapnfs.diagnosis.rules import (
     access_storm,
     async_export,
     client_bound,
+    commit_cost,
     getattr_storm,
     grace_period,
     negative_lookups,
@@ -43,5 +44,6 @@ RULES: tuple[Rule, ...] = (
     async_export.RULE,
     server_restart.RULE,
     grace_period.RULE,
+    commit_cost.RULE,
 )
 """All rules."""

@@ -13,10 +13,12 @@ from pcapnfs.analyses import bottleneck as _bottleneck
 from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import commits as _commits
 from pcapnfs.analyses import listing_costs as _listing_costs
+from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import not_found as _not_found
 from pcapnfs.analyses import questions as _questions
 from pcapnfs.analyses import repeated_access as _repeated_access
 from pcapnfs.analyses import restarts as _restarts
+from pcapnfs.analyses import server_times as _server_times
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses.change_ids import change_ids
@@ -37,6 +39,8 @@ READS = columns.together(
     _repeated_access.READS,
     _restarts.READS,
     _commits.READS,
+    _server_times.READS,
+    _load.READS,
     _time_budget.READS,
     _transfer_runs.READS,
 )
@@ -57,6 +61,8 @@ class Material:
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     restarts: tuple[_restarts.Restart, ...]
     commits: tuple[_commits.Commits, ...]
+    server_times: tuple[_server_times.ServerTime, ...]
+    load: tuple[_load.Load, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
@@ -82,4 +88,6 @@ def gather(trace: Trace) -> Material:
         transfer_runs=_transfer_runs.transfer_runs(trace),
         restarts=_restarts.restarts(trace),
         commits=_commits.commits(trace),
+        server_times=_server_times.server_times(trace),
+        load=_load.load(trace),
     )

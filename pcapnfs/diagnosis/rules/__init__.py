@@ -16,8 +16,10 @@ from pcapnfs.diagnosis.rules import (
     readdir_without_plus,
     readdirplus_unused,
     round_trip_bound,
+    server_overload,
     server_restart,
     short_attribute_cache,
+    slow_service,
     small_rsize,
     small_wsize,
     sync_mount,
@@ -45,5 +47,7 @@ RULES: tuple[Rule, ...] = (
     server_restart.RULE,
     grace_period.RULE,
     commit_cost.RULE,
+    slow_service.RULE,
+    server_overload.RULE,
 )
 """All rules."""

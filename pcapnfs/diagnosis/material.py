@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import bottleneck as _bottleneck
 from pcapnfs.analyses import cache as _cache
+from pcapnfs.analyses import caps as _caps
 from pcapnfs.analyses import commits as _commits
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
@@ -41,6 +42,7 @@ READS = columns.together(
     _commits.READS,
     _server_times.READS,
     _load.READS,
+    _caps.READS,
     _time_budget.READS,
     _transfer_runs.READS,
 )
@@ -63,6 +65,7 @@ class Material:
     commits: tuple[_commits.Commits, ...]
     server_times: tuple[_server_times.ServerTime, ...]
     load: tuple[_load.Load, ...]
+    caps: _caps.Caps
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
@@ -90,4 +93,5 @@ def gather(trace: Trace) -> Material:
         commits=_commits.commits(trace),
         server_times=_server_times.server_times(trace),
         load=_load.load(trace),
+        caps=_caps.caps(trace),
     )

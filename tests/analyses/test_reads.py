@@ -13,6 +13,7 @@ from pcapnfs import columns, summary
 from pcapnfs.analyses import (
     bottleneck,
     cache,
+    caps,
     capture,
     commits,
     concurrency,
@@ -62,6 +63,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "commits": (commits.READS, commits.commits),
     "server_times": (server_times.READS, server_times.server_times),
     "load": (load.READS, load.load),
+    "caps": (caps.READS, caps.caps),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),

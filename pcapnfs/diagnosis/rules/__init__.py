@@ -6,6 +6,7 @@ from pcapnfs.diagnosis.rules import (
     async_export,
     client_bound,
     commit_cost,
+    concurrency_cap,
     getattr_storm,
     grace_period,
     negative_lookups,
@@ -18,7 +19,9 @@ from pcapnfs.diagnosis.rules import (
     round_trip_bound,
     server_overload,
     server_restart,
+    session_slots,
     short_attribute_cache,
+    single_connection,
     slow_service,
     small_rsize,
     small_wsize,
@@ -49,5 +52,8 @@ RULES: tuple[Rule, ...] = (
     commit_cost.RULE,
     slow_service.RULE,
     server_overload.RULE,
+    session_slots.RULE,
+    concurrency_cap.RULE,
+    single_connection.RULE,
 )
 """All rules."""

@@ -13,15 +13,18 @@ from pcapnfs.analyses import bottleneck as _bottleneck
 from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import caps as _caps
 from pcapnfs.analyses import commits as _commits
+from pcapnfs.analyses import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import not_found as _not_found
+from pcapnfs.analyses import open_order as _open_order
 from pcapnfs.analyses import questions as _questions
 from pcapnfs.analyses import repeated_access as _repeated_access
 from pcapnfs.analyses import restarts as _restarts
 from pcapnfs.analyses import server_times as _server_times
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
+from pcapnfs.analyses import write_shapes as _write_shapes
 from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.outstanding import outstanding
@@ -43,6 +46,9 @@ READS = columns.together(
     _server_times.READS,
     _load.READS,
     _caps.READS,
+    _exclusive_creates.READS,
+    _write_shapes.READS,
+    _open_order.READS,
     _time_budget.READS,
     _transfer_runs.READS,
 )
@@ -66,6 +72,9 @@ class Material:
     server_times: tuple[_server_times.ServerTime, ...]
     load: tuple[_load.Load, ...]
     caps: _caps.Caps
+    exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
+    write_shapes: tuple[_write_shapes.WriteShapes, ...]
+    open_order: tuple[_open_order.OpenOrder, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
@@ -94,4 +103,7 @@ def gather(trace: Trace) -> Material:
         server_times=_server_times.server_times(trace),
         load=_load.load(trace),
         caps=_caps.caps(trace),
+        exclusive_creates=_exclusive_creates.exclusive_creates(trace),
+        write_shapes=_write_shapes.write_shapes(trace),
+        open_order=_open_order.open_order(trace),
     )

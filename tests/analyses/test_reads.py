@@ -17,12 +17,14 @@ from pcapnfs.analyses import (
     capture,
     commits,
     concurrency,
+    exclusive_creates,
     files,
     listing_costs,
     load,
     model,
     network,
     not_found,
+    open_order,
     operations,
     patterns,
     perfile,
@@ -41,6 +43,7 @@ from pcapnfs.analyses import (
     time_budget,
     transfer_runs,
     trust,
+    write_shapes,
 )
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
@@ -64,6 +67,9 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "server_times": (server_times.READS, server_times.server_times),
     "load": (load.READS, load.load),
     "caps": (caps.READS, caps.caps),
+    "exclusive_creates": (exclusive_creates.READS, exclusive_creates.exclusive_creates),
+    "write_shapes": (write_shapes.READS, write_shapes.write_shapes),
+    "open_order": (open_order.READS, open_order.open_order),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),

@@ -7,12 +7,14 @@ from pcapnfs.diagnosis.rules import (
     client_bound,
     commit_cost,
     concurrency_cap,
+    exclusive_create,
     getattr_storm,
     grace_period,
     negative_lookups,
     no_attribute_cache,
     no_directory_cache,
     noac,
+    open_owner_serialised,
     persistence_bound,
     readdir_without_plus,
     readdirplus_unused,
@@ -27,6 +29,7 @@ from pcapnfs.diagnosis.rules import (
     small_wsize,
     sync_mount,
     transfer_bound,
+    unaligned_writes,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -55,5 +58,8 @@ RULES: tuple[Rule, ...] = (
     session_slots.RULE,
     concurrency_cap.RULE,
     single_connection.RULE,
+    exclusive_create.RULE,
+    unaligned_writes.RULE,
+    open_owner_serialised.RULE,
 )
 """All rules."""

@@ -33,6 +33,11 @@ from pcapnfs.diagnosis.rules import (
 )
 
 RULES: tuple[Rule, ...] = (
+    persistence_bound.RULE,
+    round_trip_bound.RULE,
+    transfer_bound.RULE,
+    client_bound.RULE,
+    async_export.RULE,
     sync_mount.RULE,
     noac.RULE,
     no_attribute_cache.RULE,
@@ -45,11 +50,6 @@ RULES: tuple[Rule, ...] = (
     getattr_storm.RULE,
     access_storm.RULE,
     negative_lookups.RULE,
-    persistence_bound.RULE,
-    round_trip_bound.RULE,
-    transfer_bound.RULE,
-    client_bound.RULE,
-    async_export.RULE,
     server_restart.RULE,
     grace_period.RULE,
     commit_cost.RULE,

@@ -10,46 +10,68 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import beginnings as _beginnings
+from pcapnfs.analyses import bottleneck as _bottleneck
 from pcapnfs.analyses import cache as _cache
+from pcapnfs.analyses import caps as _caps
 from pcapnfs.analyses import capture as _capture
+from pcapnfs.analyses import commits as _commits
+from pcapnfs.analyses import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses import held_segments as _held_segments
 from pcapnfs.analyses import listing_costs as _listing_costs
+from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import lock_waits as _lock_waits
 from pcapnfs.analyses import not_found as _not_found
+from pcapnfs.analyses import open_order as _open_order
 from pcapnfs.analyses import questions as _questions
 from pcapnfs.analyses import recalls as _recalls
 from pcapnfs.analyses import refusals as _refusals
 from pcapnfs.analyses import repeated_access as _repeated_access
 from pcapnfs.analyses import resent_calls as _resent_calls
+from pcapnfs.analyses import restarts as _restarts
 from pcapnfs.analyses import round_trip as _round_trip
+from pcapnfs.analyses import server_times as _server_times
 from pcapnfs.analyses import shared_files as _shared_files
+from pcapnfs.analyses import shares
 from pcapnfs.analyses import silly_renames as _silly_renames
 from pcapnfs.analyses import stale_handles as _stale_handles
 from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses import trust as _trust
+from pcapnfs.analyses import write_shapes as _write_shapes
 from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.outstanding import outstanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pcapnfs.analyses.network_path import NetworkPath
+    from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
 READS = columns.together(
     _beginnings.READS,
+    _bottleneck.READS,
     _cache.READS,
+    _caps.READS,
     _capture.READS,
+    _commits.READS,
+    _exclusive_creates.READS,
     _held_segments.READS,
     _listing_costs.READS,
+    _load.READS,
     _lock_waits.READS,
     _not_found.READS,
+    _open_order.READS,
     _questions.READS,
     _recalls.READS,
     _refusals.READS,
     _repeated_access.READS,
     _resent_calls.READS,
+    _restarts.READS,
     _round_trip.READS,
+    _server_times.READS,
     _shared_files.READS,
     _silly_renames.READS,
     _stale_handles.READS,
@@ -57,6 +79,7 @@ READS = columns.together(
     _time_budget.READS,
     _transfer_runs.READS,
     _trust.READS,
+    _write_shapes.READS,
 )
 """The columns that all of these read."""
 
@@ -65,57 +88,92 @@ READS = columns.together(
 class Material:
     """Results of analyses, by the name of their analysis."""
 
-    time_budget: _time_budget.TimeBudget
     beginnings: tuple[_beginnings.Beginning, ...]
+    bottleneck: _bottleneck.Bottleneck
     cache: _cache.Cache
+    caps: _caps.Caps
     capture: _capture.Capture
+    commits: tuple[_commits.Commits, ...]
+    exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
+    load: tuple[_load.Load, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
     not_found: tuple[_not_found.NotFound, ...]
+    open_order: tuple[_open_order.OpenOrder, ...]
     questions: tuple[_questions.Questions, ...]
     recalls: tuple[_recalls.Recalls, ...]
     refusals: tuple[_refusals.Refusals, ...]
     repeated_access: tuple[_repeated_access.RepeatedAccess, ...]
     resent_calls: tuple[_resent_calls.ResentCalls, ...]
+    restarts: tuple[_restarts.Restart, ...]
     round_trips: _round_trip.RoundTrips
+    server_times: tuple[_server_times.ServerTime, ...]
     shared_files: tuple[_shared_files.SharedFiles, ...]
     silly_renames: tuple[_silly_renames.SillyRenames, ...]
     stale_handles: tuple[_stale_handles.StaleHandles, ...]
     tcp_stalls: tuple[_tcp_stalls.TcpStalls, ...]
+    time_budget: _time_budget.TimeBudget
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     trust: _trust.Trust
+    write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
         """What can be claimed: the rows of the time budget of all clients, in seconds."""
         return {name: time_s for name, time_s, _ in self.time_budget.total.shares()}
 
 
-def gather(trace: Trace) -> Material:
-    """Ask the analyses."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What somebody has asked for already."""
+
+    network: NetworkPath
+    """Round trips and vantage point."""
+    calls: Outstanding
+    """When calls were outstanding."""
+    time_budget: _time_budget.TimeBudget
+    """Where the clock went."""
+
+
+def gather(trace: Trace, known: Known | None = None) -> Material:
+    """Ask the analyses for what is not known."""
+    if known is None:
+        network = network_path(trace)
+        calls = outstanding(trace, added_ns=network.added_ns)
+        known = Known(network, calls, _time_budget.time_budget(trace, calls))
+    shares.register(trace, known.calls)
     # What clients learnt of files is costly to find out: once for all who ask.
     with change_ids(trace) as learned:
         cache = _cache.of_learned(learned)
         questions = _questions.of_learned(trace, learned)
     return Material(
-        time_budget=_time_budget.time_budget(trace),
         beginnings=_beginnings.beginnings(trace),
+        bottleneck=_bottleneck.bottleneck(trace, known.network, known.calls),
         cache=cache,
+        caps=_caps.caps(trace),
         capture=_capture.capture(trace),
+        commits=_commits.commits(trace),
+        exclusive_creates=_exclusive_creates.exclusive_creates(trace),
         held_segments=_held_segments.held_segments(trace),
         listing_costs=_listing_costs.listing_costs(trace),
+        load=_load.load(trace),
         lock_waits=_lock_waits.lock_waits(trace),
         not_found=_not_found.not_found(trace),
+        open_order=_open_order.open_order(trace),
         questions=questions,
         recalls=_recalls.recalls(trace),
         refusals=_refusals.refusals(trace),
         repeated_access=_repeated_access.repeated_access(trace),
         resent_calls=_resent_calls.resent_calls(trace),
+        restarts=_restarts.restarts(trace),
         round_trips=_round_trip.round_trips(trace),
+        server_times=_server_times.server_times(trace),
         shared_files=_shared_files.shared_files(trace),
         silly_renames=_silly_renames.silly_renames(trace),
         stale_handles=_stale_handles.stale_handles(trace),
         tcp_stalls=_tcp_stalls.tcp_stalls(trace),
+        time_budget=known.time_budget,
         transfer_runs=_transfer_runs.transfer_runs(trace),
         trust=_trust.trust(trace),
+        write_shapes=_write_shapes.write_shapes(trace),
     )

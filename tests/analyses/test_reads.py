@@ -12,16 +12,22 @@ import pcapnfs
 from pcapnfs import columns, summary
 from pcapnfs.analyses import (
     beginnings,
+    bottleneck,
     cache,
+    caps,
     capture,
+    commits,
     concurrency,
+    exclusive_creates,
     files,
     held_segments,
     listing_costs,
+    load,
     lock_waits,
     model,
     network,
     not_found,
+    open_order,
     operations,
     patterns,
     perfile,
@@ -32,8 +38,10 @@ from pcapnfs.analyses import (
     refusals,
     repeated_access,
     resent_calls,
+    restarts,
     round_trip,
     sequence,
+    server_times,
     sessions,
     shared_files,
     shares,
@@ -45,6 +53,7 @@ from pcapnfs.analyses import (
     time_budget,
     transfer_runs,
     trust,
+    write_shapes,
 )
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
@@ -63,6 +72,15 @@ def _sequence(trace: Trace, **which: str) -> object:
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "beginnings": (beginnings.READS, beginnings.beginnings),
+    "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
+    "caps": (caps.READS, caps.caps),
+    "commits": (commits.READS, commits.commits),
+    "exclusive_creates": (exclusive_creates.READS, exclusive_creates.exclusive_creates),
+    "load": (load.READS, load.load),
+    "open_order": (open_order.READS, open_order.open_order),
+    "restarts": (restarts.READS, restarts.restarts),
+    "server_times": (server_times.READS, server_times.server_times),
+    "write_shapes": (write_shapes.READS, write_shapes.write_shapes),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
     "files": (files.READS, files.files),

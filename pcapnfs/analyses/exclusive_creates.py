@@ -1,0 +1,93 @@
+"""Files made with an exclusive create, whose attributes took a call of their own.
+
+An exclusive create of NFSv3 and NFSv4.0 has no room for attributes: the server keeps the verifier
+where they would be, and the client sends a SETATTR at once, on stable storage like the create (RFC
+1813 section 3.3.8, RFC 7530 section 16.16.5). EXCLUSIVE4_1 has room for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares, spared
+from pcapnfs.analyses.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.spared import Spared
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server callback op file call_frame call_time reply_time",
+        operations="call create_mode executed status",
+    ),
+)
+"""The columns that the queries here read."""
+
+EXCLUSIVE = 2
+"""createmode3 and createmode4 EXCLUSIVE."""
+
+SOON_S = 1.0
+"""A SETATTR that comes later than this after the create is the application's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusiveCreates:
+    """Those of one client at one server."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    creates: int
+    """Exclusive creates that succeeded."""
+    all_creates: int
+    """All creates of files that succeeded."""
+    followed: Spared
+    """The SETATTRs that came next on the file."""
+
+
+def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
+    """Count them, by client and server."""
+    shares.register(trace)
+    rows = trace.sql(
+        f"""
+        with made as (
+            select call, create_mode = {EXCLUSIVE} as exclusive from operations
+            where create_mode is not null and operations.executed and operations.status = 0
+        ),
+        steps as (
+            select call, client, server, file, calls.op, call_frame, call_time, reply_time,
+                   exclusive
+            from calls left join made using (call)
+            where not callback and file is not null
+                  and (exclusive is not null or calls.op = 'SETATTR')
+        ),
+        followed as (
+            select *, op = 'SETATTR' and coalesce(
+                lag(exclusive) over around
+                and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
+            ) as tax
+            from steps
+            window around as (partition by client, server, file order by call_time, call)
+        )
+        select client, server, count(*) filter (exclusive), count(*) filter (exclusive is not null),
+               {spared.columns("tax")}
+        from followed join shares using (call)
+        group by client, server having count(*) filter (exclusive) > 0
+        order by client, server
+        """
+    ).fetchall()
+    return tuple(
+        ExclusiveCreates(
+            client=str(client),
+            server=str(server),
+            creates=integer(creates),
+            all_creates=integer(all_creates),
+            followed=spared.of_row(values),
+        )
+        for client, server, creates, all_creates, *values in rows
+    )

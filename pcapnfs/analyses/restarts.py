@@ -1,0 +1,221 @@
+"""Servers that restarted: how that shows, what clients waited for it, and what they sent again.
+
+Takes a trace; gives each server with its signs: a write verifier that replaces another one (RFC
+1813 section 3.3.7, RFC 8881 section 18.32), client state that it does not know any more, and calls
+that it refused because of its grace period. A verifier that comes back after another one is no
+restart: such a server answers with several at a time.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call client server connection callback op call_frame reply_frame call_first_time "
+        "call_time reply_time status_name transmissions",
+        operations="call op file offset requested committed verifier",
+        connections="connection server first_time",
+    ),
+)
+"""The columns that the queries here read."""
+
+LOST_STATE = (
+    "NFS4ERR_BADSESSION", "NFS4ERR_STALE_CLIENTID", "NFS4ERR_STALE_STATEID",
+)  # fmt: skip
+"""Answers of a server that does not know the client's session, client id or state any more (RFC
+8881 section 15.1, RFC 7530 section 13.1)."""
+
+BEGINNING = ("CREATE_SESSION", "DESTROY_SESSION", "SETCLIENTID_CONFIRM", "DESTROY_CLIENTID")
+"""Calls that may meet such an answer without a restart: what is left of a mount of earlier."""
+
+GRACE = ("NFS4ERR_GRACE", "LCK_DENIED_GRACE_PERIOD", "NLM4_DENIED_GRACE_PERIOD")
+"""Answers of a server that waits for clients to reclaim what they had before the restart."""
+
+MOST = 20
+"""Changes of the verifier up to which they are taken for restarts; a server that gives more does
+not keep to the protocol."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A server that restarted, or was in its grace period."""
+
+    server: str
+    """Address of the server."""
+    verifiers: int
+    """Write verifiers that it had, one after the other; 0 without WRITEs and COMMITs, or when they
+    alternate."""
+    writes: int
+    """WRITEs and COMMITs that tell the verifier."""
+    lost_state: int
+    """Calls answered with `LOST_STATE`, those of `BEGINNING` aside."""
+    statuses: tuple[str, ...]
+    """Their statuses."""
+    unreachable_s: float
+    """What calls that had to be sent again on a new connection waited for it, of the clock
+    (`shares`), seconds."""
+    refused: int
+    """Calls refused because of the grace period."""
+    grace_s: float
+    """What they, and the pauses until they came again, took of the clock, seconds."""
+    grace_span_s: float
+    """From the first such refusal to the last, seconds."""
+    reclaims: int
+    """RECLAIM_COMPLETEs: clients of NFSv4.1 that were done with reclaiming."""
+    rewritten: int
+    """WRITEs of a range that the same client had written UNSTABLE before the verifier changed."""
+    rewritten_bytes: int
+    """What they brought, bytes."""
+    frames: tuple[int, ...]
+    """Example frames: the first reply with a new verifier, and calls that met lost state."""
+    refused_frames: tuple[int, ...]
+    """Example frames: calls that were refused."""
+
+
+def restarts(trace: Trace) -> tuple[Restart, ...]:
+    """Look for the signs, by server."""
+    shares.register(trace)
+    with closing(trace.cursor()) as cursor:
+        changed = cursor.execute(
+            "select distinct on (server) server from calls join operations using (call) "
+            "where verifier is not null and not callback order by server"
+        ).fetchall()
+        verifiers = {str(server): _NO_VERIFIERS for (server,) in changed}
+        for server, number, writes, again, frame in cursor.execute(_VERIFIERS).fetchall():
+            known = 1 if again or number > MOST + 1 else integer(number)
+            verifiers[str(server)] = (known, integer(writes), frame if known > 1 else None)
+        rewritten = {}
+        if any(number > 1 for number, _, _ in verifiers.values()):
+            rewritten = {
+                str(server): (integer(calls), integer(size))
+                for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
+            }
+        states = {str(row[0]): row[1:] for row in cursor.execute(_STATES, _STATUSES).fetchall()}
+        moved = {
+            str(server): float(share or 0) / NANOSECONDS
+            for server, share in cursor.execute(_MOVED).fetchall()
+        }
+    found = []
+    for server in sorted(verifiers.keys() | states.keys()):
+        number, writes, frame = verifiers.get(server, _NO_VERIFIERS)
+        lost, names, lost_frames, refused, grace, span, refused_frames, reclaims = states.get(
+            server, (0, [], [], 0, 0, 0, [], 0)
+        )
+        if number < 2 and not lost and not refused:
+            continue
+        calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
+        shown = [*([] if frame is None else [frame]), *lost_frames]
+        found.append(
+            Restart(
+                server=server,
+                verifiers=number,
+                writes=writes,
+                lost_state=integer(lost),
+                statuses=tuple(names),
+                unreachable_s=moved.get(server, 0.0),
+                refused=integer(refused),
+                grace_s=seconds(grace) or 0.0,
+                grace_span_s=seconds(span) or 0.0,
+                reclaims=integer(reclaims),
+                rewritten=calls,
+                rewritten_bytes=size,
+                frames=tuple(integer(each) for each in shown[:EXAMPLES]),
+                refused_frames=tuple(integer(each) for each in refused_frames),
+            )
+        )
+    return tuple(found)
+
+
+_NO_VERIFIERS: tuple[int, int, int | None] = (0, 0, None)
+
+_STATUSES = {
+    "lost": LOST_STATE, "beginning": BEGINNING, "grace": GRACE, "examples": EXAMPLES,
+}  # fmt: skip
+
+_TOLD = """
+    told as (
+        select call, client, server, reply_time, reply_frame, verifier, operations.op,
+               operations.file, "offset", requested, committed
+        from operations join calls using (call)
+        where verifier is not null and not callback and reply_time is not null
+    )
+"""
+
+_VERIFIERS = f"""
+    with {_TOLD},
+    spans as (
+        select server, verifier, count(*) as writes, min(reply_time) as first,
+               max(reply_time) as last, arg_min(reply_frame, reply_time) as frame
+        from told group by server, verifier
+    ),
+    ordered as (
+        select *, coalesce(first <= max(last) over (
+            partition by server order by first, verifier
+            rows between unbounded preceding and 1 preceding
+        ), false) as again,
+        row_number() over (partition by server order by first, verifier) as place
+        from spans
+    )
+    select server, count(*), sum(writes), bool_or(again), min(frame) filter (place > 1)
+    from ordered group by server
+"""
+
+_REWRITTEN = f"""
+    with {_TOLD},
+    before as (
+        select server, client, file, "offset", min(reply_time) as first,
+               arg_min(verifier, reply_time) as old
+        from told where op = 'WRITE' and committed = 'UNSTABLE' and file is not null
+        group by server, client, file, "offset"
+    )
+    select told.server, count(*), sum(requested)
+    from told join before using (server, client, file, "offset")
+    where told.op = 'WRITE' and told.reply_time > first and verifier <> old
+    group by told.server
+"""
+"""Ranges written again under another verifier; at one offset of a file, so that the join does not
+grow beyond the WRITEs."""
+
+_STATES = """
+    with answered as (
+        select server, call, op, call_frame, reply_time, share,
+               list_contains($lost, status_name) and not list_contains($beginning, op) as lost,
+               list_contains($grace, status_name) as grace, status_name
+        from calls join shares using (call)
+        where not callback and reply_time is not null
+              and (list_contains($lost, status_name) or list_contains($grace, status_name)
+                   or op = 'RECLAIM_COMPLETE')
+    )
+    select server, count(*) filter (lost),
+           coalesce(list_sort(list(distinct status_name) filter (lost)), []),
+           coalesce(arg_min(call_frame, reply_time, $examples) filter (lost), []),
+           count(*) filter (grace), sum(share) filter (grace),
+           max(reply_time) filter (grace) - min(reply_time) filter (grace),
+           coalesce(arg_min(call_frame, reply_time, $examples) filter (grace), []),
+           count(*) filter (op = 'RECLAIM_COMPLETE')
+    from answered group by server
+"""
+
+_MOVED = """
+    select server,
+           sum(share * least(1.0, (first_time - call_time)
+                                  / greatest(reply_time - call_first_time, 1)))
+    from calls join connections using (connection, server) join shares using (call)
+    where not callback and transmissions > 1 and first_time > call_time
+          and reply_time is not null
+    group by server
+"""

@@ -1,0 +1,109 @@
+"""How long servers take for calls that wait for no stable storage, by operation.
+
+Takes a trace; gives for each server and operation the service time, with the network's round trip
+between capture and server beside it. Calls sent again and calls that failed are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import round_trip, shares
+from pcapnfs.analyses.round_trip import round_trips
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.timeline import SMALL_OPERATIONS
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    round_trip.READS,
+    shares.READS,
+    columns.of(
+        calls="call client server callback op stability call_frame call_time reply_first_time srt "
+        "transmissions status"
+    ),
+)
+"""The columns that the queries here read."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTime:
+    """One operation at one server."""
+
+    server: str
+    """Address of the server."""
+    op: str
+    """Procedure, or main operation of the compounds."""
+    kind: str
+    """`small`, `read` or `write`."""
+    row: str
+    """The row of the time budget that it is booked in."""
+    calls: int
+    """Calls that succeeded and were sent once."""
+    median_s: float
+    """Median time from the call to the first byte of the reply, less the network's round trip
+    between capture and server, seconds, not below 0."""
+    mean_s: float
+    """The same of the mean."""
+    time_s: float
+    """What they took of the clock (`shares`), seconds."""
+    frames: tuple[int, ...]
+    """Example frames: those that took longest."""
+
+
+def server_times(trace: Trace) -> tuple[ServerTime, ...]:
+    """Measure each, costliest first."""
+    shares.register(trace)
+    halves = {
+        (pair.client, pair.server): round((pair.server_side.rtt_s or 0.0) * NANOSECONDS)
+        for pair in round_trips(trace).pairs
+        if pair.server_side.source in ("handshake", "acks")
+    }
+    rows = trace.sql(
+        f"""
+        with halves as (
+            select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
+                   unnest($halves::bigint[]) as network
+        ),
+        timed as (
+            select server, op, stability, call_frame, share,
+                   greatest(reply_first_time - call_time - coalesce(network, 0), 0) as took,
+                   case when stability = 'read' then 'read'
+                        when stability = 'unstable_write' then 'write'
+                        when stability = 'unstable' and op in {SMALL_OPERATIONS} then 'small'
+                   end as kind
+            from calls join shares using (call) left join halves using (client, server)
+            where not callback and srt is not null and transmissions = 1
+                  and coalesce(status = 0, true)
+        )
+        select server, op, kind, stability, count(*), median(took), avg(took), sum(share),
+               arg_max(call_frame, took, {EXAMPLES})
+        from timed where kind is not null group by server, op, kind, stability
+        order by sum(share) desc, server, op
+        """,
+        {
+            "clients": [client for client, _ in halves],
+            "servers": [server for _, server in halves],
+            "halves": list(halves.values()),
+        },
+    ).fetchall()
+    return tuple(
+        ServerTime(
+            server=str(server),
+            op=str(op),
+            kind=str(kind),
+            row=str(row),
+            calls=integer(calls),
+            median_s=seconds(median) or 0.0,
+            mean_s=seconds(mean) or 0.0,
+            time_s=seconds(time) or 0.0,
+            frames=tuple(frames),
+        )
+        for server, op, kind, row, calls, median, mean, time, frames in rows
+    )

@@ -1,0 +1,76 @@
+"""What should be on stable storage is answered as fast as from memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import bound
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+RATIO = Threshold(
+    "async_export.ratio", 1.5, "times",
+    "the median stable call by the median small one; from this on nothing is said",
+    "practice: slower than that is a device",
+)  # fmt: skip
+DIFFERENCE = Threshold(
+    "async_export.difference", 0.0003, "s",
+    "what the median stable call takes longer; from this on nothing is said",
+    "practice: what a write to flash takes",
+)  # fmt: skip
+LEAST = Threshold(
+    "async_export.least", 30, "calls", "stable calls, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for all clients."""
+    found = material.bottleneck
+    if (
+        found.verdict is None
+        or found.usual_s is None
+        or found.stable_median_s is None
+        or found.stable_calls < values[LEAST.name]
+        or found.stable_median_s >= values[RATIO.name] * found.usual_s
+        or found.stable_median_s - found.usual_s >= values[DIFFERENCE.name]
+    ):
+        return
+    yield Observed(
+        severity="note",
+        title="Changes are answered as fast as from memory: async export, or protected cache?",
+        seen=f"The median of {units.count(found.stable_calls)} stable calls took "
+        f"{units.duration(found.stable_median_s)}, a call that needs no storage "
+        f"{units.duration(found.usual_s)}.",
+        why="No disk is that fast. Either the server has a write cache that survives a power "
+        "failure (NVRAM, battery, flash with capacitors), and all is well; or it answers before "
+        "the data is safe (export option async, a disk cache that lies), and what it has "
+        "acknowledged is lost when it fails, without any client being told.",
+        advice=(
+            Advice(
+                "On the server, look for async in `exportfs -v`; on an appliance, ask whether its "
+                "cache is protected and its battery well."
+            ),
+            Advice(
+                "Where the data matters and nothing protects it, export with sync.",
+                "every create, remove, rename, setattr and commit then waits for the disk.",
+            ),
+        ),
+        confidence="possible",
+        data=bound.data(material),
+        frames=found.fastest,
+    )
+
+
+RULE = Rule(
+    id="async_export",
+    title="Stable calls take no longer than others",
+    origin="practice: exports(5), async; RFC 1813 section 4.8 on stable storage",
+    judge=judge,
+    thresholds=(RATIO, DIFFERENCE, LEAST),
+)

@@ -1,0 +1,56 @@
+"""For much of the time nobody waited for NFS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import bound
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Values
+
+
+def judge(material: Material, _values: Values) -> Iterator[Observed]:
+    """One for all clients."""
+    found = material.bottleneck
+    cause = bound.named(material, "client")
+    if cause is None:
+        return
+    placed = material.time_budget.total.placed_share
+    sure = placed is not None and placed > 0
+    yield Observed(
+        severity="note",
+        title="For much of the time no call was under way: that is not NFS",
+        seen=f"From the first call to the last reply, no call was under way for "
+        f"{units.duration(found.client_s)}, {units.share(cause.share)} of the time.",
+        why="Then the program computes, sleeps, waits for something else, or the client's kernel "
+        "is busy. A faster server or network leaves that part as it is."
+        + (
+            ""
+            if sure
+            else " Where the capture was taken is not known: if at the server, the network is in "
+            "it, too."
+        ),
+        advice=(
+            Advice(
+                "Look at the client: processor (top), what the program waits for (strace -c, "
+                "perf trace), other file systems (iostat)."
+            ),
+            Advice("Compare with the same run on local disk: what that takes is the least."),
+        ),
+        confidence="certain" if sure else "possible",
+        data=bound.data(material),
+    )
+
+
+RULE = Rule(
+    id="client_bound",
+    title="The client itself takes a large part of the time",
+    origin="practice: time without any call outstanding",
+    judge=judge,
+    general=True,
+)

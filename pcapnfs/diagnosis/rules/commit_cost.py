@@ -1,0 +1,94 @@
+"""COMMITs take a noticeable part of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.commits import Commits
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "commit_cost.least", 10, "calls", "COMMITs, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+SHARE = Threshold(
+    "commit_cost.share", 0.01, "share", "what COMMITs take of the time budget beyond round trips",
+    "default of this tool",
+)  # fmt: skip
+MEAN = Threshold(
+    "commit_cost.mean", 0.002, "s", "mean of COMMITs; below, it is a note",
+    "practice: less than a disk can, so storage has a cache",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server."""
+    total = sum(material.budget_rows().values())
+    for pair in material.commits:
+        if pair.commits < values[LEAST.name]:
+            continue
+        beyond = pair.time_s - pair.commits * (material.bottleneck.rtt_s or 0.0)
+        claims = (Claim("stable", max(0.0, beyond)),)
+        if beyond <= 0 or beyond < values[SHARE.name] * total:
+            continue
+        slow = pair.mean_s >= values[MEAN.name]
+        yield Observed(
+            severity=by_cost(material, claims, sure=False) if slow else "note",
+            title="Data waits for COMMIT",
+            seen=f"{wording.times(pair.commits, 'COMMIT')} of "
+            f"{wording.times(pair.files, 'file')} took {units.duration(pair.mean_s)} in the mean, "
+            f"{units.duration(pair.longest_s)} at most; {units.size(pair.written_bytes)} had been "
+            f"written before them.{_grows(pair)}",
+            why="COMMIT makes the server write out what it holds of the file, and close() and "
+            "fsync() wait for it.",
+            advice=_advice(pair),
+            confidence="certain",
+            data=f"{wording.times(pair.commits, 'COMMIT')}",
+            frames=pair.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+def _grows(pair: Commits) -> str:
+    if pair.fixed_s is None or pair.rate_bytes is None:
+        return ""
+    return (
+        f" A COMMIT takes {units.duration(pair.fixed_s)} and the data goes to storage at "
+        f"{units.size(pair.rate_bytes)} a second."
+    )
+
+
+def _advice(pair: Commits) -> tuple[Advice, ...]:
+    fewer = Advice(
+        "If the application calls fsync() after each small write (databases, mail, logs), let it "
+        "group them.",
+        "what was not synced is lost when the client fails.",
+    )
+    faster = Advice(
+        "Give the server a log on flash with power-loss protection, or a protected write cache."
+    )
+    earlier = Advice(
+        "Let the server write out earlier, so that less is left for COMMIT: lower "
+        "vm.dirty_background_bytes there.",
+        "more, smaller writes to the disks.",
+    )
+    small = pair.written_bytes < pair.commits * (1 << 20)
+    return (fewer, faster) if small else (faster, earlier)
+
+
+RULE = Rule(
+    id="commit_cost",
+    title="COMMIT takes long for what was written",
+    origin="RFC 1813 section 3.3.21; practice: fsync-heavy applications",
+    judge=judge,
+    thresholds=(LEAST, SHARE, MEAN),
+)

@@ -1,0 +1,66 @@
+"""Each new file costs a SETATTR more, because it is made exclusively."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.claims import left_out
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "exclusive_create.least", 30, "calls", "such SETATTRs, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server with many of them."""
+    for pair in material.exclusive_creates:
+        followed = pair.followed
+        if followed.calls < values[LEAST.name]:
+            continue
+        claims = left_out(followed, row="stable")
+        yield Observed(
+            severity=by_cost(material, claims, sure=False),
+            title="Exclusive creates cost a SETATTR for each new file",
+            seen=f"{wording.times(pair.creates, 'exclusive create')} of "
+            f"{units.count(pair.all_creates)} creates; {units.count(followed.calls)} were followed "
+            f"by a SETATTR of their own, {units.duration(followed.time_s / followed.calls)} each.",
+            why="In NFSv3 and NFSv4.0 an exclusive create (O_CREAT with O_EXCL, as tar, cp and "
+            "mktemp use it) has no room for the mode: a second call sets it, and waits for stable "
+            "storage as the first did.",
+            advice=(
+                Advice(
+                    "Mount with vers=4.1 or 4.2: their exclusive create takes the attributes "
+                    "along.",
+                    "other versions differ in more than that: locks, delegations, sessions.",
+                ),
+                Advice(
+                    "If the application can do without O_EXCL (tar --overwrite, cp into an "
+                    "existing tree), let it.",
+                    "a file of that name that another program makes at that time is not noticed.",
+                ),
+            ),
+            confidence="certain",
+            data=wording.times(pair.creates, "exclusive create"),
+            frames=followed.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+RULE = Rule(
+    id="exclusive_create",
+    title="Exclusive creates, each followed by a SETATTR",
+    origin="RFC 1813 section 3.3.8, RFC 7530 section 16.16.5",
+    judge=judge,
+    thresholds=(LEAST,),
+)

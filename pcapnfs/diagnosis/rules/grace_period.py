@@ -1,0 +1,61 @@
+"""Clients wait for the end of a server's grace period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Values
+
+
+def judge(material: Material, _values: Values) -> Iterator[Observed]:
+    """One for each server that refused calls because of it."""
+    for server in material.restarts:
+        if not server.refused:
+            continue
+        claims = (Claim("waiting", server.grace_s),)
+        yield Observed(
+            severity=by_cost(material, claims),
+            title=f"Clients wait for the grace period of {server.server}",
+            seen=f"{wording.times(server.refused, 'call')} met GRACE over "
+            f"{units.duration(server.grace_span_s)}; with the pauses until they came again they "
+            f"waited {units.duration(server.grace_s)}."
+            + (
+                f" RECLAIM_COMPLETE came {wording.times(server.reclaims, 'time')}."
+                if server.reclaims
+                else ""
+            ),
+            why="After a restart a server gives out no new opens and locks until its old clients "
+            "have reclaimed theirs, or the grace period (90 s by default on Linux) is over.",
+            advice=(
+                Advice(
+                    "Shorten it: grace-time in /etc/nfs.conf, or nfsv4gracetime and nfsv4leasetime "
+                    "in /proc/fs/nfsd.",
+                    "a client that is not back within that time loses its opens and locks.",
+                ),
+                Advice(
+                    "With NFSv4.1 and later the server ends it as soon as all known clients are "
+                    "back: keep nfsdcld running, and remove clients that are gone for good."
+                ),
+            ),
+            confidence="certain",
+            data=f"{wording.times(server.refused, 'call')} with that status",
+            frames=server.refused_frames,
+            claims=claims,
+            display_filter="nfs.nfsstat4 == 10013 || nlm.stat == 4",
+        )
+
+
+RULE = Rule(
+    id="grace_period",
+    title="Calls refused during the server's grace period",
+    origin="RFC 8881 section 8.4.2.1, RFC 7530 section 9.6.2",
+    judge=judge,
+)

@@ -1,0 +1,115 @@
+"""The run waits for the server's storage more than for anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import bound, wording
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.diagnosis.material import Material
+
+DIFFERENCE = Threshold(
+    "persistence_bound.difference", 0.002, "s",
+    "what the median stable call takes longer than a round trip; below this and the ratio it is a "
+    "note", "practice: less than a disk can, so storage has a cache",
+)  # fmt: skip
+RATIO = Threshold(
+    "persistence_bound.ratio", 5, "times",
+    "the median stable call by the round trip; below this and the difference it is a note",
+    "practice",
+)  # fmt: skip
+
+ONCE = Threshold(
+    "persistence_bound.once", 0.5, "share",
+    "stable calls that were sent once only; below, the network is to blame first",
+    "default of this tool",
+)  # fmt: skip
+
+KINDS = 3
+"""Kinds of stable calls that are told."""
+
+STORAGE = {
+    "disk": "That is what a rotating disk takes without a write cache that survives a power "
+    "failure.",
+    "slow": "That is more than one access to a rotating disk: several for each call, or a busy "
+    "one.",
+    "flash": "That is faster than a disk turns.",
+    "memory": "That is as fast as from memory.",
+}
+
+ADVICE = (
+    Advice(
+        "Give the server's file system a log on flash with power-loss protection (SLOG, external "
+        "journal), or a RAID controller with a protected write-back cache."
+    ),
+    Advice(
+        "Run several streams at once (parallel tar, make -j, rsync by directory): stable calls of "
+        "different files share a flush."
+    ),
+    Advice(
+        "For data that can be made anew (build trees, node_modules, caches), work on local disk "
+        "and copy the result."
+    ),
+    Advice(
+        "Export with async.",
+        "what the server has acknowledged is lost when it fails, and clients are not told: only "
+        "for data that can be made anew.",
+    ),
+)
+"""Best first; the first and the last do not help where storage is fast already."""
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for all clients."""
+    found = material.bottleneck
+    cause = bound.named(material, "persistence")
+    if cause is None or found.verdict is None or found.rtt_s is None:
+        return
+    if found.timed_calls < values[ONCE.name] * found.stable_calls:
+        return  # What most of them took was the time until they were sent again.
+    claims = (Claim("stable", found.storage_s),)
+    median = found.stable_median_s or 0.0
+    slow = (
+        median - found.rtt_s > values[DIFFERENCE.name] or median > values[RATIO.name] * found.rtt_s
+    )
+    yield Observed(
+        severity=bound.severity(material, claims, large=slow),
+        title="Much of the time goes into the server's storage",
+        seen=f"{wording.times(found.stable_calls, 'stable call')} took "
+        f"{units.duration(found.persist_s)} each, in the mean, beyond the round trip of "
+        f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of the time."
+        f"{_kinds(found)} {STORAGE[found.verdict.storage or 'flash']}",
+        why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
+        "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
+        "other waits for each of them: neither network nor bandwidth helps.",
+        advice=ADVICE if slow else ADVICE[1:3],
+        confidence="certain" if found.verdict.storage in ("disk", "slow") and slow else "likely",
+        data=bound.data(material),
+        frames=found.slowest,
+        claims=claims,
+    )
+
+
+def _kinds(found: Bottleneck) -> str:
+    told = [
+        f"{kind.op} {units.duration(kind.persist_s)} ({units.count(kind.calls)})"
+        for kind in found.kinds
+        if kind.persist_s is not None
+    ][:KINDS]
+    return f" By kind: {', '.join(told)}." if told else ""
+
+
+RULE = Rule(
+    id="persistence_bound",
+    title="Stable storage takes a large part of the time",
+    origin="practice: service times of stable calls against others; RFC 1813 section 1.1",
+    judge=judge,
+    thresholds=(DIFFERENCE, RATIO, ONCE),
+    general=True,
+)

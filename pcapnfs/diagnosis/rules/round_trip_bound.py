@@ -1,0 +1,93 @@
+"""The run waits for round trips more than for anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import bound, wording
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.diagnosis.material import Material
+
+NETWORK = Threshold(
+    "round_trip_bound.network", 0.001, "s",
+    "the network's round trip; below, it is that of one building and a note",
+    "default of this tool: switches of one site take less",
+)  # fmt: skip
+SHARE = Threshold(
+    "round_trip_bound.share", 0.3, "share",
+    "the network's part of the time budget; below, it is a note", "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for all clients."""
+    found = material.bottleneck
+    cause = bound.named(material, "round_trips")
+    if cause is None or found.rtt_s is None:
+        return
+    claims = tuple(Claim(row, seconds) for row, seconds in found.network_s if seconds > 0)
+    total = sum(material.budget_rows().values())
+    far = (found.network_rtt_s or 0.0) > values[NETWORK.name] and sum(
+        claim.seconds for claim in claims
+    ) >= values[SHARE.name] * total
+    yield Observed(
+        severity=bound.severity(material, claims, large=far),
+        title="Much of the time goes into round trips",
+        seen=f"{wording.times(found.calls, 'call')} at a round trip of "
+        f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of the time."
+        f"{_network(found)}",
+        why="A program that does one thing after the other waits for each call; what it takes is "
+        "the number of calls times the round trip, however fast disks and links are.",
+        advice=_advice(found),
+        confidence="certain" if found.network_rtt_s is not None else "likely",
+        data=bound.data(material),
+        frames=found.small,
+        claims=claims,
+    )
+
+
+def _network(found: Bottleneck) -> str:
+    if found.network_rtt_s is None or found.rtt_s is None:
+        return " TCP does not show which part of it is the network."
+    return (
+        f" The network takes {units.duration(min(found.network_rtt_s, found.rtt_s))} of it, the "
+        f"server the rest."
+    )
+
+
+def _advice(found: Bottleneck) -> tuple[Advice, ...]:
+    nearer = Advice("Run the job nearer to the server: same site, same switch, or on the server.")
+    served = Advice(
+        "The server itself takes most of each round trip: look at its processor, its power "
+        "saving (C-states, governor) and its virtualisation before the network."
+    )
+    fewer = (
+        Advice(
+            "Send fewer calls: the other findings name those that could be left out; tar or "
+            "rsync in one stream instead of many small files."
+        ),
+        Advice(
+            "Do more at once: several processes, make -j, parallel copy tools; calls of "
+            "different files need not wait for one another."
+        ),
+    )
+    network, rtt = found.network_rtt_s, found.rtt_s or 0.0
+    if network is not None and network < rtt / 2:
+        return (served, *fewer)
+    return (*fewer, nearer)
+
+
+RULE = Rule(
+    id="round_trip_bound",
+    title="Round trips take a large part of the time",
+    origin="practice: calls times round trip against the run time",
+    judge=judge,
+    thresholds=(NETWORK, SHARE),
+    general=True,
+)

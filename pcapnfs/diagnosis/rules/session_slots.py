@@ -1,0 +1,68 @@
+"""All slots of a session are taken: NFSv4.1 limits the calls at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "session_slots.share", 0.1, "share", "of the time with calls under way, all slots are taken",
+    "default of this tool",
+)  # fmt: skip
+LEAST = Threshold(
+    "session_slots.least", 100, "calls", "calls in the session, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each session that was full."""
+    for session in material.caps.slots:
+        if (
+            session.calls < values[LEAST.name]
+            or session.full_s <= 0
+            or session.full_s < values[SHARE.name] * session.busy_s
+        ):
+            continue
+        share = session.full_s / session.busy_s
+        yield Observed(
+            severity="warning",
+            title="NFSv4.1 slots limit the calls at once",
+            seen=f"The server grants {wording.times(session.limit, 'slot')}, and for "
+            f"{units.share(share)} of the {units.duration(session.busy_s)} with calls under way "
+            "all of them were taken.",
+            why="Each call in a session needs a slot (RFC 8881 section 2.10.6). Further calls wait "
+            "in the client, where no capture sees them: the server seems fast, the application "
+            "waits.",
+            advice=(
+                Advice(
+                    "Let the server grant more: on Linux it goes by memory and by threads; on an "
+                    "appliance look for the slots or in-flight requests of a session."
+                ),
+                Advice(
+                    "On a Linux client, raise max_session_slots of the module nfs (64 by "
+                    "default), and mount again."
+                ),
+            ),
+            confidence="certain",
+            data=wording.times(session.calls, "call"),
+            about=(session.client, session.server),
+        )
+
+
+RULE = Rule(
+    id="session_slots",
+    title="All slots of a session are taken",
+    origin="RFC 8881 section 2.10.6.1",
+    judge=judge,
+    thresholds=(SHARE, LEAST),
+    topic="calls at once",
+)

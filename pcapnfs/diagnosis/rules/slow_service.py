@@ -1,0 +1,119 @@
+"""The server takes long for calls that need no stable storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import bound
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule, Severity
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.server_times import ServerTime
+    from pcapnfs.diagnosis.material import Material
+
+SMALL = Threshold(
+    "slow_service.small", 0.001, "s", "median of a small call at the server; from memory",
+    "practice: modern servers",
+)  # fmt: skip
+READ = Threshold(
+    "slow_service.read", 0.005, "s", "median of READs at the server", "practice: flash"
+)
+WRITE = Threshold(
+    "slow_service.write", 0.005, "s", "median of WRITEs answered UNSTABLE", "practice: flash"
+)
+SLOWER = Threshold(
+    "slow_service.slower", 0.01, "s", "median of any of them; below, it is a note",
+    "nfsslower (BCC): its default",
+)  # fmt: skip
+SUN = Threshold(
+    "slow_service.sun", 0.05, "s", "median of any of them; from here on it may be a problem",
+    "Sun: nfsstat -m, smoothed round trip times that call for action",
+)  # fmt: skip
+LEAST = Threshold(
+    "slow_service.least", 30, "calls", "calls of an operation, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+TOLD = 4
+"""Operations that are told."""
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each server."""
+    limits = {"small": values[SMALL.name], "read": values[READ.name], "write": values[WRITE.name]}
+    # Where the link is full, data waits for it, and not for the server.
+    moving = bound.named(material, "transfer") is not None
+    slow = sorted(
+        (
+            each
+            for each in material.server_times
+            if each.calls >= values[LEAST.name]
+            and each.median_s > limits[each.kind]
+            and not (moving and each.kind != "small")
+        ),
+        key=lambda each: (each.server, -each.time_s),
+    )
+    for server, group in groupby(slow, key=lambda each: each.server):
+        operations = list(group)
+        claims = tuple(
+            Claim(each.row, each.time_s * (1 - limits[each.kind] / each.mean_s))
+            for each in operations
+            if each.mean_s > limits[each.kind]
+        )
+        worst = max(each.median_s for each in operations)
+        yield Observed(
+            severity=_severity(material, claims, worst, values),
+            title=f"The server {server} is slow even where no stable storage is needed"
+            if worst >= values[SLOWER.name]
+            else f"The server {server} answers later than it could",
+            seen="Median time at the server, without the network: "
+            f"{', '.join(_told(each) for each in operations[:TOLD])}.",
+            why="Small calls are answered from memory: below a millisecond on a server that has "
+            "the time. Where they take longer, calls queue for its processor or threads, or what "
+            "they ask for comes from disk (cold inodes and directories).",
+            advice=(
+                Advice(
+                    "On the server, look at the processor (mpstat, steal time of a virtual "
+                    "machine), nfsd threads (/proc/net/rpc/nfsd, threads in /etc/nfs.conf) and "
+                    "disks (iostat -x)."
+                ),
+                Advice(
+                    "If only the first access is slow, memory for inodes and directories helps "
+                    "(more of it, lower vm.vfs_cache_pressure)."
+                ),
+                Advice(
+                    "If READs alone are slow, it is the disks: faster ones, more read-ahead, or a "
+                    "larger cache."
+                ),
+            ),
+            confidence="likely",
+            data=f"{units.count(sum(each.calls for each in operations))} calls",
+            frames=tuple(frame for each in operations for frame in each.frames[:2]),
+            claims=claims,
+        )
+
+
+def _told(each: ServerTime) -> str:
+    return f"{each.op} {units.duration(each.median_s)} ({units.count(each.calls)})"
+
+
+def _severity(
+    material: Material, claims: tuple[Claim, ...], worst: float, values: Values
+) -> Severity:
+    if worst < values[SLOWER.name]:
+        return "note"
+    return by_cost(material, claims, sure=worst >= values[SUN.name])
+
+
+RULE = Rule(
+    id="slow_service",
+    title="The server takes long for calls that need no stable storage",
+    origin="Sun: NFS server performance and tuning; nfsslower",
+    judge=judge,
+    thresholds=(SMALL, READ, WRITE, SLOWER, SUN, LEAST),
+)

@@ -1,0 +1,56 @@
+"""The run waits for bytes on their way more than for anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import bound
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+
+if TYPE_CHECKING:
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Values
+
+
+def judge(material: Material, _values: Values) -> Iterator[Observed]:
+    """One for all clients."""
+    found = material.bottleneck
+    cause = bound.named(material, "transfer")
+    if cause is None:
+        return
+    transfer_s = material.budget_rows()["transfer"]
+    claims = (Claim("transfer", transfer_s),)
+    rate = units.size(found.moved_bytes / transfer_s) if transfer_s > 0 else "-"
+    yield Observed(
+        severity=bound.severity(material, claims, large=True),
+        title="Much of the time goes into moving the data",
+        seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
+        f"{units.share(cause.share)} of the time: {units.size(found.moved_bytes)} in all, at "
+        f"{rate} a second while they moved.",
+        why="What is left is bandwidth: fewer calls or faster disks do not help.",
+        advice=(
+            Advice(
+                "Compare the rate with the link's: if it is near, a faster link, or several "
+                "(nconnect, bonding), is the way."
+            ),
+            Advice(
+                "If it is far below, look for loss, small TCP windows (net.ipv4.tcp_rmem, "
+                "tcp_wmem) and a busy processor (encryption, checksums): see the findings on TCP."
+            ),
+            Advice("Move less: keep what is read again in a cache (fscache), compress."),
+        ),
+        confidence="certain",
+        data=bound.data(material),
+        claims=claims,
+    )
+
+
+RULE = Rule(
+    id="transfer_bound",
+    title="Moving data takes a large part of the time",
+    origin="practice: transfer time of messages, apart from their service time",
+    judge=judge,
+    general=True,
+)

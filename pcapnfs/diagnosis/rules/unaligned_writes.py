@@ -1,0 +1,85 @@
+"""Many WRITEs cover parts of pages: appends, records, read-modify-write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.claims import left_out
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.write_shapes import WriteShapes
+    from pcapnfs.diagnosis.material import Material
+
+SHARE = Threshold(
+    "unaligned_writes.share", 0.2, "share", "WRITEs that begin or end within a page of 4 KiB",
+    "default of this tool",
+)  # fmt: skip
+LEAST = Threshold(
+    "unaligned_writes.least", 30, "calls", "such WRITEs, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server with many of them."""
+    for pair in material.write_shapes:
+        many = pair.unaligned.calls
+        if many < values[LEAST.name] or many < values[SHARE.name] * pair.writes:
+            continue
+        claims = left_out(pair.read_first, row="read") if pair.read_first.calls else ()
+        yield Observed(
+            severity=by_cost(material, claims, sure=False),
+            title="Many WRITEs cover parts of pages",
+            seen=" ".join(_seen(pair)),
+            why="For a part of a page the server's file system reads the rest of it, or writes the "
+            "same block again and again, and a client that does not have the page reads it first: "
+            "read, modify, write.",
+            advice=(
+                Advice(
+                    "Let the application write in multiples of 4 KiB (its record or buffer size, "
+                    "stdio with a larger buffer), or group what it appends and syncs.",
+                    "what is still in a buffer is lost when the program fails.",
+                ),
+                Advice(
+                    "Without sync, O_SYNC, noac and locks around each record, the client puts "
+                    "neighbouring WRITEs together by itself."
+                ),
+                Advice(
+                    "Match the record size of the server's file system (recordsize, stripe) to "
+                    "that of the application."
+                ),
+            ),
+            confidence="certain",
+            data=wording.times(pair.writes, "WRITE"),
+            frames=pair.unaligned.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+def _seen(pair: WriteShapes) -> Iterator[str]:
+    yield (
+        f"{units.count(pair.unaligned.calls)} of {wording.times(pair.writes, 'WRITE')} begin or "
+        f"end within a page, in {wording.times(pair.files, 'file')}; they bring "
+        f"{units.size(pair.mean_bytes)} each in the mean."
+    )
+    if pair.appended:
+        yield f"{units.count(pair.appended)} append to what was written before."
+    if pair.read_first.calls:
+        reads = wording.times(pair.read_first.calls, "READ")
+        yield f"{reads} of the same page came right before."
+
+
+RULE = Rule(
+    id="unaligned_writes",
+    title="WRITEs that are not aligned to pages",
+    origin="practice: read-modify-write of file systems and arrays",
+    judge=judge,
+    thresholds=(SHARE, LEAST),
+)

@@ -1,0 +1,52 @@
+"""What a run is bound by, in shares of the clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.bottleneck import bottleneck
+from tests.unit.rows import call, file, trace_of
+
+
+def test_storage_takes_what_lies_beyond_the_round_trip() -> None:
+    calls = [
+        *(call(number, "GETATTR", 1, file=1) for number in range(1, 41)),
+        *(call(number, "CREATE", 5, file=1, stability="stable") for number in range(41, 81)),
+    ]
+    with trace_of(calls=calls, files=[file(1, "a")]) as trace:
+        found = bottleneck(trace)
+    assert (found.calls, found.stable_calls, found.small_calls) == (80, 40, 40)
+    assert found.rtt_s == pytest.approx(0.001)
+    assert found.persist_s == pytest.approx(0.004)
+    assert found.stable_s == pytest.approx(0.2)
+    assert found.storage_s == pytest.approx(0.16)
+    assert found.network_rtt_s is None
+    assert sum(seconds for _, seconds in found.network_s) == 0
+    assert found.verdict is not None
+    # Ten milliseconds from call to call: most of them are the client's.
+    assert found.verdict.named == ("client",)
+    assert found.slowest == (81, 83, 85, 87, 89)
+    assert found.small == (1, 3, 5, 7, 9)
+
+
+def test_what_the_network_takes_is_known_from_tcp() -> None:
+    calls = [call(number, "GETATTR", 2, connection=1, file=1) for number in range(1, 41)]
+    connection = {
+        "connection": 1,
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "transport": "TCP",
+        "handshake": True,
+        "syn_rtt": 500_000,
+        "ack_rtt": 1_000,
+    }
+    with trace_of(calls=calls, connections=[connection], files=[file(1, "a")]) as trace:
+        found = bottleneck(trace)
+    assert found.network_rtt_s == pytest.approx(0.0005, rel=0.01)
+    # A quarter of each call.
+    assert dict(found.network_s)["unstable"] == pytest.approx(0.02, rel=0.01)
+
+
+def test_nothing_happened() -> None:
+    with trace_of() as trace:
+        assert bottleneck(trace).verdict is None

@@ -1,0 +1,71 @@
+"""Limits on calls at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.caps import caps
+from tests.unit.rows import Row, call, operation, trace_of
+
+
+def connection(number: int, transport: str = "TCP") -> Row:
+    return {
+        "connection": number,
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "transport": transport,
+    }
+
+
+def test_a_pair_has_its_mean_and_its_peak() -> None:
+    # 10 … 40, 20 … 30, 30 … 50 ms.
+    calls = [call(1, "READ", 30), call(2, "READ", 10), call(3, "READ", 20)]
+    calls = [{**each, "connection": 1} for each in calls]
+    with trace_of(calls=calls, connections=[connection(1)]) as trace:
+        (pair,) = caps(trace).pairs
+    assert (pair.calls, pair.peak, pair.connections, pair.tcp) == (3, 2, 1, True)
+    assert pair.busy_s == pytest.approx(0.04)
+    assert pair.at_peak_s == pytest.approx(0.02)
+    assert pair.mean == pytest.approx(1.5)
+    assert not pair.sessions
+
+
+@pytest.mark.parametrize(("second", "at_once"), [(3, 2), (9, 1)])
+def test_connections_one_after_the_other_are_one_at_once(second: int, at_once: int) -> None:
+    calls = [
+        {**call(1, "READ", 40), "connection": 1},
+        {**call(second, "READ", 10), "connection": 2},
+    ]
+    with trace_of(calls=calls, connections=[connection(1), connection(2, "UDP")]) as trace:
+        (pair,) = caps(trace).pairs
+    assert (pair.connections, pair.tcp) == (at_once, False)
+
+
+def test_a_session_is_full_when_all_its_slots_are_taken() -> None:
+    session = {"session": b"s", "protocol": "4.1", "connection": 1}
+    calls = [
+        call(1, "CREATE_SESSION", 1, **session),
+        *(call(number, "READ", 35, slot=number % 2, **session) for number in (2, 3, 8)),
+    ]
+    operations = [
+        operation(1, "CREATE_SESSION", session_slots=2),
+        operation(2, "SEQUENCE", target_highest_slot=63),
+    ]
+    with trace_of(calls=calls, operations=operations, connections=[connection(1)]) as trace:
+        found = caps(trace)
+    (session_found,) = found.slots
+    assert (session_found.limit, session_found.client) == (2, "10.0.0.2")
+    assert session_found.busy_s == pytest.approx(0.001 + 0.045 + 0.035)
+    assert session_found.full_s == pytest.approx(0.025)
+    assert found.pairs[0].sessions
+
+
+def test_a_session_without_a_known_limit_is_left_out() -> None:
+    calls = [call(1, "READ", 5, session=b"s", slot=0, connection=1)]
+    with trace_of(calls=calls, connections=[connection(1)]) as trace:
+        assert caps(trace).slots == ()
+
+
+def test_nothing_happened() -> None:
+    with trace_of() as trace:
+        assert caps(trace).pairs == ()

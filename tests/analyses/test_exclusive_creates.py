@@ -1,0 +1,48 @@
+"""SETATTRs that an exclusive create makes necessary."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.exclusive_creates import exclusive_creates
+from tests.unit.rows import Row, call, operation, trace_of
+
+
+def create(number: int, about: int, mode: int = 2, status: int = 0) -> list[Row]:
+    return [
+        call(number, "CREATE", 3, file=about, stability="stable", status=status),
+        operation(number, "CREATE", file=about, create_mode=mode, status=status),
+    ]
+
+
+def setattr_(number: int, about: int) -> list[Row]:
+    return [
+        call(number, "SETATTR", 4, file=about, stability="stable"),
+        operation(number, "SETATTR", file=about),
+    ]
+
+
+def test_the_first_setattr_after_an_exclusive_create_counts() -> None:
+    steps = [
+        create(1, 1),
+        setattr_(2, 1),
+        setattr_(3, 1),
+        create(4, 2, mode=0),
+        setattr_(5, 2),
+        create(6, 3, status=17),
+        setattr_(7, 3),
+        create(8, 4),
+        setattr_(200, 4),
+    ]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=calls, operations=operations) as trace:
+        (pair,) = exclusive_creates(trace)
+    assert (pair.creates, pair.all_creates) == (2, 3)
+    assert (pair.followed.calls, pair.followed.frames) == (1, (3,))
+    assert pair.followed.time_s == pytest.approx(0.004)
+
+
+def test_without_exclusive_creates_there_is_nothing_to_tell() -> None:
+    called, operated = create(1, 1, mode=1)
+    with trace_of(calls=[called], operations=[operated]) as trace:
+        assert exclusive_creates(trace) == ()

@@ -1,0 +1,99 @@
+"""Servers that restarted."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.restarts import restarts
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, operation, trace_of
+
+
+def write(number: int, verifier: int, *, offset: int = 0, level: str = "UNSTABLE") -> list[Row]:
+    """A WRITE of 4 KiB, and the server's verifier."""
+    return [
+        call(number, "WRITE", 2, file=1, connection=1),
+        operation(
+            number, "WRITE", file=1, offset=offset, requested=4096, committed=level,
+            verifier=verifier,
+        ),
+    ]  # fmt: skip
+
+
+def refused(number: int, status: str, op: str = "OPEN") -> list[Row]:
+    """A call that the server refused, of 2 ms."""
+    return [
+        call(number, op, 2, status=1, status_name=status, protocol="4.1", signature=op),
+        operation(number, op, status=1),
+    ]
+
+
+def of(*steps: list[Row]) -> dict[str, list[Row]]:
+    return {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+
+
+def test_a_new_verifier_is_a_restart_and_what_came_again_is_told() -> None:
+    steps = [
+        write(1, 7),
+        write(2, 7, offset=4096),
+        write(3, 8),
+        write(4, 8, offset=8192),
+        write(5, 8, offset=4096, level="FILE_SYNC"),
+    ]
+    with trace_of(**of(*steps)) as trace:
+        (server,) = restarts(trace)
+    assert (server.server, server.verifiers, server.writes) == ("10.0.0.1", 2, 5)
+    assert (server.rewritten, server.rewritten_bytes) == (2, 8192)
+    assert server.frames == (6,)
+
+
+@pytest.mark.parametrize("verifiers", [(7, 7, 7), (7, 8, 7), tuple(range(30))])
+def test_one_or_several_at_a_time_or_always_another_are_none(verifiers: tuple[int, ...]) -> None:
+    steps = [write(number, verifier) for number, verifier in enumerate(verifiers, 1)]
+    with trace_of(**of(*steps)) as trace:
+        assert restarts(trace) == ()
+
+
+def test_lost_state_counts_where_it_was_in_use() -> None:
+    steps = [
+        refused(1, "NFS4ERR_BADSESSION", "WRITE"),
+        refused(2, "NFS4ERR_STALE_CLIENTID", "CREATE_SESSION"),
+        refused(3, "NFS4ERR_ACCESS"),
+    ]
+    with trace_of(**of(*steps)) as trace:
+        (server,) = restarts(trace)
+    assert (server.lost_state, server.statuses) == (1, ("NFS4ERR_BADSESSION",))
+    assert server.frames == (1,)
+
+
+def test_grace_is_waited_for_until_the_call_comes_again() -> None:
+    steps = [
+        refused(1, "NFS4ERR_GRACE"),
+        refused(101, "NFS4ERR_GRACE"),
+        [call(201, "OPEN", 2, protocol="4.1", signature="OPEN"), operation(201, "OPEN")],
+    ]
+    with trace_of(**of(*steps)) as trace:
+        (server,) = restarts(trace)
+    assert (server.refused, server.refused_frames) == (2, (1, 201))
+    assert server.grace_s == pytest.approx(2.0)
+    assert server.grace_span_s == pytest.approx(1.0)
+
+
+def test_a_call_that_waited_for_a_new_connection() -> None:
+    steps = [write(1, 7), write(101, 8)]
+    steps[1][0] = call(101, "WRITE", 1000, file=1, connection=1, transmissions=2)
+    connections: list[Row] = [
+        {
+            "connection": 1,
+            "client": "10.0.0.2",
+            "server": "10.0.0.1",
+            "first_time": START_NS + 1760 * MILLISECOND,
+        }
+    ]
+    with trace_of(**of(*steps), connections=connections) as trace:
+        (server,) = restarts(trace)
+    assert server.unreachable_s == pytest.approx(0.75)
+
+
+def test_nothing_happened() -> None:
+    with trace_of() as trace:
+        assert restarts(trace) == ()

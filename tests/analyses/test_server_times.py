@@ -1,0 +1,35 @@
+"""Service times at the server, by operation."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.server_times import server_times
+from tests.unit.rows import MILLISECOND, call, trace_of
+
+
+def test_each_operation_has_its_own_without_what_is_stable_or_failed() -> None:
+    calls = [
+        *(call(number, "LOOKUP", took) for number, took in ((1, 1), (2, 2), (3, 6))),
+        call(4, "LOOKUP", 9, status=2),
+        call(5, "LOOKUP", 9, transmissions=2),
+        call(6, "CREATE", 9, stability="stable"),
+        call(7, "READDIRPLUS", 9),
+        call(8, "WRITE", 4, stability="unstable_write"),
+    ]
+    with trace_of(calls=calls) as trace:
+        look, write = server_times(trace)
+    assert (look.op, look.kind, look.row, look.calls) == ("LOOKUP", "small", "unstable", 3)
+    assert look.median_s == pytest.approx(0.002)
+    assert look.mean_s == pytest.approx(0.003)
+    assert look.time_s == pytest.approx(0.009)
+    assert look.frames == (5, 3, 1)
+    assert (write.op, write.kind, write.row) == ("WRITE", "write", "unstable_write")
+
+
+def test_the_way_of_the_reply_is_not_the_servers() -> None:
+    read = call(1, "READ", 9, stability="read")
+    first = int(str(read["call_time"])) + 3 * MILLISECOND
+    with trace_of(calls=[{**read, "reply_first_time": first}]) as trace:
+        (found,) = server_times(trace)
+    assert found.median_s == pytest.approx(0.003)

@@ -1,0 +1,76 @@
+"""A bottleneck with one cause, for the rules that speak of time in general."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.analyses.bottleneck import Bottleneck
+from pcapnfs.analyses.budget import ROWS, Budget
+from pcapnfs.analyses.measurement import KindOfStable
+from pcapnfs.analyses.time_budget import TimeBudget
+from pcapnfs.analyses.verdict import CAUSES, Cause, Verdict
+from pcapnfs.diagnosis.material import Material
+from tests.diagnosis.material import nothing
+
+WALL_S = 10.0
+"""The time budget of `bound_by`."""
+
+
+def clock(**rows: float) -> TimeBudget:
+    """A clock of ten seconds with these rows, the rest of which is the client's."""
+    told = {row: rows.get(row, 0.0) for row in ROWS}
+    told["client"] = WALL_S - sum(rows.values())
+    total = Budget(
+        client=None,
+        clients=1,
+        wall_s=WALL_S,
+        concurrency=1.0,
+        calls=1000,
+        added_s=0.0,
+        placed_share=1.0,
+        **{f"{row}_s": seconds for row, seconds in told.items()},
+    )
+    return TimeBudget(total=total, clients=(), phases=())
+
+
+def verdict(*named: str, share: float = 0.6, storage: str | None = "disk") -> Verdict:
+    """A verdict that names these causes."""
+    shares = {name: share if name in named else 0.05 for name in CAUSES}
+    return Verdict(
+        sentence="",
+        named=named,
+        storage=storage,
+        causes=tuple(Cause(name, part * WALL_S, part) for name, part in shares.items()),
+    )
+
+
+SLOW = Bottleneck(
+    verdict=verdict("persistence"),
+    calls=900,
+    stable_calls=400,
+    timed_calls=400,
+    small_calls=500,
+    rtt_s=0.001,
+    usual_s=0.001,
+    network_rtt_s=0.0008,
+    persist_s=0.014,
+    stable_median_s=0.015,
+    kinds=(KindOfStable("CREATE", 200, 0.01), KindOfStable("RENAME", 3, None)),
+    stable_s=6.0,
+    storage_s=5.6,
+    network_s=(("stable", 0.3), ("unstable", 0.4)),
+    slowest=(40, 50),
+    fastest=(60,),
+    small=(70,),
+    moved_bytes=10 << 20,
+    client_s=3.0,
+)
+"""Four hundred stable calls of 15 ms, on a disk."""
+
+
+def bound_by(*named: str, rows: dict[str, float] | None = None, **changes: object) -> Material:
+    """Material whose verdict names these causes."""
+    storage = changes.pop("storage", "disk")
+    assert storage is None or isinstance(storage, str)
+    found = replace(SLOW, verdict=verdict(*named, storage=storage), **changes)  # type: ignore[arg-type]
+    return nothing(bottleneck=found, time_budget=clock(**(rows or {"stable": 6.0})))

@@ -1,0 +1,41 @@
+"""The rule for stable calls that take no time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pcapnfs.diagnosis.rules.async_export import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+FAST: dict[str, Any] = {"usual_s": 0.0003, "stable_median_s": 0.00044, "stable_calls": 30}
+
+
+def test_stable_calls_as_fast_as_others_are_told_with_the_risk() -> None:
+    (seen,) = seen_by(RULE, bound_by("round_trips", **FAST))
+    assert (seen.severity, seen.confidence) == ("note", "possible")
+    assert seen.seen == (
+        "The median of 30 stable calls took 440 µs, a call that needs no storage 300 µs."
+    )
+    assert "lost" in seen.why
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stable_median_s": 0.00046},
+        {"usual_s": 0.001, "stable_median_s": 0.00131},
+        {"stable_calls": 29},
+        {"usual_s": None},
+    ],
+    ids=["half as long again", "0.3 ms longer", "too few", "no round trip"],
+)
+def test_a_little_slower_is_a_device(change: dict[str, Any]) -> None:
+    assert seen_by(RULE, bound_by("round_trips", **(FAST | change))) == []
+
+
+def test_the_user_may_think_otherwise() -> None:
+    slower = bound_by("round_trips", **(FAST | {"stable_median_s": 0.00046}))
+    assert seen_by(RULE, slower, "async_export.ratio=2")

@@ -1,0 +1,36 @@
+"""The rule for runs that do not wait for NFS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.diagnosis.rules.client_bound import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+
+def test_time_without_calls_is_told_and_not_claimed() -> None:
+    (seen,) = seen_by(RULE, bound_by("client"))
+    assert (seen.severity, seen.confidence, seen.claims) == ("note", "certain", ())
+    assert seen.seen == (
+        "From the first call to the last reply, no call was under way for 3.00 s, 60.0 % of the "
+        "time."
+    )
+
+
+def test_where_the_place_is_unknown_it_may_be_the_network() -> None:
+    found = bound_by("client")
+    total = replace(found.time_budget.total, placed_share=0.0)
+    unplaced = replace(found, time_budget=replace(found.time_budget, total=total))
+    (seen,) = seen_by(RULE, unplaced)
+    assert seen.confidence == "possible"
+    assert "the network is in it" in seen.why
+
+
+def test_a_handful_of_calls_says_nothing() -> None:
+    assert seen_by(RULE, bound_by("client", calls=29)) == []
+    assert seen_by(RULE, bound_by("client", calls=30))
+
+
+def test_what_the_verdict_does_not_name_is_not_told() -> None:
+    assert seen_by(RULE, bound_by("persistence")) == []

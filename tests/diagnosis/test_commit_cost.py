@@ -1,0 +1,59 @@
+"""The rule for COMMITs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.commits import Commits
+from pcapnfs.diagnosis.material import Material
+from pcapnfs.diagnosis.rules.commit_cost import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+MANY = Commits(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    commits=10,
+    files=4,
+    written_bytes=40 << 20,
+    empty=0,
+    time_s=0.51,
+    mean_s=0.05,
+    longest_s=0.2,
+    fixed_s=0.01,
+    rate_bytes=100 * 2**20,
+    frames=(21,),
+)
+
+
+def test_what_commits_take_beyond_round_trips_is_claimed() -> None:
+    (seen,) = seen_by(RULE, found(MANY))
+    assert seen.severity == "warning"
+    assert seen.seen == (
+        "10 COMMITs of 4 files took 50.0 ms in the mean, 200 ms at most; 40.0 MiB had been written "
+        "before them. A COMMIT takes 10.0 ms and the data goes to storage at 100 MiB a second."
+    )
+    (claim,) = seen.claims
+    assert (claim.row, round(claim.seconds, 9)) == ("stable", 0.5)
+
+
+def found(pair: Commits) -> Material:
+    return replace(bound_by("client"), commits=(pair,))
+
+
+@pytest.mark.parametrize("change", [{"commits": 9}, {"time_s": 0.109}])
+def test_few_or_quick_ones_are_not(change: dict[str, float]) -> None:
+    assert seen_by(RULE, found(replace(MANY, **change))) == []  # type: ignore[arg-type]
+
+
+def test_little_before_each_asks_for_fewer() -> None:
+    (seen,) = seen_by(RULE, found(replace(MANY, written_bytes=10 << 12, rate_bytes=None)))
+    assert "fsync()" in seen.advice[0].action
+    assert "goes to storage" not in seen.seen
+
+
+def test_commits_behind_a_cache_are_a_note() -> None:
+    (seen,) = seen_by(RULE, found(replace(MANY, mean_s=0.0019)))
+    assert seen.severity == "note"

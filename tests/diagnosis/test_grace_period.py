@@ -1,0 +1,27 @@
+"""The rule for calls that met a grace period."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.grace_period import RULE
+from tests.diagnosis.bottlenecks import clock
+from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.restarted import RESTARTED
+
+
+def test_the_waiting_is_told_not_the_refusals() -> None:
+    waiting = nothing(restarts=(RESTARTED,), time_budget=clock(waiting=9.0))
+    (seen,) = seen_by(RULE, waiting)
+    assert seen.severity == "problem"
+    assert seen.seen == (
+        "7 calls met GRACE over 6.00 s; with the pauses until they came again they waited 10.0 s. "
+        "RECLAIM_COMPLETE came 1 time."
+    )
+    assert seen.claims == (Claim("waiting", 10.0),)
+    assert seen.frames == (13, 15)
+
+
+def test_without_a_refusal_nobody_waited() -> None:
+    assert seen_by(RULE, nothing(restarts=(replace(RESTARTED, refused=0),))) == []

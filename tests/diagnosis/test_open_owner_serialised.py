@@ -1,0 +1,36 @@
+"""The rule for OPENs that wait for one another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.open_order import OpenOrder
+from pcapnfs.diagnosis.rules.open_owner_serialised import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+HELD_UP = OpenOrder("10.0.0.2", "10.0.0.1", 1000, 30, False, 1.5, 0.3, (5,))
+
+
+def test_opens_that_never_overlap_beside_calls_that_do_are_told() -> None:
+    (seen,) = seen_by(RULE, replace(bound_by("client"), open_order=(HELD_UP,)))
+    assert seen.severity == "note"
+    assert seen.seen == (
+        "None of 30 OPENs of user 1000 overlaps another, while 1.50 other calls are under way at "
+        "once. They took 300 ms."
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"overlapping": True},
+        {"opens": 29},
+        {"others_at_once": 1.49},
+    ],
+)
+def test_a_little_less_is_not(change: dict[str, float]) -> None:
+    owner = replace(HELD_UP, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, replace(bound_by("client"), open_order=(owner,))) == []

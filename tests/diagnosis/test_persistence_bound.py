@@ -1,0 +1,50 @@
+"""The rule for runs that wait for storage."""
+
+from __future__ import annotations
+
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.persistence_bound import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+
+def test_more_than_half_of_the_time_for_disks_is_a_problem() -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence"))
+    assert seen.severity == "problem"
+    assert seen.seen == (
+        "400 stable calls took 14.0 ms each, in the mean, beyond the round trip of 1.00 ms: 60.0 % "
+        "of the time. By kind: CREATE 10.0 ms (200). That is what a rotating disk takes without a "
+        "write cache that survives a power failure."
+    )
+    assert seen.claims == (Claim("stable", 5.6),)
+    assert seen.frames == (40, 50)
+    assert any(advice.risk and "lost" in advice.risk for advice in seen.advice)
+
+
+def test_less_than_half_is_a_warning() -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence", "client", storage_s=4.9))
+    assert seen.severity == "warning"
+
+
+def test_what_storage_takes_behind_a_cache_is_a_note() -> None:
+    found = bound_by("persistence", stable_median_s=0.0029, storage="flash")
+    (seen,) = seen_by(RULE, found)
+    assert seen.severity == "note"
+    assert not any("async" in advice.action for advice in seen.advice)
+    (seen,) = seen_by(RULE, found, "persistence_bound.difference=0.0018")
+    assert seen.severity == "problem"
+
+
+def test_many_round_trips_are_slow_however_short() -> None:
+    fast = bound_by("persistence", rtt_s=0.0002, stable_median_s=0.0011, storage="flash")
+    assert [seen.severity for seen in seen_by(RULE, fast)] == ["problem"]
+
+
+def test_of_calls_that_were_sent_again_storage_is_not_to_blame() -> None:
+    assert seen_by(RULE, bound_by("persistence", timed_calls=199)) == []
+    assert seen_by(RULE, bound_by("persistence", timed_calls=200))
+
+
+def test_what_the_verdict_does_not_name_is_not_told() -> None:
+    assert seen_by(RULE, bound_by("round_trips", "client")) == []
+    assert seen_by(RULE, bound_by("persistence", rtt_s=None)) == []

@@ -1,0 +1,52 @@
+"""The rule for runs that wait for round trips."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.round_trip_bound import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+FAR: dict[str, Any] = {
+    "rtt_s": 0.006,
+    "network_rtt_s": 0.005,
+    "network_s": (("stable", 1.0), ("unstable", 5.0)),
+}
+
+
+def test_a_far_server_is_a_problem() -> None:
+    (seen,) = seen_by(RULE, bound_by("round_trips", **FAR))
+    assert seen.severity == "problem"
+    assert seen.seen == (
+        "900 calls at a round trip of 6.00 ms each: 60.0 % of the time. The network takes "
+        "5.00 ms of it, the server the rest."
+    )
+    assert seen.claims == (Claim("stable", 1.0), Claim("unstable", 5.0))
+    assert seen.frames == (70,)
+    assert any("nearer" in advice.action for advice in seen.advice)
+
+
+def test_round_trips_of_one_building_are_a_note() -> None:
+    (seen,) = seen_by(RULE, bound_by("round_trips"))
+    assert seen.severity == "note"
+
+
+def test_what_the_server_takes_is_not_the_network() -> None:
+    slow = {**FAR, "network_rtt_s": 0.002, "network_s": (("unstable", 2.0),)}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **slow))
+    assert seen.severity == "note"
+    assert "server itself" in seen.advice[0].action
+    (seen,) = seen_by(RULE, bound_by("round_trips", **slow), "round_trip_bound.share=0.2")
+    assert seen.severity == "warning"
+
+
+def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
+    (seen,) = seen_by(RULE, bound_by("round_trips", network_rtt_s=None, network_s=()))
+    assert (seen.severity, seen.confidence, seen.claims) == ("note", "likely", ())
+    assert "TCP does not show" in seen.seen
+
+
+def test_what_the_verdict_does_not_name_is_not_told() -> None:
+    assert seen_by(RULE, bound_by("persistence", **FAR)) == []

@@ -1,0 +1,53 @@
+"""The rule for servers that slow down under load."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.load import Band, Load
+from pcapnfs.diagnosis.material import Material
+from pcapnfs.diagnosis.rules.server_overload import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+IDLE = Band(1, 30, 0.0003, 0.0004, 0.1, (3,))
+HALF = Band(2, 100, 0.0004, 0.0005, 0.2, (5,))
+LOADED = Band(16, 30, 0.0009, 0.002, 0.5, (7, 9))
+
+
+def found(*bands: Band) -> Material:
+    return replace(bound_by("client"), load=(Load("10.0.0.1", 500, bands),))
+
+
+def test_three_times_as_long_under_load_is_told() -> None:
+    (seen,) = seen_by(RULE, found(IDLE, HALF, LOADED))
+    assert seen.severity == "warning"
+    assert seen.seen == (
+        "With one call under way a small call takes 300 µs at least, with 16 and more 900 µs "
+        "(tenth percentiles of 30 and 30 calls)."
+    )
+    (claim,) = seen.claims
+    assert (claim.row, round(claim.seconds, 9)) == ("unstable", 0.44)
+    assert seen.frames == (7, 9)
+
+
+@pytest.mark.parametrize(
+    "bands",
+    [
+        (IDLE, replace(LOADED, floor_s=0.00089)),
+        (replace(IDLE, floor_s=0.0001), replace(LOADED, floor_s=0.00059)),
+        (IDLE, replace(LOADED, calls=29)),
+        (IDLE, replace(LOADED, least=2)),
+        (LOADED,),
+        (),
+    ],
+    ids=["less than three", "half a millisecond", "too few", "no load", "always loaded", "none"],
+)
+def test_a_little_less_is_not(bands: tuple[Band, ...]) -> None:
+    assert seen_by(RULE, found(*bands)) == []
+
+
+def test_the_user_may_think_otherwise() -> None:
+    assert seen_by(RULE, found(IDLE, LOADED), "server_overload.ratio=4") == []

@@ -1,0 +1,37 @@
+"""The rule for sessions whose slots are all taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.caps import Slots
+from pcapnfs.diagnosis.rules.session_slots import RULE
+from tests.diagnosis.limits import SLOTS, limited
+from tests.diagnosis.material import seen_by
+
+
+def test_a_tenth_of_the_time_is_much() -> None:
+    (seen,) = seen_by(RULE, limited(SLOTS))
+    assert seen.severity == "warning"
+    assert seen.seen == (
+        "The server grants 64 slots, and for 10.0 % of the 5.00 s with calls under way all of them "
+        "were taken."
+    )
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        replace(SLOTS, full_s=0.49),
+        replace(SLOTS, calls=99),
+        replace(SLOTS, full_s=0.0, busy_s=0.0),
+    ],
+)
+def test_a_little_less_is_not(session: Slots) -> None:
+    assert seen_by(RULE, limited(session)) == []
+
+
+def test_the_user_may_think_otherwise() -> None:
+    assert seen_by(RULE, limited(SLOTS), "session_slots.share=0.2") == []

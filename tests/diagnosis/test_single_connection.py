@@ -1,0 +1,38 @@
+"""The rule for one connection where several would help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.caps import Pair
+from pcapnfs.diagnosis.rules.single_connection import RULE
+from tests.diagnosis.limits import PAIR, limited
+from tests.diagnosis.material import seen_by
+
+
+def test_many_calls_at_once_on_one_connection_are_told() -> None:
+    (seen,) = seen_by(RULE, limited())
+    assert seen.severity == "note"
+    assert seen.seen == (
+        "All 100 calls went over one connection, and 8 calls were under way at once in the mean."
+    )
+
+
+def test_so_is_much_data() -> None:
+    (seen,) = seen_by(RULE, limited(pair=replace(PAIR, mean=2.0), named="transfer"))
+    assert "moving data" in seen.seen
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        replace(PAIR, mean=7.9),
+        replace(PAIR, connections=2),
+        replace(PAIR, tcp=False),
+        replace(PAIR, calls=99),
+    ],
+)
+def test_a_little_less_is_not(pair: Pair) -> None:
+    assert seen_by(RULE, limited(pair=pair)) == []

@@ -1,0 +1,55 @@
+"""The rule for servers that are slow without storage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pcapnfs.analyses.server_times import ServerTime
+from pcapnfs.diagnosis.material import Material
+from pcapnfs.diagnosis.rules.slow_service import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+LOOKUPS = ServerTime("10.0.0.1", "LOOKUP", "small", "unstable", 30, 0.002, 0.004, 1.2, (5, 7, 9))
+READ = ServerTime("10.0.0.1", "READ", "read", "read", 40, 0.011, 0.02, 3.0, (11,))
+
+
+def found(*times: ServerTime, named: str = "client") -> Material:
+    return replace(bound_by(named), server_times=times)
+
+
+def test_what_takes_longer_than_modern_servers_is_a_note() -> None:
+    (seen,) = seen_by(RULE, found(LOOKUPS))
+    assert (seen.severity, seen.title) == (
+        "note",
+        "The server 10.0.0.1 answers later than it could",
+    )
+    assert seen.seen == "Median time at the server, without the network: LOOKUP 2.00 ms (30)."
+    (claim,) = seen.claims
+    assert (claim.row, round(claim.seconds, 9)) == ("unstable", 0.9)
+    assert seen.frames == (5, 7)
+
+
+def test_what_is_slow_for_any_server_counts_by_its_cost() -> None:
+    (seen,) = seen_by(RULE, found(LOOKUPS, READ))
+    assert (seen.severity, seen.title[-33:]) == ("warning", "where no stable storage is needed")
+    assert "READ 11.0 ms (40), LOOKUP 2.00 ms (30)" in seen.seen
+    (seen,) = seen_by(RULE, found(replace(READ, median_s=0.06, mean_s=0.06)))
+    assert seen.severity == "problem"
+
+
+@pytest.mark.parametrize(
+    "times", [replace(LOOKUPS, calls=29), replace(LOOKUPS, median_s=0.001), replace(READ, calls=3)]
+)
+def test_a_little_less_is_not(times: ServerTime) -> None:
+    assert seen_by(RULE, found(times)) == []
+
+
+def test_where_the_link_is_full_data_waits_for_it() -> None:
+    assert seen_by(RULE, found(READ, named="transfer")) == []
+
+
+def test_the_user_may_think_otherwise() -> None:
+    assert seen_by(RULE, found(LOOKUPS), "slow_service.small=0.01") == []

@@ -1,0 +1,27 @@
+"""The rule for runs that wait for bytes."""
+
+from __future__ import annotations
+
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.transfer_bound import RULE
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+
+
+def test_the_rate_is_told_while_bytes_moved() -> None:
+    (seen,) = seen_by(RULE, bound_by("transfer", rows={"transfer": 5.0, "read": 1.0}))
+    assert seen.severity == "problem"
+    assert seen.seen == (
+        "Bytes of calls and replies were on their way for 5.00 s, 60.0 % of the time: 10.0 MiB in "
+        "all, at 2.00 MiB a second while they moved."
+    )
+    assert seen.claims == (Claim("transfer", 5.0),)
+
+
+def test_less_than_half_is_a_warning() -> None:
+    (seen,) = seen_by(RULE, bound_by("transfer", rows={"transfer": 4.9}))
+    assert seen.severity == "warning"
+
+
+def test_what_the_verdict_does_not_name_is_not_told() -> None:
+    assert seen_by(RULE, bound_by("client", rows={"transfer": 2.0})) == []

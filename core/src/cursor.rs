@@ -6,6 +6,14 @@
 //! reports the right misfortune without knowing where its bytes come from.
 //!
 //! XDR primitives are those of RFC 4506; each value is padded to four bytes.
+//!
+//! A cursor made by [`Cursor::recording`] notes in a [`Recorder`] which bytes were read, and as what
+//! [`Kind`] of value: redaction keeps nothing else. Such a cursor shows no bytes to the reads below,
+//! so that each takes the path on which one that does not record fails: others pay nothing for it.
+
+mod recorder;
+
+pub use recorder::{Kind, Recorder, Span};
 
 use crate::error::{DecodeError, Layer, Reason};
 
@@ -14,6 +22,7 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// A reader over the captured bytes of one message.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
+    /// The captured bytes after this position; of a cursor that records, only the place is there.
     rest: &'a [u8],
     /// Bytes consumed so far, counted from the start of the layer.
     offset: usize,
@@ -22,29 +31,35 @@ pub struct Cursor<'a> {
     /// Why `rest` ends before `total`, if it does.
     limit: Reason,
     layer: Layer,
+    recorder: Option<&'a Recorder<'a>>,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor over a message that was captured completely.
     pub fn new(bytes: &'a [u8], layer: Layer) -> Self {
-        Self { rest: bytes, offset: 0, total: bytes.len(), limit: Reason::Malformed, layer }
+        Self::of_prefix(bytes, bytes.len(), Reason::Malformed, layer)
     }
 
     /// A cursor over the captured prefix of a message of `total` bytes; `limit` says why the rest is absent.
     pub fn of_prefix(bytes: &'a [u8], total: usize, limit: Reason, layer: Layer) -> Self {
-        Self { rest: bytes, offset: 0, total: total.max(bytes.len()), limit, layer }
+        Self { rest: bytes, offset: 0, total: total.max(bytes.len()), limit, layer, recorder: None }
+    }
+
+    /// A cursor over the recorder's message, the captured prefix of one of `total` bytes.
+    pub fn recording(recorder: &'a Recorder<'a>, total: usize, limit: Reason, layer: Layer) -> Self {
+        let (rest, all) = recorder.beginning();
+        Self { rest, offset: 0, total: total.max(all), limit, layer, recorder: Some(recorder) }
+    }
+
+    /// Whether what is read is recorded: then also values are read that nothing else asks for.
+    pub fn records(&self) -> bool {
+        self.recorder.is_some()
     }
 
     /// The same position, with offsets counted from here and another layer's name.
     #[must_use]
     pub fn enter(&self, layer: Layer) -> Self {
-        Self {
-            rest: self.rest,
-            offset: 0,
-            total: self.total.saturating_sub(self.offset),
-            limit: self.limit,
-            layer,
-        }
+        Self { offset: 0, total: self.total.saturating_sub(self.offset), layer, ..*self }
     }
 
     /// Bytes consumed since the start of the layer.
@@ -59,13 +74,16 @@ impl<'a> Cursor<'a> {
 
     /// The captured bytes after this position.
     pub fn rest(&self) -> &'a [u8] {
-        self.rest
+        match self.recorder {
+            None => self.rest,
+            Some(recorder) => recorder.ahead(self.rest, self.remaining()),
+        }
     }
 
     /// The error for an element of `needed` bytes that is not there.
     pub fn short(&self, needed: usize) -> DecodeError {
         let reason = if needed > self.remaining() { Reason::Malformed } else { self.limit };
-        DecodeError { layer: self.layer, reason, offset: self.offset, needed, available: self.rest.len() }
+        DecodeError { layer: self.layer, reason, offset: self.offset, needed, available: self.rest().len() }
     }
 
     /// The error for a value at this position that the protocol does not allow.
@@ -75,16 +93,44 @@ impl<'a> Cursor<'a> {
 
     /// The error for a stop at this position for another reason.
     pub fn stop(&self, reason: Reason) -> DecodeError {
-        DecodeError { layer: self.layer, reason, offset: self.offset, needed: 0, available: self.rest.len() }
+        DecodeError {
+            layer: self.layer,
+            reason,
+            offset: self.offset,
+            needed: 0,
+            available: self.rest().len(),
+        }
     }
 
-    /// Takes `length` bytes without padding.
+    /// Takes `length` bytes of numbers, without padding.
     #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        self.take_as(Kind::Number, length)
+    }
+
+    /// Takes `length` bytes that mean this, without padding.
+    #[inline]
+    pub fn take_as(&mut self, kind: Kind, length: usize) -> Result<&'a [u8]> {
         let Some((head, tail)) = self.rest.split_at_checked(length) else {
-            return Err(self.short(length));
+            return self.recorded(kind, length);
         };
         self.rest = tail;
+        self.offset = self.offset.saturating_add(length);
+        Ok(head)
+    }
+
+    /// What a read does that finds too little: it fails, or the cursor is one that records.
+    #[cold]
+    fn recorded(&mut self, kind: Kind, length: usize) -> Result<&'a [u8]> {
+        let found = self.recorder.and_then(|recorder| {
+            let (head, tail) = self.rest().split_at_checked(length)?;
+            recorder.note(head, kind);
+            Some((head, tail))
+        });
+        let Some((head, tail)) = found else {
+            return Err(self.short(length));
+        };
+        self.rest = start(tail);
         self.offset = self.offset.saturating_add(length);
         Ok(head)
     }
@@ -96,9 +142,19 @@ impl<'a> Cursor<'a> {
         if length > self.remaining() {
             return Err(self.short(length));
         }
-        self.rest = self.rest.get(length..).unwrap_or_default();
+        self.rest = match self.rest.get(length..) {
+            Some(rest) => rest,
+            None => self.beyond(length),
+        };
         self.offset = self.offset.saturating_add(length);
         Ok(())
+    }
+
+    /// Where skipping `length` bytes leads to that are not there, or are not shown.
+    #[cold]
+    fn beyond(&self, length: usize) -> &'a [u8] {
+        let rest = self.rest();
+        start(rest.get(length.min(rest.len())..).unwrap_or_default())
     }
 
     /// A cursor over the next `length` bytes, which this cursor passes over.
@@ -109,22 +165,24 @@ impl<'a> Cursor<'a> {
             return Err(self.short(length));
         }
         let captured = self.rest.get(..length).unwrap_or(self.rest);
-        let inner = Self {
-            rest: captured,
-            offset: self.offset,
-            total: self.offset.saturating_add(length),
-            limit: self.limit,
-            layer: self.layer,
-        };
+        let inner =
+            Self { rest: captured, offset: self.offset, total: self.offset.saturating_add(length), ..*self };
         self.skip(length)?;
         Ok(inner)
     }
 
-    /// A fixed-size array of bytes.
+    /// A fixed-size array of bytes: numbers.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.array_as(Kind::Number)
+    }
+
+    /// A fixed-size array of bytes that mean this.
+    #[inline]
+    pub fn array_as<const N: usize>(&mut self, kind: Kind) -> Result<[u8; N]> {
         let Some((head, tail)) = self.rest.split_first_chunk::<N>() else {
-            return Err(self.short(N));
+            let head = self.recorded(kind, N)?;
+            return head.first_chunk().copied().ok_or_else(|| self.short(N));
         };
         self.rest = tail;
         self.offset = self.offset.saturating_add(N);
@@ -169,18 +227,26 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// XDR fixed-length opaque data with its padding (section 4.9).
-    pub fn opaque_fixed(&mut self, length: usize) -> Result<&'a [u8]> {
-        let data = self.take(length)?;
-        self.skip(padding(length))?;
-        Ok(data)
+    /// An XDR unsigned integer that means this.
+    #[inline]
+    pub fn u32_as(&mut self, kind: Kind) -> Result<u32> {
+        Ok(u32::from_be_bytes(self.array_as(kind)?))
     }
 
-    /// XDR variable-length opaque data of at most `limit` bytes, with its padding (section 4.10).
+    /// XDR variable-length opaque data of at most `limit` bytes, with its padding (section 4.10), of
+    /// which nobody says what they mean.
     #[inline]
     pub fn opaque(&mut self, limit: usize) -> Result<&'a [u8]> {
+        self.opaque_as(Kind::Unknown, limit)
+    }
+
+    /// XDR variable-length opaque data, or a string, that means this.
+    #[inline]
+    pub fn opaque_as(&mut self, kind: Kind, limit: usize) -> Result<&'a [u8]> {
         let length = self.opaque_length(limit)?;
-        self.opaque_fixed(length)
+        let data = self.take_as(kind, length)?;
+        self.skip(padding(length))?;
+        Ok(data)
     }
 
     /// The length of variable-length opaque data, passing over the data even where they were not
@@ -211,6 +277,11 @@ impl<'a> Cursor<'a> {
         }
         Ok(length)
     }
+}
+
+/// Nothing, at the place where `bytes` begin.
+fn start(bytes: &[u8]) -> &[u8] {
+    bytes.get(..0).unwrap_or_default()
 }
 
 /// Bytes that pad `length` to a multiple of four (RFC 4506 section 3).

@@ -4,10 +4,10 @@
 //! attribute that the table does not know ends its `fattr4` only: the list's own length says where
 //! the message goes on. Nothing here allocates.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::nfs::facts::{Attributes, WeakCacheAttributes};
-use crate::nfs::types::{FileType, TEXT_LIMIT, handle};
+use crate::nfs::types::{FileType, TEXT_LIMIT, handle, name};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -19,7 +19,7 @@ pub fn fattr3<'a>(c: &mut Cursor<'_>) -> Result<Attributes<'a>> {
     let file_type = FileType(c.u32()?);
     let mode = c.u32()?;
     let links = c.u32()?;
-    c.u64()?; // uid, gid
+    c.take_as(Kind::UserAndGroup, 2 * 4)?; // uid, gid
     let size = c.u64()?;
     let used = c.u64()?;
     c.u64()?; // rdev
@@ -208,8 +208,8 @@ pub static ATTRIBUTES: &[Attribute] = attributes! {
     33 mode            0 kept |c, a| { a.mode = Some(c.u32()?); Ok(()) };
     34 no_trunc        0 read word;
     35 numlinks        0 kept |c, a| { a.links = Some(c.u32()?); Ok(()) };
-    36 owner           0 read text;
-    37 owner_group     0 read text;
+    36 owner           0 read principal;
+    37 owner_group     0 read principal;
     38 quota_avail_hard 0 read hyper;
     39 quota_avail_soft 0 read hyper;
     40 quota_used      0 read hyper;
@@ -290,7 +290,15 @@ fn bitmap(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
 }
 
 fn text(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
-    c.opaque(TEXT_LIMIT).map(|_| ())
+    c.opaque_as(Kind::Token, TEXT_LIMIT).map(|_| ())
+}
+
+fn principal(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
+    c.opaque_as(Kind::Principal, TEXT_LIMIT).map(|_| ())
+}
+
+fn host(c: &mut Cursor<'_>) -> Result<()> {
+    c.opaque_as(Kind::Host, TEXT_LIMIT).map(|_| ())
 }
 
 fn opaque(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
@@ -322,7 +330,7 @@ pub(super) fn access_list(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<
 pub(super) fn ace(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()> {
     word(c, a)?;
     two_words(c, a)?;
-    text(c, a)
+    principal(c, a)
 }
 
 /// `nfsacl41` (RFC 8881 section 6.2.2): flags before the list.
@@ -331,20 +339,22 @@ fn flagged_access_list(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()>
     access_list(c, a)
 }
 
-/// `pathname4` (RFC 7530 section 2.2.5); a list of server names has the same shape.
-fn path(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()> {
+/// `pathname4` (RFC 7530 section 2.2.5).
+fn path(c: &mut Cursor<'_>) -> Result<()> {
     for _ in 0..c.count(4)? {
-        text(c, a)?;
+        name(c)?;
     }
     Ok(())
 }
 
 /// `fs_locations4` (RFC 7530 section 2.2.7): the root's path, then servers and path of each location.
-fn fs_locations(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()> {
-    path(c, a)?;
+fn fs_locations(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
+    path(c)?; // fs_root
     for _ in 0..c.count(8)? {
-        path(c, a)?;
-        path(c, a)?;
+        for _ in 0..c.count(4)? {
+            host(c)?; // server
+        }
+        path(c)?; // rootpath
     }
     Ok(())
 }
@@ -361,14 +371,14 @@ fn fs_status(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()> {
 /// `fs_locations_info4` (RFC 8881 section 11.17).
 fn fs_locations_info(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()> {
     two_words(c, a)?; // fli_flags, fli_valid_for
-    path(c, a)?; // fli_fs_root
+    path(c)?; // fli_fs_root
     for _ in 0..c.count(8)? {
         for _ in 0..c.count(12)? {
             word(c, a)?; // fls_currency
             opaque(c, a)?; // fls_info
-            text(c, a)?; // fls_server
+            host(c)?; // fls_server
         }
-        path(c, a)?; // fli_rootpath
+        path(c)?; // fli_rootpath
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ mod trials;
 #[cfg(test)]
 mod tests;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::{DecodeError, Reason};
 use crate::nfs::facts::Facts;
 pub use crate::nfs::operation::catalogue;
@@ -352,7 +352,7 @@ impl<'a> Walk<'a> {
         callback: bool,
         c: &mut Cursor<'a>,
     ) -> Result<(), DecodeError> {
-        c.opaque(TAG_LIMIT)?;
+        c.opaque_as(Kind::Token, TAG_LIMIT)?;
         self.minor = Some(c.u32()?);
         if callback {
             c.u32()?; // callback_ident
@@ -381,7 +381,7 @@ impl<'a> Walk<'a> {
         c: &mut Cursor<'a>,
     ) -> Result<(), DecodeError> {
         self.status = Some(c.u32()?);
-        c.opaque(TAG_LIMIT)?;
+        c.opaque_as(Kind::Token, TAG_LIMIT)?;
         let before = c.clone();
         self.in_reply = c.u32()?;
         if self.in_reply > COMPOUND_LIMIT {

@@ -2,7 +2,7 @@
 //!
 //! A [`Sample`] is bytes in rows with the RFC's field names beside them, and the facts expected.
 
-use crate::cursor::{Cursor, padding};
+use crate::cursor::{Cursor, Kind, Recorder, Span, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::facts::{Attributes, Facts, Pnfs, Sparse};
 use crate::nfs::operation::{Operation, Parser};
@@ -75,17 +75,21 @@ impl Sample {
         }
     }
 
+    /// What the caller had read before.
+    fn status(&self) -> Option<u32> {
+        match self.part {
+            Part::Failure(status) => Some(status),
+            Part::Arguments | Part::Results => None,
+        }
+    }
+
     /// Facts and outcome, and the bytes of the message that were left over.
     pub(crate) fn decode<'a>(
         &self,
         captured: &'a [u8],
         total: usize,
     ) -> (Facts<'a>, Result<(), DecodeError>, usize) {
-        let status = match self.part {
-            Part::Failure(status) => Some(status),
-            Part::Arguments | Part::Results => None,
-        };
-        let mut facts = Facts { status, ..Facts::default() };
+        let mut facts = Facts { status: self.status(), ..Facts::default() };
         let mut cursor = Cursor::of_prefix(captured, total, Reason::Truncated, Layer::Call);
         let outcome = self.parser()(&mut cursor, &mut facts);
         (facts, outcome, cursor.remaining())
@@ -118,6 +122,11 @@ macro_rules! trials {
         #[test]
         fn a_flipped_byte_never_panics_nor_reads_beyond_the_message() {
             trials::flipped_bytes(&$samples);
+        }
+
+        #[test]
+        fn each_value_is_said_to_be_what_it_is() {
+            trials::recorded(&$samples);
         }
     };
 }
@@ -167,6 +176,82 @@ pub(crate) fn ends_early(samples: &[Sample]) {
             );
         }
     }
+}
+
+/// Fields, of any operation or of one, of which no parser can say what they hold, or whose contents
+/// nobody needs: they are told to nobody.
+const UNKNOWN: &[&str] = &[
+    "body",
+    "buf",
+    "da_addr_body",
+    "loc_body",
+    "lrf_body",
+    "oid",
+    "ssa_digest",
+    "ssa_ssv",
+    "ssr_digest",
+    "vals",
+    "EXCHANGE_ID [0]",
+    "EXCHANGE_ID [1]",
+];
+
+/// A cursor that records gives the same facts, and each value is said to be what it is: numbers are
+/// numbers, opaque data and strings are not, and data that are passed over are not recorded.
+pub(crate) fn recorded(samples: &[Sample]) {
+    let mut unsaid = Vec::new();
+    for sample in samples {
+        let bytes = sample.bytes();
+        let (facts, outcome, left) = sample.decode(&bytes, bytes.len());
+        let recorder = Recorder::new(&bytes, Vec::new());
+        let mut cursor = Cursor::recording(&recorder, bytes.len(), Reason::Truncated, Layer::Call);
+        let mut again = Facts { status: sample.status(), ..Facts::default() };
+        let what = format!("{} {:?}", sample.row.name, sample.part);
+        assert_eq!(sample.parser()(&mut cursor, &mut again), outcome, "{what}");
+        assert_eq!(cursor.remaining(), left, "{what}");
+        assert_eq!(format!("{again:?}"), format!("{facts:?}"), "{what}");
+        let spans = recorder.into_spans();
+        let mut at = 0;
+        for (field, value) in sample.rows {
+            let of_operation = format!("{} {field}", sample.row.name);
+            let what = format!("{what}: {field}");
+            match value {
+                Word(_) => at = numbers(&spans, at, 4, &what),
+                Hyper(_) => at = numbers(&spans, at, 8, &what),
+                Fixed(data) => at += data.len(),
+                Skipped(data) => {
+                    at = numbers(&spans, at, 4, &what);
+                    assert_eq!(kinds(&spans, at, data.len()), [], "{what}");
+                    at += data.len() + padding(data.len());
+                }
+                Opaque(data) => {
+                    at = numbers(&spans, at, 4, &what);
+                    let kinds = kinds(&spans, at, data.len());
+                    let known = kinds.iter().all(|kind| !matches!(kind, Kind::Number | Kind::Unknown));
+                    if !known && !UNKNOWN.contains(field) && !UNKNOWN.contains(&&*of_operation) {
+                        unsaid.push(format!("{what} is {kinds:?}"));
+                    }
+                    at += data.len() + padding(data.len());
+                }
+            }
+        }
+    }
+    assert!(unsaid.is_empty(), "{unsaid:#?}");
+}
+
+/// Asserts that bytes are of numbers, of users or of groups, or were not read; gives where they end.
+fn numbers(spans: &[Span], at: usize, length: usize, what: &str) -> usize {
+    let number = |kind: &Kind| {
+        matches!(kind, Kind::Number | Kind::User | Kind::Group | Kind::UserAndGroup | Kind::AccessEntries)
+    };
+    let kinds = kinds(spans, at, length);
+    assert!(kinds.iter().all(number), "{what} is {kinds:?}");
+    at + length
+}
+
+/// The kinds of what was recorded of these bytes.
+fn kinds(spans: &[Span], at: usize, length: usize) -> Vec<Kind> {
+    let touches = |span: &&Span| span.at < at + length && at < span.at + span.length;
+    spans.iter().filter(touches).map(|span| span.kind).collect()
 }
 
 fn padding_of_last(sample: &Sample) -> usize {

@@ -1,6 +1,6 @@
 //! Small types that several NFS operations share, named as in the RFCs.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::wire_enum::wire_enum;
 
@@ -35,12 +35,12 @@ pub const TEXT_LIMIT: usize = 65_536;
 
 /// A file handle.
 pub fn handle<'a>(c: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
-    c.opaque(HANDLE_LIMIT)
+    c.opaque_as(Kind::Handle, HANDLE_LIMIT)
 }
 
 /// A file name (one component).
 pub fn name<'a>(c: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
-    c.opaque(NAME_LIMIT)
+    c.opaque_as(Kind::Name, NAME_LIMIT)
 }
 
 /// `change_info4` (RFC 7530 section 2.2.8): a directory's change attribute around an operation.

@@ -4,7 +4,7 @@
 //! that a WRITE that succeeded is on stable storage, and is whole. Sizes and offsets have 32 bits,
 //! handles are 32 bytes without a length, and times count microseconds.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::nfs::facts::{Attributes, Entry, Facts};
 use crate::nfs::types::{FileType, TEXT_LIMIT, name};
@@ -25,7 +25,7 @@ const ENTRIES_LIMIT: usize = 1 << 17;
 
 /// `fhandle`, section 2.3.3.
 pub fn handle<'a>(c: &mut Cursor<'a>) -> std::result::Result<&'a [u8], DecodeError> {
-    c.take(HANDLE_SIZE)
+    c.take_as(Kind::Handle, HANDLE_SIZE)
 }
 
 /// A status and nothing else: REMOVE, RENAME, LINK, SYMLINK, RMDIR.
@@ -66,7 +66,7 @@ pub fn setattr_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// READLINK, section 2.2.6.
 pub fn readlink_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Path, TEXT_LIMIT)?);
     Ok(())
 }
 
@@ -138,7 +138,7 @@ pub fn symlink_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     name_arguments(c, f)?;
     f.create = Some(true);
     f.create_type = Some(FileType::LNK);
-    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Path, TEXT_LIMIT)?);
     sattr(c, f)
 }
 
@@ -175,7 +175,7 @@ pub fn fattr<'a>(c: &mut Cursor<'_>) -> std::result::Result<Attributes<'a>, Deco
     let file_type = file_type(c.u32()?);
     let mode = c.u32()?;
     let links = c.u32()?;
-    c.u64()?; // uid, gid
+    c.take_as(Kind::UserAndGroup, 2 * 4)?; // uid, gid
     let size = c.u32()?;
     c.take(3 * 4)?; // blocksize, rdev, blocks
     let fsid = c.u32()?;
@@ -213,7 +213,8 @@ fn timeval(c: &mut Cursor<'_>) -> std::result::Result<i64, DecodeError> {
 
 /// `sattr`, section 2.3.6: mode, owner, group, size and two times. Only the size is kept.
 fn sattr(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
-    c.take(3 * 4)?; // mode, uid, gid
+    c.u32()?; // mode
+    c.take_as(Kind::UserAndGroup, 2 * 4)?; // uid, gid
     let size = c.u32()?;
     f.set_size = (size != DO_NOT_SET).then_some(u64::from(size));
     c.take(4 * 4)?; // atime, mtime

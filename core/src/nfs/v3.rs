@@ -2,7 +2,7 @@
 //!
 //! Parsers in the order of the RFC. Procedures of the same shape share one parser.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::nfs::attributes::{fattr3, nfstime3, post_op_attributes, wcc};
 use crate::nfs::facts::{Entry, Facts};
@@ -94,7 +94,7 @@ pub fn access_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `READLINK3resok`, section 3.3.5.
 pub fn readlink_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.attributes = post_op_attributes(c)?;
-    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Path, TEXT_LIMIT)?);
     Ok(())
 }
 
@@ -172,7 +172,7 @@ pub fn symlink_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.create = Some(true);
     f.create_type = Some(FileType::LNK);
     sattr3(c, f)?;
-    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Path, TEXT_LIMIT)?);
     Ok(())
 }
 
@@ -299,9 +299,10 @@ pub fn commit_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `sattr3`, section 2.6: attributes to set. Only the size is kept.
 fn sattr3(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
-    for _ in ["mode", "uid", "gid"] {
+    // mode, uid, gid
+    for kind in [Kind::Number, Kind::User, Kind::Group] {
         if c.bool()? {
-            c.u32()?;
+            c.u32_as(kind)?;
         }
     }
     if c.bool()? {

@@ -1,6 +1,6 @@
 //! The headers of RPC calls and replies (RFC 5531 section 9), credentials and their wrappers.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::rpc::program;
 use crate::rpc::tls::STARTTLS;
@@ -269,14 +269,23 @@ fn credential<'a>(c: &mut Cursor<'a>) -> Result<Credential<'a>> {
     let credential = match flavor {
         Flavor::AUTH_SYS => {
             body.u32()?; // stamp
-            let machine = body.opaque(MACHINE_LIMIT)?;
-            Credential::Sys { uid: body.u32()?, gid: body.u32()?, machine }
+            let machine = body.opaque_as(Kind::Host, MACHINE_LIMIT)?;
+            let (uid, gid) = (body.u32_as(Kind::User)?, body.u32_as(Kind::Group)?);
+            if body.records() {
+                // What else is in it decides nothing, so neither does its end.
+                let _end = groups(&mut body);
+            }
+            Credential::Sys { uid, gid, machine }
         }
         Flavor::RPCSEC_GSS => {
             body.u32()?; // version
             let procedure = body.u32()?;
             body.u32()?; // sequence number
-            Credential::Gss { procedure, service: body.u32()? }
+            let service = body.u32()?;
+            if body.records() {
+                let _handle = body.opaque_as(Kind::Token, AUTH_BODY_LIMIT);
+            }
+            Credential::Gss { procedure, service }
         }
         other => Credential::Other(other),
     };
@@ -284,9 +293,17 @@ fn credential<'a>(c: &mut Cursor<'a>) -> Result<Credential<'a>> {
     Ok(credential)
 }
 
+/// The further groups of AUTH_SYS, which nothing but redaction asks for.
+fn groups(body: &mut Cursor<'_>) -> Result<()> {
+    for _ in 0..body.count(4)? {
+        body.u32_as(Kind::Group)?;
+    }
+    Ok(())
+}
+
 fn verifier(c: &mut Cursor<'_>) -> Result<()> {
     c.u32()?;
-    c.opaque(AUTH_BODY_LIMIT).map(|_body| ())
+    c.opaque_as(Kind::Verifier, AUTH_BODY_LIMIT).map(|_body| ())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub mod portmap;
 
 pub mod rquota;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::nfs::types::TEXT_LIMIT;
 
@@ -34,6 +34,6 @@ fn list<'a>(c: &mut Cursor<'a>, mut element: impl FnMut(&mut Cursor<'a>) -> Resu
 }
 
 /// A string: a path, a host, a network's name.
-fn string<'a>(c: &mut Cursor<'a>) -> Result<&'a [u8]> {
-    c.opaque(TEXT_LIMIT)
+fn string<'a>(c: &mut Cursor<'a>, kind: Kind) -> Result<&'a [u8]> {
+    c.opaque_as(kind, TEXT_LIMIT)
 }

@@ -4,13 +4,13 @@
 //! mounted and what is exported, of which nothing is kept.
 
 use super::{Result, list, string};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::facts::Facts;
 use crate::nfs::{types, v2};
 
 /// `dirpath`: MNT, UMNT, PATHCONF.
 pub fn path_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    f.text = Some(string(c)?);
+    f.text = Some(string(c, Kind::Path)?);
     Ok(())
 }
 
@@ -30,8 +30,8 @@ pub fn mnt_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 /// `mountlist`, RFC 1813 section 5.2.2: who mounted what.
 pub fn dump_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
     list(c, |c| {
-        string(c)?; // ml_hostname
-        string(c)?; // ml_directory
+        string(c, Kind::Host)?; // ml_hostname
+        string(c, Kind::Path)?; // ml_directory
         Ok(())
     })
 }
@@ -39,8 +39,8 @@ pub fn dump_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
 /// `exports`, RFC 1813 section 5.2.5: what is exported, and to whom.
 pub fn export_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
     list(c, |c| {
-        string(c)?; // ex_dir
-        list(c, |c| string(c).map(|_group| ()))
+        string(c, Kind::Path)?; // ex_dir
+        list(c, |c| string(c, Kind::Host).map(|_group| ()))
     })
 }
 

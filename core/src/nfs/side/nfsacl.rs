@@ -3,7 +3,7 @@
 //! The lists themselves are read to their end and not kept.
 
 use super::Result;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::post_op_attributes;
 use crate::nfs::facts::Facts;
 use crate::nfs::{types, v2};
@@ -90,7 +90,7 @@ fn secattr(c: &mut Cursor<'_>) -> Result<()> {
     for _ in ["aclent", "dfaclent"] {
         c.u32()?; // aclcnt, dfaclcnt: repeated where an array is asked for and not sent
         let entries = c.count(12)?;
-        c.take(entries.saturating_mul(12))?; // type, id, permissions
+        c.take_as(Kind::AccessEntries, entries.saturating_mul(12))?; // type, id, permissions
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 //! A lock is a lock of the file whose NFS handle it carries; its type is told as NFSv4 tells it.
 
 use super::Result;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::facts::Facts;
 use crate::nfs::types::handle;
 
@@ -81,7 +81,7 @@ pub fn test_results<'a, W: Width>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Resu
     if f.status == Some(DENIED) {
         c.bool()?; // exclusive
         c.u32()?; // svid
-        c.opaque(OBJECT_LIMIT)?; // oh
+        c.opaque_as(Kind::Token, OBJECT_LIMIT)?; // oh
         W::read(c)?;
         W::read(c)?;
     }
@@ -98,9 +98,9 @@ pub fn results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 /// `nlm4_shareargs`, section 6.1.4: SHARE and UNSHARE, for clients with DOS' kind of opening.
 pub fn share_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     cookie(c)?;
-    f.text = Some(c.opaque(CALLER_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Host, CALLER_LIMIT)?);
     f.handle = Some(handle(c)?);
-    c.opaque(OBJECT_LIMIT)?; // oh
+    c.opaque_as(Kind::Token, OBJECT_LIMIT)?; // oh
     c.u32()?; // mode: what is denied to others
     f.share_access = Some(c.u32()?);
     c.bool().map(|_reclaim| ())
@@ -114,20 +114,20 @@ pub fn share_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 
 /// `nlm4_notify`, section 6.1.4: FREE_ALL, a client that lost its locks.
 pub fn free_all_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    f.text = Some(c.opaque(CALLER_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Host, CALLER_LIMIT)?);
     c.u32().map(|_state| ())
 }
 
 /// `netobj cookie`: what tells an asynchronous answer's call.
 fn cookie(c: &mut Cursor<'_>) -> Result<()> {
-    c.opaque(OBJECT_LIMIT).map(|_cookie| ())
+    c.opaque_as(Kind::Token, OBJECT_LIMIT).map(|_cookie| ())
 }
 
 /// `nlm4_lock`, section 6.1.3.
 fn lock<'a, W: Width>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    f.text = Some(c.opaque(CALLER_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Host, CALLER_LIMIT)?);
     f.handle = Some(handle(c)?);
-    c.opaque(OBJECT_LIMIT)?; // oh
+    c.opaque_as(Kind::Token, OBJECT_LIMIT)?; // oh
     c.u32()?; // svid: the owner is oh with svid
     f.offset = Some(W::read(c)?);
     f.count_requested = Some(W::read(c)?);

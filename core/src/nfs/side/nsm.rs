@@ -1,7 +1,7 @@
 //! The Network Status Monitor, version 1 (X/Open C702 chapter 11): who lost its locks by a restart.
 
 use super::Result;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::facts::Facts;
 
 /// Longest name of a host, `SM_MAXSTRLEN`.
@@ -12,14 +12,14 @@ const PRIVATE: usize = 16;
 
 /// `sm_name`: STAT.
 pub fn name_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    f.text = Some(c.opaque(NAME_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Host, NAME_LIMIT)?);
     Ok(())
 }
 
 /// `mon`: the host to watch, whom to call, and what to tell it.
 pub fn mon_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     unmon_arguments(c, f)?;
-    c.take(PRIVATE).map(|_private| ())
+    c.take_as(Kind::Token, PRIVATE).map(|_private| ())
 }
 
 /// `mon_id`: UNMON.
@@ -46,7 +46,7 @@ pub fn state<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
 }
 
 fn my_id<'a>(c: &mut Cursor<'a>) -> Result<&'a [u8]> {
-    let name = c.opaque(NAME_LIMIT)?;
+    let name = c.opaque_as(Kind::Host, NAME_LIMIT)?;
     c.take(3 * 4)?; // program, version, procedure
     Ok(name)
 }

@@ -3,7 +3,7 @@
 //! What is learnt is a list of [`Service`]s: those whose ports a reply tells.
 
 use super::{Result, list, string};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::facts::{Facts, Service};
 
 /// Services kept of one list: more than a record can hold.
@@ -77,7 +77,7 @@ pub fn rpcb_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 
 /// The universal address of GETADDR and GETVERSADDR; empty: the program is not registered.
 pub fn getaddr_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    let address = string(c)?;
+    let address = string(c, Kind::UniversalAddress)?;
     if let Some(service) = f.services.first_mut() {
         service.port = port_of(address).unwrap_or(0);
     }
@@ -100,25 +100,25 @@ pub fn gettime_results<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> 
 
 /// A universal address: the argument of UADDR2TADDR, the result of TADDR2UADDR.
 pub fn universal_address<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    f.text = Some(string(c)?);
+    f.text = Some(string(c, Kind::UniversalAddress)?);
     Ok(())
 }
 
 /// `netbuf`, section 2.1: the same address in the form of one transport.
 pub fn netbuf<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
     c.u32()?; // maxlen
-    string(c).map(|_address| ())
+    string(c, Kind::Unknown).map(|_address| ())
 }
 
 /// `rpcb_entry_list_ptr`, section 2.1: GETADDRLIST.
 pub fn getaddrlist_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     let asked = f.services.first().copied().unwrap_or_default();
     list(c, |c| {
-        let address = string(c)?; // r_maddr
-        let network = string(c)?; // r_nc_netid
+        let address = string(c, Kind::UniversalAddress)?; // r_maddr
+        let network = string(c, Kind::Network)?; // r_nc_netid
         c.u32()?; // r_nc_semantics
-        string(c)?; // r_nc_protofmly
-        string(c)?; // r_nc_proto
+        string(c, Kind::Network)?; // r_nc_protofmly
+        string(c, Kind::Network)?; // r_nc_proto
         let port = port_of(address).unwrap_or(0);
         keep(f, Service { protocol: protocol_of(network), port, ..asked });
         Ok(())
@@ -140,9 +140,9 @@ fn mapping(c: &mut Cursor<'_>) -> Result<(Service, u16)> {
 
 fn rpcb<'a>(c: &mut Cursor<'a>) -> Result<(Service, &'a [u8])> {
     let (program, version) = (c.u32()?, c.u32()?);
-    let protocol = protocol_of(string(c)?);
-    let address = string(c)?;
-    string(c)?; // r_owner
+    let protocol = protocol_of(string(c, Kind::Network)?);
+    let address = string(c, Kind::UniversalAddress)?;
+    string(c, Kind::Principal)?; // r_owner
     Ok((Service { program, version, protocol, port: 0 }, address))
 }
 

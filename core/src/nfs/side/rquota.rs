@@ -3,7 +3,7 @@
 //! The limits themselves are read and not kept.
 
 use super::{Result, string};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::nfs::facts::Facts;
 use crate::nfs::status::QuotaStatus;
@@ -11,13 +11,14 @@ use crate::nfs::status::QuotaStatus;
 /// Words of `sq_dqblk`: hard limit, soft limit and use of blocks and of files, and two times.
 const LIMITS: usize = 8;
 
+/// `RQUOTA_GRPQUOTA`: the number is that of a group.
+const GROUP: u32 = 1;
+
 /// `getquota_args`; `TYPED`: version 2, whose `ext_getquota_args` says what the number identifies.
 pub fn get_arguments<'a, const TYPED: bool>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    f.text = Some(string(c)?);
-    if TYPED {
-        c.u32()?; // gqa_type
-    }
-    c.u32().map(|_id| ())
+    f.text = Some(string(c, Kind::Path)?);
+    let of_group = TYPED && c.u32()? == GROUP; // gqa_type
+    c.u32_as(if of_group { Kind::Group } else { Kind::User }).map(|_id| ())
 }
 
 /// `setquota_args`; `TYPED` as in [`get_arguments`].

@@ -3,7 +3,7 @@
 //! In alphabetical order, as in RFC 7530 section 16. SETATTR and WRITE name their state as well.
 
 use super::{Result, opaque, stateid};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{bitmap4, fattr4};
 use crate::nfs::facts::{Attributes, Entry, Facts};
 use crate::nfs::status::NfsStat4;
@@ -47,7 +47,7 @@ pub fn create_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     let kind = FileType(c.u32()?);
     f.create_type = Some(kind);
     match kind {
-        FileType::LNK => f.text = Some(c.opaque(TEXT_LIMIT)?),
+        FileType::LNK => f.text = Some(c.opaque_as(Kind::Path, TEXT_LIMIT)?),
         FileType::BLK | FileType::CHR => c.u64().map(|_specdata| ())?,
         _ => {}
     }
@@ -154,7 +154,7 @@ fn entry<'a>(cookie: u64, name: &'a [u8], attributes: Option<Attributes<'a>>) ->
 
 /// `READLINK4resok`, RFC 7530 section 16.25.
 pub fn readlink_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.text = Some(c.opaque(TEXT_LIMIT)?);
+    f.text = Some(c.opaque_as(Kind::Path, TEXT_LIMIT)?);
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub use session::*;
 pub use state::*;
 pub use v42::*;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::nfs::facts::{Facts, StateId};
 use crate::nfs::types::{ChangeInfo, StableHow, TEXT_LIMIT, handle, name};
@@ -87,14 +87,14 @@ fn range(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
 /// `open_owner4`, `lock_owner4`, `state_owner4` (RFC 7530 section 2.2.10 and on): gives the client id.
 fn state_owner(c: &mut Cursor<'_>) -> Result<u64> {
     let client_id = c.u64()?;
-    c.opaque(OPAQUE_LIMIT)?;
+    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?;
     Ok(client_id)
 }
 
 /// `netaddr4` (RFC 7530 section 2.2.10): network identifier and universal address.
 fn netaddr(c: &mut Cursor<'_>) -> Result {
-    c.opaque(TEXT_LIMIT)?;
-    c.opaque(TEXT_LIMIT)?;
+    c.opaque_as(Kind::Network, TEXT_LIMIT)?;
+    c.opaque_as(Kind::UniversalAddress, TEXT_LIMIT)?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::{Result, opaque, stateid};
-use crate::cursor::{Cursor, padding};
+use crate::cursor::{Cursor, Kind, padding};
 use crate::nfs::facts::{DataServer, DeviceId, Pnfs};
 use crate::nfs::types::{TEXT_LIMIT, handle};
 
@@ -90,8 +90,8 @@ fn flexible_layout<'a>(c: &mut Cursor<'a>, told: &mut Pnfs<'a>) -> Result {
             for _ in 0..c.count(4)? {
                 told.data_handles.push((device, Some(handle(c)?))); // ffds_fh_vers
             }
-            c.opaque(TEXT_LIMIT)?; // ffds_user
-            c.opaque(TEXT_LIMIT)?; // ffds_group
+            c.opaque_as(Kind::Principal, TEXT_LIMIT)?; // ffds_user
+            c.opaque_as(Kind::Principal, TEXT_LIMIT)?; // ffds_group
         }
     }
     Ok(()) // ffl_flags and ffl_stats_collect_hint follow
@@ -110,8 +110,9 @@ fn body<'a>(c: &mut Cursor<'a>) -> Result<Cursor<'a>> {
 fn multipath(c: &mut Cursor<'_>) -> Result<Vec<SocketAddr>> {
     let mut addresses = Vec::new();
     for _ in 0..c.count(8)? {
-        c.opaque(TEXT_LIMIT)?; // na_r_netid: the form of the address tells it
-        addresses.extend(universal_address(c.opaque(TEXT_LIMIT)?)); // na_r_addr
+        c.opaque_as(Kind::Network, TEXT_LIMIT)?; // na_r_netid: the form of the address tells it
+        let address = c.opaque_as(Kind::UniversalAddress, TEXT_LIMIT)?; // na_r_addr
+        addresses.extend(universal_address(address));
     }
     Ok(addresses)
 }

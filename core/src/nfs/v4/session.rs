@@ -2,7 +2,7 @@
 
 use super::state::open_delegation;
 use super::{OPAQUE_LIMIT, Result, at_most_one, opaque, stateid};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{bitmap4, nfstime4};
 use crate::nfs::facts::{Facts, Pnfs};
 use crate::nfs::types::TEXT_LIMIT;
@@ -24,7 +24,7 @@ pub fn bind_conn_to_session<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result
 /// `EXCHANGE_ID4args`, RFC 8881 section 18.35.
 pub fn exchange_id_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
     c.u64()?; // co_verifier
-    c.opaque(OPAQUE_LIMIT)?; // co_ownerid
+    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // co_ownerid
     c.u32()?; // eia_flags
     state_protect(c, |c| {
         // ssv_sp_parms4
@@ -49,8 +49,8 @@ pub fn exchange_id_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result 
         algorithms(c) // spi_handles: opaque values as well
     })?;
     c.u64()?; // so_minor_id
-    c.opaque(OPAQUE_LIMIT)?; // so_major_id
-    c.opaque(OPAQUE_LIMIT)?; // eir_server_scope
+    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // so_major_id
+    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // eir_server_scope
     implementation(c)
 }
 
@@ -81,8 +81,8 @@ fn algorithms(c: &mut Cursor<'_>) -> Result {
 /// `nfs_impl_id4<1>` (RFC 8881 section 3.3.4): domain, name and date of the implementation.
 fn implementation(c: &mut Cursor<'_>) -> Result {
     for _ in 0..at_most_one(c)? {
-        c.opaque(TEXT_LIMIT)?;
-        c.opaque(TEXT_LIMIT)?;
+        c.opaque_as(Kind::Token, TEXT_LIMIT)?;
+        c.opaque_as(Kind::Token, TEXT_LIMIT)?;
         nfstime4(c)?;
     }
     Ok(())
@@ -132,16 +132,17 @@ fn callback_security(c: &mut Cursor<'_>) -> Result {
             1 => {
                 // AUTH_SYS: authsys_parms (RFC 5531 appendix A)
                 c.u32()?; // stamp
-                opaque(c)?; // machinename
-                c.u64()?; // uid, gid
-                let groups = c.count(4)?;
-                c.take(groups.saturating_mul(4))?;
+                c.opaque_as(Kind::Host, TEXT_LIMIT)?; // machinename
+                c.take_as(Kind::UserAndGroup, 2 * 4)?; // uid, gid
+                for _ in 0..c.count(4)? {
+                    c.u32_as(Kind::Group)?;
+                }
             }
             6 => {
                 // RPCSEC_GSS: gss_cb_handles4
                 c.u32()?; // gcbp_service
-                opaque(c)?; // gcbp_handle_from_server
-                opaque(c)?; // gcbp_handle_from_client
+                c.opaque_as(Kind::Token, TEXT_LIMIT)?; // gcbp_handle_from_server
+                c.opaque_as(Kind::Token, TEXT_LIMIT)?; // gcbp_handle_from_client
             }
             _ => return Err(before.malformed()),
         }

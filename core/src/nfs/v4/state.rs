@@ -3,7 +3,7 @@
 
 use super::files::attributes_to_set;
 use super::{OPAQUE_LIMIT, Result, netaddr, state_owner, stateid};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{ace, bitmap4};
 use crate::nfs::facts::{Attributes, Facts, StateId};
 use crate::nfs::status::NfsStat4;
@@ -206,7 +206,7 @@ pub fn release_lockowner_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) ->
 /// `SETCLIENTID4args`, RFC 7530 section 16.33.
 pub fn setclientid_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result {
     c.u64()?; // client verifier: tells incarnations of the client apart
-    c.opaque(OPAQUE_LIMIT)?; // client id string
+    c.opaque_as(Kind::Token, OPAQUE_LIMIT)?; // client id string
     c.u32()?; // cb_program
     netaddr(c)?; // cb_location
     c.u32()?; // callback_ident

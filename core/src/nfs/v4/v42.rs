@@ -2,12 +2,12 @@
 //!
 //! COPY and CLONE speak of two files: the fact sheet holds the target, whose handle is the current one.
 
-use super::{Result, at_most_one, netaddr, opaque, range_arguments, stateid, write_response};
-use crate::cursor::Cursor;
+use super::{Result, at_most_one, netaddr, range_arguments, stateid, write_response};
+use crate::cursor::{Cursor, Kind};
 use crate::nfs::attributes::{bitmap4, nfstime4};
 use crate::nfs::facts::{Facts, Sparse};
 use crate::nfs::status::NfsStat4;
-use crate::nfs::types::{DataContent, StableHow, name};
+use crate::nfs::types::{DataContent, StableHow, TEXT_LIMIT, name};
 
 /// `CLONE4args`, RFC 7862 section 15.13; COPY begins alike. A count of 0 means to the end of the source.
 pub fn clone_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
@@ -72,8 +72,9 @@ fn locations(c: &mut Cursor<'_>) -> Result {
 fn location(c: &mut Cursor<'_>) -> Result {
     let before = c.clone();
     match c.u32()? {
-        1 | 2 => opaque(c), // NL4_NAME, NL4_URL
-        3 => netaddr(c),    // NL4_NETADDR
+        1 => c.opaque_as(Kind::Host, TEXT_LIMIT).map(|_| ()), // NL4_NAME
+        2 => c.opaque_as(Kind::Token, TEXT_LIMIT).map(|_| ()), // NL4_URL
+        3 => netaddr(c),                                      // NL4_NETADDR
         _ => Err(before.malformed()),
     }
 }

@@ -1,0 +1,157 @@
+//! What was read of a message, and as what.
+//!
+//! Takes the bytes of a message and the reads of the cursors over it; gives a [`Span`] for each read.
+//! What no parser read has no span.
+
+use std::cell::RefCell;
+
+/// What a value is, as far as it matters to who must not see it.
+///
+/// A parser that reads a value without saying what it is says that it is a number. Opaque data and
+/// strings have to be told apart: those of which nothing is said are [`Kind::Unknown`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Numbers: lengths, statuses, sizes, times, identifiers that the server chose.
+    Number,
+    /// Opaque data of which the parser does not say more: they may be anything.
+    Unknown,
+    /// A file handle. A server may put numbers of inodes and file systems into it.
+    Handle,
+    /// A name of a file or an attribute: one component of a path.
+    Name,
+    /// A path, absolute or relative: components between slashes.
+    Path,
+    /// A user or a group as NFSv4 names it: `name@domain`, or a number as text.
+    Principal,
+    /// A number of a user.
+    User,
+    /// A number of a group.
+    Group,
+    /// A number of a user, and one of a group behind it.
+    UserAndGroup,
+    /// Entries of an NFSACL list: type, number of a user or a group, permissions.
+    AccessEntries,
+    /// A host: its name, or its address as text.
+    Host,
+    /// A universal address (RFC 5665 section 5.2.3): address and port as text.
+    UniversalAddress,
+    /// A network identifier (RFC 5665 section 4): `tcp6`.
+    Network,
+    /// Text or bytes that stand for somebody and are only ever compared: owners of states and locks,
+    /// identifiers of clients and servers, cookies of locks, tags.
+    Token,
+    /// A verifier of a reply, which is empty, sealed, or the word that grants TLS.
+    Verifier,
+}
+
+/// Bytes of a message that were read as one value, or several of the same kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where they begin.
+    pub at: usize,
+    /// How many.
+    pub length: usize,
+    /// What they mean.
+    pub kind: Kind,
+}
+
+/// Notes what cursors read of a message.
+#[derive(Debug)]
+pub struct Recorder<'a> {
+    message: &'a [u8],
+    spans: RefCell<Vec<Span>>,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder of a message of which nothing was read yet. `room` is emptied and filled again.
+    pub fn new(message: &'a [u8], mut room: Vec<Span>) -> Self {
+        room.clear();
+        Self { message, spans: RefCell::new(room) }
+    }
+
+    /// What was read, in the order of the reads.
+    pub fn into_spans(self) -> Vec<Span> {
+        self.spans.into_inner()
+    }
+
+    /// The place of the message's first byte, and how many there are.
+    pub(super) fn beginning(&self) -> (&'a [u8], usize) {
+        (self.message.get(..0).unwrap_or_default(), self.message.len())
+    }
+
+    /// The captured bytes from a place on, of which `remaining` belong to the cursor's part.
+    pub(super) fn ahead(&self, place: &'a [u8], remaining: usize) -> &'a [u8] {
+        let ahead = self.message.get(self.offset(place)..).unwrap_or_default();
+        ahead.get(..remaining).unwrap_or(ahead)
+    }
+
+    pub(super) fn note(&self, read: &[u8], kind: Kind) {
+        let (at, length) = (self.offset(read), read.len());
+        let mut spans = self.spans.borrow_mut();
+        match spans.last_mut() {
+            Some(last) if kind == Kind::Number && last.kind == kind && last.at + last.length == at => {
+                last.length += length;
+            }
+            _ => spans.push(Span { at, length, kind }),
+        }
+    }
+
+    fn offset(&self, place: &[u8]) -> usize {
+        place.as_ptr().addr().saturating_sub(self.message.as_ptr().addr())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cursor::{Cursor, Kind, Recorder, Span};
+    use crate::error::{Layer, Reason};
+
+    /// A word, a string of three letters with its padding, data, a word.
+    const MESSAGE: &[u8] =
+        &[0, 0, 0, 7, 0, 0, 0, 3, b'a', b'b', b'c', 0xff, 0, 0, 0, 4, 1, 2, 3, 4, 0, 0, 0, 9];
+
+    fn span(at: usize, length: usize, kind: Kind) -> Span {
+        Span { at, length, kind }
+    }
+
+    #[test]
+    fn what_is_read_is_recorded_and_what_is_passed_over_is_not() {
+        let recorder = Recorder::new(MESSAGE, Vec::new());
+        let mut c = Cursor::recording(&recorder, MESSAGE.len(), Reason::Malformed, Layer::Call);
+        assert_eq!(c.u32(), Ok(7));
+        assert_eq!(c.opaque_as(Kind::Name, 9), Ok(&b"abc"[..]));
+        assert_eq!(c.opaque_skipped(), Ok(4));
+        assert_eq!((c.u32(), c.remaining()), (Ok(9), 0));
+        let spans = [
+            span(0, 8, Kind::Number),
+            span(8, 3, Kind::Name),
+            span(12, 4, Kind::Number),
+            span(20, 4, Kind::Number),
+        ];
+        assert_eq!(recorder.into_spans(), spans);
+    }
+
+    #[test]
+    fn a_recording_cursor_reads_and_fails_as_another() {
+        for cut in 0..=MESSAGE.len() {
+            let bytes = &MESSAGE[..cut];
+            let recorder = Recorder::new(bytes, Vec::new());
+            let mut records = Cursor::recording(&recorder, MESSAGE.len(), Reason::Truncated, Layer::Call);
+            let mut reads = Cursor::of_prefix(bytes, MESSAGE.len(), Reason::Truncated, Layer::Call);
+            assert_eq!(records.u32(), reads.u32(), "cut at {cut}");
+            assert_eq!(records.sub(8).map(|c| c.rest()), reads.sub(8).map(|c| c.rest()), "cut at {cut}");
+            assert_eq!(records.opaque_skipped(), reads.opaque_skipped(), "cut at {cut}");
+            assert_eq!(records.rest(), reads.rest(), "cut at {cut}");
+            assert_eq!(records.u64(), reads.u64(), "cut at {cut}");
+            assert_eq!(records.offset(), reads.offset(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn opaque_data_of_which_nothing_is_said_are_unknown() {
+        let recorder = Recorder::new(&MESSAGE[4..12], Vec::new());
+        let mut c = Cursor::recording(&recorder, 8, Reason::Malformed, Layer::Call);
+        assert_eq!(c.opaque(9), Ok(&b"abc"[..]));
+        assert_eq!(recorder.into_spans(), [span(0, 4, Kind::Number), span(4, 3, Kind::Unknown)]);
+    }
+}

@@ -14,10 +14,11 @@ use crate::capture::{LinkType, Packet};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::packet::{Content, Datagram, Dissector, Payload};
-use crate::rpc::record::Record;
+use crate::rpc::record::{Place, Record};
 use crate::stream::Connections;
 use crate::stream::assembler::Stamp;
 use crate::table::Choice;
+use crate::witness::{Unwatched, Witness};
 
 /// Ports on which RPC is expected without proof: NFS, NFS over RDMA (used for TCP too), portmap.
 pub const RPC_PORTS: [u16; 3] = [2049, 20049, 111];
@@ -82,11 +83,11 @@ pub struct Meta {
 pub type Batch = (&'static str, RecordBatch);
 
 /// Decodes captures.
-pub struct Decoder {
+pub struct Decoder<W: Witness = Unwatched> {
     captures: Merge,
     dissector: Dissector,
     connections: Connections,
-    conversations: Conversations,
+    conversations: Conversations<W>,
     meta: Meta,
     tally: Tally,
     frames: u64,
@@ -99,6 +100,13 @@ impl Decoder {
     ///
     /// `ports` are taken for RPC without proof, beside [`RPC_PORTS`].
     pub fn open(paths: &[PathBuf], ports: &[u16]) -> Result<Self, ReadError> {
+        Self::watched(paths, ports, Unwatched)
+    }
+}
+
+impl<W: Witness> Decoder<W> {
+    /// The same with somebody who watches.
+    pub fn watched(paths: &[PathBuf], ports: &[u16], witness: W) -> Result<Self, ReadError> {
         let captures = Merge::open(paths)?;
         let file = |path: &Path| FileSummary { path: path.to_owned(), ..FileSummary::default() };
         let files = captures.paths().map(file).collect();
@@ -106,7 +114,7 @@ impl Decoder {
             captures,
             dissector: Dissector::default(),
             connections: Connections::default(),
-            conversations: Conversations::new(RPC_PORTS.iter().chain(ports).copied().collect()),
+            conversations: Conversations::new(RPC_PORTS.iter().chain(ports).copied().collect(), witness),
             meta: Meta { files, ..Meta::default() },
             tally: Tally::default(),
             frames: 0,
@@ -143,6 +151,16 @@ impl Decoder {
     /// What was read. Complete once [`Decoder::next_batches`] gave `None`.
     pub fn finish(&self) -> &Meta {
         &self.meta
+    }
+
+    /// Who watches.
+    pub fn witness(&mut self) -> &mut W {
+        self.conversations.witness()
+    }
+
+    /// Who watched, once everything was decoded.
+    pub fn into_witness(self) -> W {
+        self.conversations.into_witness()
     }
 
     /// Takes the next packet through all stages. `false` at the end of all files.
@@ -214,11 +232,11 @@ impl Decoder {
 }
 
 /// Datagrams of which the capture lost fragments, as far as they go.
-fn take_overdue(
+fn take_overdue<W: Witness>(
     now_ns: Option<i64>,
     dissector: &mut Dissector,
     connections: &mut Connections,
-    conversations: &mut Conversations,
+    conversations: &mut Conversations<W>,
 ) {
     let stamp = |(frame, time_ns)| Stamp { frame, time_ns };
     while let Some(part) = dissector.overdue(now_ns) {
@@ -226,28 +244,29 @@ fn take_overdue(
     }
 }
 
-fn take_datagram(
+fn take_datagram<W: Witness>(
     datagram: &Datagram<'_>,
     last: Stamp,
     limit: Reason,
     connections: &mut Connections,
-    conversations: &mut Conversations,
+    conversations: &mut Conversations<W>,
 ) {
     let (id, side) = connections.datagram(datagram, last);
     let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
     let Payload { bytes, length } = datagram.payload;
     if let Some(connection) = connections.get(id) {
-        conversations.datagram(id, connection, side, &Record { bytes, length, limit, first, last });
+        let record = Record { bytes, length, limit, first, last, place: Place::default() };
+        conversations.datagram(id, connection, side, &record);
     }
 }
 
 /// One packet through all stages; what it held.
-fn take(
+fn take<W: Witness>(
     packet: &Packet<'_>,
     stamp: Stamp,
     dissector: &mut Dissector,
     connections: &mut Connections,
-    conversations: &mut Conversations,
+    conversations: &mut Conversations<W>,
 ) -> Kind {
     if connections.crowded() {
         let forgotten = connections.make_room(|id, connection, side, event| {
@@ -264,11 +283,13 @@ fn take(
     match dissector.dissect(packet) {
         Content::Segment(segment) => {
             let mut no_rpc = None;
-            connections.segment(&segment, stamp, |id, connection, side, event| {
+            conversations.witness().segment(&segment, stamp.frame);
+            let id = connections.segment(&segment, stamp, |id, connection, side, event| {
                 if !conversations.event(id, connection, side, event) {
                     no_rpc = Some(id);
                 }
             });
+            conversations.witness().belongs(id);
             if let Some(id) = no_rpc {
                 connections.ignore(id);
                 conversations.dismiss(id);

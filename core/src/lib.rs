@@ -30,6 +30,8 @@ pub mod roles;
 
 pub mod table;
 
+pub mod witness;
+
 mod conversation;
 
 pub mod decode;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "error",
     "cursor",
     "wire_enum",
@@ -21,6 +21,7 @@ const ORDER: [&str; 13] = [
     "names",
     "roles",
     "table",
+    "witness",
     "conversation",
     "decode",
 ];

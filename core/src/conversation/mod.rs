@@ -25,6 +25,7 @@ use crate::stream::assembler::Stamp;
 use crate::stream::{Connection, ConnectionId, Event, Side, Sides};
 use crate::table::Tables;
 use crate::table::columns::Word;
+use crate::witness::Witness;
 
 /// Other connections between the same two hosts on which a retransmitted call is looked for.
 const SIBLINGS_LIMIT: usize = 8;
@@ -45,7 +46,7 @@ struct Conversation {
 }
 
 /// All conversations of a decode, and what they taught.
-pub(crate) struct Conversations {
+pub(crate) struct Conversations<W> {
     by_id: HashMap<ConnectionId, Conversation, RandomState>,
     by_hosts: HashMap<(IpAddr, IpAddr), Vec<ConnectionId>, RandomState>,
     ports: Vec<u16>,
@@ -54,11 +55,12 @@ pub(crate) struct Conversations {
     given_up: u64,
     /// Memory taken by the messages that are being put together.
     buffered: usize,
+    witness: W,
 }
 
-impl Conversations {
+impl<W: Witness> Conversations<W> {
     /// No conversation yet. Connections with one of `ports` are taken for RPC without proof.
-    pub(crate) fn new(ports: Vec<u16>) -> Self {
+    pub(crate) fn new(ports: Vec<u16>, witness: W) -> Self {
         Self {
             by_id: HashMap::default(),
             by_hosts: HashMap::default(),
@@ -66,7 +68,18 @@ impl Conversations {
             messages: Messages::default(),
             given_up: 0,
             buffered: 0,
+            witness,
         }
+    }
+
+    /// Who watches.
+    pub(crate) fn witness(&mut self) -> &mut W {
+        &mut self.witness
+    }
+
+    /// Who watched.
+    pub(crate) fn into_witness(self) -> W {
+        self.witness
     }
 
     /// The tables, to take rows from.
@@ -116,7 +129,11 @@ impl Conversations {
             self.meet(id, connection);
             return self.by_id.contains_key(&id) && self.event(id, connection, side, event);
         };
+        let was_sealed = conversation.parties.sealed.is_some();
         if conversation.sealed(side, &event) {
+            if let (false, Event::Piece(piece)) = (was_sealed, &event) {
+                self.witness.sealed(id, side, piece);
+            }
             return true;
         }
         let before = conversation.readers.of(side).capacity();
@@ -129,6 +146,9 @@ impl Conversations {
                     let reader = conversation.readers.of_mut(side);
                     let Some(record) = reader.next(&mut piece, &peer) else { break };
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
+                    if heard.is_ok() {
+                        self.witness.message(id, side, &record);
+                    }
                     conversation.hear(side, heard);
                 }
                 conversation.count_sealed(piece.length);
@@ -138,6 +158,9 @@ impl Conversations {
                 let peer = self.messages.pairing.peer(id, side);
                 if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp, &peer) {
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
+                    if heard.is_ok() {
+                        self.witness.message(id, side, &record);
+                    }
                     conversation.hear(side, heard);
                 }
                 None
@@ -196,6 +219,9 @@ impl Conversations {
         self.meet(id, connection);
         if let Some(conversation) = self.by_id.get_mut(&id) {
             let heard = self.messages.take(id, &mut conversation.parties, side, record);
+            if heard.is_ok() {
+                self.witness.datagram(id, connection, side, record);
+            }
             conversation.hear(side, heard);
         }
         self.settle(record.last);
@@ -214,6 +240,7 @@ impl Conversations {
             if let Some(record) = conversation.readers.of_mut(side).end(&peer) {
                 // Only what is a message comes out at the end.
                 let _known = self.messages.take(id, &mut conversation.parties, side, &record);
+                self.witness.message(id, side, &record);
             }
         }
     }

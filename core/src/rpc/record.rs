@@ -11,10 +11,15 @@ use crate::rpc::message::{Recognised, recognise};
 pub use crate::rpc::search::Peer;
 use crate::rpc::search::{HEAD, Mark, Origin, begins_message, continues, restarts, search};
 use crate::stream::assembler::{Piece, Stamp};
+use crate::stream::seq::SeqNumber;
 
 /// Bytes of a record that are kept. Linux allows 1 MiB of data and a page of headers; nothing useful
 /// comes after the data. Longer records keep their boundary, and are decoded up to here.
 pub const KEPT_LIMIT: usize = (1 << 20) + (1 << 16);
+
+/// Fragments of a message whose places are kept; there are no more in sensible ones. Those beyond it are
+/// read all the same, but their place is not told.
+const FRAGMENTS_LIMIT: usize = 1024;
 
 /// What is kept of a message whose connection takes part in using up the memory for all of them.
 pub const SHORTENED: usize = 512;
@@ -37,6 +42,41 @@ pub struct Record<'a> {
     /// The frame that completed it: with which its bytes, and all before them in the stream, were
     /// there.
     pub last: Stamp,
+    /// Where it stood in its stream; empty for a message that is no record of a stream, or that had to
+    /// be kept.
+    pub place: Place<'a>,
+}
+
+/// Where the fragments of a message stood in the stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place<'a> {
+    first: Option<Fragment>,
+    others: &'a [Fragment],
+}
+
+impl Place<'_> {
+    /// The fragments in order. The length of each is in its mark.
+    pub fn fragments(&self) -> impl Iterator<Item = Fragment> {
+        self.first.into_iter().chain(self.others.iter().copied())
+    }
+}
+
+/// A fragment of a message (RFC 5531 section 11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fragment {
+    /// Where it begins in the message.
+    pub at: usize,
+    /// The sequence number of its first byte, which is that behind its mark.
+    pub sequence: SeqNumber,
+    /// Its mark as it was sent.
+    pub mark: [u8; 4],
+}
+
+impl Fragment {
+    /// Its length, as its mark says.
+    pub fn length(&self) -> usize {
+        Mark::of(self.mark).length
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +151,9 @@ pub struct RecordReader {
     buffer: Vec<u8>,
     /// Length so far of the message in `buffer`.
     length: usize,
+    /// The fragment with which the message began, and those after it.
+    fragment: Fragment,
+    fragments: Vec<Fragment>,
     /// The first hole in the message: nothing behind it is kept.
     hole: Option<Reason>,
     first: Stamp,
@@ -134,6 +177,8 @@ impl RecordReader {
             mark: ([0; 4], 0),
             buffer: Vec::new(),
             length: 0,
+            fragment: Fragment::default(),
+            fragments: Vec::new(),
             hole: None,
             first: Stamp::default(),
             last: Stamp::default(),
@@ -230,7 +275,7 @@ impl RecordReader {
 
     /// Memory taken by the message that is being put together.
     pub fn capacity(&self) -> usize {
-        self.buffer.capacity()
+        self.buffer.capacity() + self.fragments.capacity() * size_of::<Fragment>()
     }
 
     /// Gives back the memory that is kept for the next message, if there is none.
@@ -238,6 +283,7 @@ impl RecordReader {
         if self.lent || self.length == 0 {
             self.take_back();
             self.buffer.shrink_to_fit();
+            self.fragments.shrink_to_fit();
         }
     }
 
@@ -289,7 +335,7 @@ impl RecordReader {
                         self.last = ready;
                     }
                     if whole {
-                        consume(piece, taken);
+                        piece.skip(taken);
                         self.state = State::Mark;
                         self.belief = Belief::Record;
                         self.searched = 0;
@@ -297,7 +343,8 @@ impl RecordReader {
                         let kept = captured.get(..KEPT_LIMIT).unwrap_or(captured);
                         let limit =
                             if captured.len() > KEPT_LIMIT { Reason::RecordLimit } else { Reason::Truncated };
-                        return Some(Record { bytes: kept, length: rest, limit, first, last: ready });
+                        let place = Place { first: Some(self.fragment), others: &[] };
+                        return Some(Record { bytes: kept, length: rest, limit, first, last: ready, place });
                     }
                     if self.length == 0 && !begins_message(captured) {
                         // No message: to be told at once, not when a wrong mark has swallowed others.
@@ -308,10 +355,11 @@ impl RecordReader {
                             limit: Reason::Missing,
                             first: stamp,
                             last: ready,
+                            place: Place::default(),
                         });
                     }
                     self.keep(captured, taken);
-                    consume(piece, taken);
+                    piece.skip(taken);
                     self.first = self.first.min(stamp);
                     self.advance(taken, rest, last, ready);
                     if taken == rest && last {
@@ -346,7 +394,7 @@ impl RecordReader {
             self.tail = if fresh { before } else { Tail { whole: false, ..Tail::EMPTY } }.with(piece);
         }
         self.searched = self.searched.saturating_add(passed as u64);
-        consume(piece, passed);
+        piece.skip(passed);
         if let Some(hit) = found {
             self.drop_message();
             self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
@@ -366,7 +414,8 @@ impl RecordReader {
         let hit = search(bytes, length + piece.length, origin, peer).filter(|hit| hit.at < length);
         let Some(hit) = hit else { return false };
         let bytes = bytes.get(hit.at..length).unwrap_or_default();
-        let mut begun = Piece::new(bytes, bytes.len(), stamp);
+        let sequence = SeqNumber(piece.sequence.0.wrapping_sub(bytes.len() as u32));
+        let mut begun = Piece { sequence, ..Piece::new(bytes, bytes.len(), stamp) };
         self.drop_message();
         self.doubt = if hit.tentative { Doubt::Found } else { Doubt::Nothing };
         self.state = State::Mark;
@@ -394,13 +443,19 @@ impl RecordReader {
                 *slot = *byte;
             }
             *have += 1;
-            consume(piece, 1);
+            piece.skip(1);
         }
         if *have < 4 {
             return;
         }
+        let fragment = Fragment { at: self.length, sequence: piece.sequence, mark: *mark };
         let mark = Mark::of(*mark);
         self.mark.1 = 0;
+        if self.length == 0 {
+            self.fragment = fragment;
+        } else if self.fragments.len() < FRAGMENTS_LIMIT {
+            self.fragments.push(fragment);
+        }
         if mark.believable(self.length == 0) {
             self.state = State::Fragment { rest: mark.length, last: mark.last };
         } else {
@@ -442,6 +497,7 @@ impl RecordReader {
             limit: self.hole.unwrap_or(Reason::Truncated),
             first: self.first,
             last: self.last,
+            place: Place { first: Some(self.fragment), others: &self.fragments },
         }
     }
 
@@ -453,17 +509,13 @@ impl RecordReader {
 
     fn drop_message(&mut self) {
         self.buffer.clear();
+        self.fragments.clear();
         self.length = 0;
         self.hole = None;
         self.mark.1 = 0;
         self.lent = false;
         self.doubt = Doubt::Nothing;
     }
-}
-
-fn consume(piece: &mut Piece<'_>, length: usize) {
-    piece.bytes = piece.bytes.get(length..).unwrap_or_default();
-    piece.length -= length;
 }
 
 #[cfg(test)]

@@ -57,6 +57,18 @@ pub fn is_chain(bytes: &[u8], length: usize) -> bool {
     records > 0 && (at == length || records >= 2)
 }
 
+/// The headers of the TLS records in the first captured bytes of a piece, with their places.
+pub fn headers(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8; HEADER])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let header = bytes.get(at..)?.first_chunk::<HEADER>()?;
+        let [kind, 3, 1..=4, high, low] = header else { return None };
+        let here = at;
+        at += HEADER + usize::from(u16::from_be_bytes([*high, *low]));
+        TYPES.contains(kind).then_some((here, header))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

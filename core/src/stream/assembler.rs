@@ -29,15 +29,19 @@ pub struct Piece<'a> {
     /// The packet with which it and all bytes before it were there: that one, or a later one that
     /// filled the hole before it.
     pub ready: Stamp,
+    /// The sequence number of its first byte.
+    pub sequence: SeqNumber,
 }
 
 impl<'a> Piece<'a> {
-    /// A piece that did not have to wait.
+    /// A piece that did not have to wait, at sequence number 0.
     pub fn new(bytes: &'a [u8], length: usize, stamp: Stamp) -> Self {
-        Self { bytes, length, stamp, ready: stamp }
+        Self { bytes, length, stamp, ready: stamp, sequence: SeqNumber(0) }
     }
 
-    fn skip(&mut self, length: usize) {
+    /// Leaves out its first bytes.
+    pub fn skip(&mut self, length: usize) {
+        self.sequence = self.sequence.advance(length);
         self.bytes = self.bytes.get(length..).unwrap_or_default();
         self.length = self.length.saturating_sub(length);
     }
@@ -194,7 +198,8 @@ impl Assembler {
             }
             let held = self.lent.insert(held);
             let ready = filled.unwrap_or(held.stamp);
-            let mut piece = Piece { bytes: &held.bytes, length: held.length, stamp: held.stamp, ready };
+            let Held { sequence, length, stamp, .. } = *held;
+            let mut piece = Piece { bytes: &held.bytes, length, stamp, ready, sequence };
             piece.skip(known);
             self.run = (self.run + piece.length).min(WINDOW);
             self.next = Some(next.advance(piece.length));
@@ -260,6 +265,10 @@ mod tests {
         Piece::new(bytes, bytes.len(), Stamp { frame, time_ns: 0 })
     }
 
+    fn at(sequence: u32, piece: Piece<'_>) -> Piece<'_> {
+        Piece { sequence: SeqNumber(sequence), ..piece }
+    }
+
     /// Everything that comes out, as bytes; a gap that was given up is `None`s.
     fn run(assembler: &mut Assembler, segments: &[(u32, Vec<u8>)], give_up: bool) -> Vec<Option<u8>> {
         let mut out = Vec::new();
@@ -296,7 +305,10 @@ mod tests {
         assembler.begin(SeqNumber(0));
         assembler.offer(SeqNumber(0), piece(b"abcd", 1));
         assert_eq!(assembler.offer(SeqNumber(0), piece(b"abcd", 2)), Offered::Known);
-        assert_eq!(assembler.offer(SeqNumber(2), piece(b"cdef", 3)), Offered::InOrder(piece(b"ef", 3)));
+        assert_eq!(
+            assembler.offer(SeqNumber(2), piece(b"cdef", 3)),
+            Offered::InOrder(at(2, piece(b"ef", 3)))
+        );
     }
 
     #[test]
@@ -307,7 +319,7 @@ mod tests {
         assert_eq!(assembler.take_ready(None), None);
         assert_eq!(assembler.offer(SeqNumber(u32::MAX), piece(b"ab", 2)), Offered::InOrder(piece(b"ab", 2)));
         let filled = Stamp { frame: 2, time_ns: 0 };
-        let late = Piece { ready: filled, ..piece(b"cd", 1) };
+        let late = Piece { ready: filled, ..at(1, piece(b"cd", 1)) };
         assert_eq!(assembler.take_ready(Some(filled)), Some(late));
         assert_eq!(assembler.take_ready(Some(filled)), None);
     }
@@ -318,7 +330,7 @@ mod tests {
         assembler.begin(SeqNumber(0));
         assembler.offer(SeqNumber(7), piece(b"x", 9));
         assert_eq!(assembler.give_up(), Some((7, Stamp { frame: 9, time_ns: 0 })));
-        assert_eq!(assembler.take_ready(None), Some(piece(b"x", 9)));
+        assert_eq!(assembler.take_ready(None), Some(at(7, piece(b"x", 9))));
         assert_eq!(assembler.give_up(), None);
     }
 

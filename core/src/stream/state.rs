@@ -3,7 +3,7 @@
 //! Takes the segments of a connection, gives what can be delivered of them. Promises that a hole is
 //! told once, with its length, before the bytes behind it.
 
-use crate::packet::Segment;
+use crate::packet::{Payload, Segment};
 use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
 use crate::stream::connection::{Connection, Event, Side, Sides};
 use crate::stream::seq::SeqNumber;
@@ -121,7 +121,8 @@ impl State {
             }
         }
         if segment.payload.length > 0 && !segment.flags.rst() {
-            let piece = Piece::new(segment.payload.bytes, segment.payload.length, stamp);
+            let Payload { bytes, length } = segment.payload;
+            let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
             self.data(side, sequence, piece, &mut sink);
         }
         let direction = self.directions.of_mut(side);

@@ -1,0 +1,49 @@
+//! Who watches a decode: sees what it takes for a message, and where that stood.
+//!
+//! Redaction must keep and drop the very bytes that a decode reads and passes over, so it does not take
+//! captures apart by itself but looks on. [`Unwatched`] is a decode without witness, and costs nothing.
+
+use crate::packet::Segment;
+use crate::rpc::record::Record;
+use crate::stream::assembler::Piece;
+use crate::stream::{Connection, ConnectionId, Side};
+
+/// Looks on while packets are decoded.
+pub trait Witness {
+    /// A TCP segment, before what it brings is told.
+    fn segment(&mut self, segment: &Segment<'_>, frame: u64);
+
+    /// The connection to which that segment turned out to belong, after what it brought was told.
+    fn belongs(&mut self, id: ConnectionId);
+
+    /// The first piece of a TCP connection that is under TLS, by the form of what it carries.
+    fn sealed(&mut self, id: ConnectionId, side: Side, piece: &Piece<'_>);
+
+    /// A message that a side of a TCP connection sent: its header is that of a call or of a reply, as
+    /// far as it was captured.
+    fn message(&mut self, id: ConnectionId, side: Side, record: &Record<'_>);
+
+    /// The same of a datagram, whose fragments lie in the frames from the record's first to its last.
+    fn datagram(&mut self, id: ConnectionId, connection: &Connection, side: Side, record: &Record<'_>);
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Witness for Unwatched {
+    #[inline]
+    fn segment(&mut self, _: &Segment<'_>, _: u64) {}
+
+    #[inline]
+    fn belongs(&mut self, _: ConnectionId) {}
+
+    #[inline]
+    fn sealed(&mut self, _: ConnectionId, _: Side, _: &Piece<'_>) {}
+
+    #[inline]
+    fn message(&mut self, _: ConnectionId, _: Side, _: &Record<'_>) {}
+
+    #[inline]
+    fn datagram(&mut self, _: ConnectionId, _: &Connection, _: Side, _: &Record<'_>) {}
+}

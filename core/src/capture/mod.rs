@@ -244,6 +244,14 @@ impl Reader {
         Format { container, compression: self.compression }
     }
 
+    /// The link type that the file's header states; `None` where each interface has its own.
+    pub fn link(&self) -> Option<LinkType> {
+        match &self.parser {
+            Parser::Pcap(pcap) => Some(pcap.link()),
+            Parser::Pcapng(_) => None,
+        }
+    }
+
     /// The most bytes kept of a packet: the largest of the interfaces met so far; 0 = not stated.
     pub fn snaplen(&self) -> u32 {
         match &self.parser {

@@ -69,6 +69,10 @@ impl Pcap {
         Container::Pcap { nanoseconds: self.layout.nanoseconds, big_endian: self.layout.big_endian }
     }
 
+    pub(super) fn link(&self) -> LinkType {
+        self.link
+    }
+
     pub(super) fn snaplen(&self) -> u32 {
         self.snaplen
     }

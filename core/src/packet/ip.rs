@@ -10,10 +10,15 @@ pub(super) const TCP: u8 = 6;
 /// Protocol number of UDP.
 pub(super) const UDP: u8 = 17;
 
+/// Length of an IPv6 header without those that extend it.
+pub(super) const V6_HEADER: usize = 40;
+
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
-const AUTHENTICATION: u8 = 51;
+/// Protocol number of IPv6's fragment header.
+pub const FRAGMENT: u8 = 44;
+/// Protocol number of the authentication header (RFC 4302), whose length counts otherwise than others do.
+pub const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
 const HIP: u8 = 139;

@@ -16,6 +16,8 @@ mod ip;
 
 mod link;
 
+pub mod outline;
+
 mod payload;
 
 mod rdma;

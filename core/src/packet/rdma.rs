@@ -38,6 +38,11 @@ pub(super) fn is_roce(datagram: &Datagram<'_>) -> bool {
         && matches!(datagram.payload.bytes, [operation, version, ..] if operation >> 5 <= 5 && version << 4 == 0)
 }
 
+/// The key with which a segment opens an iWARP connection, if it does.
+pub(super) fn opening_key(bytes: &[u8]) -> Option<&'static [u8; 16]> {
+    MPA_KEYS.into_iter().find(|key| bytes.starts_with(&key[..]))
+}
+
 /// The iWARP connections on the port of NFS over RDMA.
 #[derive(Default)]
 pub(super) struct Iwarp {
@@ -62,7 +67,7 @@ impl Iwarp {
             self.connections.remove(&ends);
             return false;
         }
-        let opens = MPA_KEYS.iter().any(|key| segment.payload.bytes.starts_with(&key[..]));
+        let opens = opening_key(segment.payload.bytes).is_some();
         if opens && self.connections.len() < CONNECTIONS_LIMIT {
             self.connections.insert(ends);
         } else if opens && !self.connections.contains(&ends) {

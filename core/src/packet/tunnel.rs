@@ -47,6 +47,51 @@ pub(super) fn in_udp(port: u16, payload: Payload<'_>) -> Option<Network<'_>> {
     }
 }
 
+/// The headers between two IP packets.
+#[derive(Clone, Copy)]
+pub(super) struct Between {
+    /// So many bytes are numbers; behind them there may be options, of which nothing is said.
+    pub(super) numbers: usize,
+    /// Where the link-layer header of the packet inside begins, or its tags.
+    pub(super) link: usize,
+    /// It is an Ethernet header.
+    pub(super) ethernet: bool,
+}
+
+/// What stands before the packet that [`in_ip`] found.
+pub(super) fn before_in_ip(protocol: u8, payload: &[u8]) -> Between {
+    match (protocol, payload) {
+        (ETHER_IP, _) => Between { numbers: 2, link: 2, ethernet: true },
+        (GRE, [flags, _, k0, k1, ..]) => {
+            // Checksum, key, sequence number.
+            let options = [0x80, 0x20, 0x10].into_iter().filter(|flag| flags & flag != 0).count();
+            let header = 4 + 4 * options;
+            let kind = u16::from_be_bytes([*k0, *k1]);
+            let mirror = match kind {
+                ERSPAN if flags & 0x10 != 0 => 8,
+                ERSPAN_III if payload.get(header + 11).is_some_and(|last| last & 1 == 1) => 20,
+                ERSPAN_III => 12,
+                _ => 0,
+            };
+            let ethernet = matches!(kind, ETHERNET | ERSPAN | ERSPAN_III);
+            Between { numbers: header + mirror, link: header + mirror, ethernet }
+        }
+        _ => Between { numbers: 0, link: 0, ethernet: false },
+    }
+}
+
+/// What stands before the packet that [`in_udp`] found. GENEVE has options, into which anybody may put
+/// anything.
+pub(super) fn before_in_udp(port: u16, payload: &[u8]) -> Between {
+    match (port, payload) {
+        (GENEVE_PORT, [first, _, k0, k1, ..]) => {
+            let link = 8 + 4 * usize::from(first & 0x3f);
+            Between { numbers: 8, link, ethernet: u16::from_be_bytes([*k0, *k1]) == ETHERNET }
+        }
+        _ => Between { numbers: 8, link: 8, ethernet: true },
+    }
+}
+
 fn gre(packet: Payload<'_>) -> Result<Network<'_>, Other> {
     const CHECKSUM: u16 = 0x8000;
     const ROUTING: u16 = 0x4000;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "error",
     "cursor",
     "wire_enum",
@@ -24,6 +24,7 @@ const ORDER: [&str; 14] = [
     "witness",
     "conversation",
     "decode",
+    "redact",
 ];
 
 /// Top modules that one line of a file names. `depth` is how many modules down the file stands:

@@ -1,0 +1,124 @@
+//! Values of messages → what is told of them, by what they mean.
+
+use std::collections::BTreeMap;
+
+use super::addresses::Addresses;
+use super::extensions::NETWORKS;
+use super::pseudonyms::Pseudonyms;
+use crate::cursor::Kind;
+
+/// What a reply's verifier says that grants TLS (RFC 9289 section 4.1).
+const GRANT: &[u8] = b"STARTTLS";
+
+/// Replaces values.
+pub(super) struct Values {
+    pub(super) pseudonyms: Pseudonyms,
+    pub(super) addresses: Addresses,
+    /// Values replaced, by what they were.
+    pub(super) replaced: BTreeMap<&'static str, u64>,
+}
+
+impl Values {
+    pub(super) fn new(pseudonyms: Pseudonyms) -> Self {
+        Self { pseudonyms, addresses: Addresses::default(), replaced: BTreeMap::new() }
+    }
+
+    /// Puts into `to`, which is zero and as long as the value, what may be told of it.
+    pub(super) fn tell(&mut self, kind: Kind, value: &[u8], to: &mut [u8]) {
+        if value.is_empty() {
+            return;
+        }
+        let what = match kind {
+            Kind::Number => {
+                to.copy_from_slice(value);
+                return;
+            }
+            Kind::Unknown => {
+                to.fill(0);
+                return;
+            }
+            Kind::Handle => {
+                self.pseudonyms.handle(value, to);
+                "handles"
+            }
+            Kind::Name => {
+                self.pseudonyms.name(value, to);
+                "names"
+            }
+            Kind::Path => {
+                self.pseudonyms.path(value, to);
+                "paths"
+            }
+            Kind::Principal => {
+                self.pseudonyms.principal(value, to);
+                "owners"
+            }
+            Kind::User | Kind::Group | Kind::UserAndGroup => {
+                self.users(value, to);
+                "users"
+            }
+            Kind::AccessEntries => {
+                self.access_entries(value, to);
+                "users"
+            }
+            Kind::Host => {
+                self.host(value, to);
+                "hosts"
+            }
+            Kind::UniversalAddress => {
+                if !self.addresses.universal(&self.pseudonyms, value, to) {
+                    self.pseudonyms.path(value, to);
+                }
+                "addresses"
+            }
+            Kind::Network if NETWORKS.contains(&value) => {
+                to.copy_from_slice(value);
+                return;
+            }
+            Kind::Verifier => {
+                // Anything else is a checksum, or a handle of a credential.
+                if value == GRANT {
+                    to.copy_from_slice(value);
+                }
+                return;
+            }
+            Kind::Network | Kind::Token => {
+                self.pseudonyms.token(value, to);
+                "tokens"
+            }
+        };
+        *self.replaced.entry(what).or_default() += 1;
+    }
+
+    fn users(&mut self, value: &[u8], to: &mut [u8]) {
+        for (id, to) in value.as_chunks::<4>().0.iter().zip(to.as_chunks_mut::<4>().0) {
+            *to = self.pseudonyms.user(u32::from_be_bytes(*id)).to_be_bytes();
+        }
+    }
+
+    /// Type, number, permissions.
+    fn access_entries(&mut self, value: &[u8], to: &mut [u8]) {
+        to.copy_from_slice(value);
+        for entry in to.as_chunks_mut::<12>().0 {
+            if let [_, id, _] = entry.as_chunks_mut::<4>().0 {
+                *id = self.pseudonyms.user(u32::from_be_bytes(*id)).to_be_bytes();
+            }
+        }
+    }
+
+    /// A name, an address, or either with the length of a network behind a slash.
+    fn host(&mut self, value: &[u8], to: &mut [u8]) {
+        let slash = value.iter().position(|byte| *byte == b'/');
+        let (host, network) = value.split_at(slash.unwrap_or(value.len()));
+        let Some((to_host, to_network)) = to.split_at_mut_checked(host.len()) else { return };
+        if !self.addresses.text(&self.pseudonyms, host, to_host) {
+            self.pseudonyms.labels(host, to_host);
+        }
+        let Some((_, length)) = network.split_first() else { return };
+        if length.iter().all(u8::is_ascii_digit) {
+            to_network.copy_from_slice(network);
+        } else {
+            self.pseudonyms.path(network, to_network);
+        }
+    }
+}

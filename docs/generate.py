@@ -122,6 +122,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.time_budget import TimeBudget
     from pcapnfs.decoding import Decoded
     from pcapnfs.diagnosis.judging import Findings
+    from pcapnfs.redaction import Redaction
     from pcapnfs.summary import Summary
     from pcapnfs.synth.simulation.truth import Truth
     from pcapnfs.verify.dissection import Shown
@@ -143,6 +144,7 @@ def documents() -> dict[str, type]:
         "pcapnfs verify --json": Verification,
         "pcapnfs show --json": Shown,
         "pcapnfs decode --json": Decoded,
+        "pcapnfs redact --json": Redaction,
         "pcapnfs synth --json": Truth,
     }
 

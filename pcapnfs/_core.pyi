@@ -1,5 +1,6 @@
 """The typed face of the decoder, which is written in Rust."""
 
+from collections.abc import Callable
 from typing import Self, final
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "joined",
     "operations",
     "reasons",
+    "redact",
     "schema",
     "version",
 ]
@@ -50,6 +52,16 @@ class Writer:
     def write(self, batches: list[Batch]) -> None: ...
     def finish(self) -> str: ...
 
+def redact(
+    path: str,
+    to: str,
+    scratch: str,
+    key: bytes,
+    strict: bool = False,
+    packing: str = "none",
+    ports: list[int] = ...,
+    progress: Callable[[float], None] | None = None,
+) -> str: ...
 def joined(batches: list[Batch]) -> Batch: ...
 def schema() -> str: ...
 def operations() -> str: ...

@@ -29,6 +29,7 @@ from pcapnfs.cli import (
     patterns,
     perfile,
     readdir,
+    redact,
     sequence,
     show,
     sizes,
@@ -70,6 +71,7 @@ app.command("verify")(verify.verify)
 app.command("show")(show.show)
 app.command("decode")(decode.decode)
 app.command("export")(export.export)
+app.command("redact")(redact.redact)
 app.command("synth")(synth.synth)
 
 

@@ -1,0 +1,60 @@
+"""`pcapnfs redact`: the capture without names and data, to be given away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+from pcapnfs.cli.progress import progress
+
+
+def redact(
+    capture: Annotated[
+        Path, typer.Argument(metavar="IN", help="A capture: pcap or pcapng, also compressed.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="The redacted one; .gz and .zst compress it."),
+    ],
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A key, made if it is not there: captures redacted with the same key can be "
+            "compared. Keep it to yourself.",
+            show_default=False,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Also replace endings such as .txt.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    json: options.Json = False,
+    port: options.Ports = None,
+) -> None:
+    """Replace names, addresses and users by pseudonyms and remove all data (docs/redaction.md).
+
+    The analysis of the redacted capture is the same but for names. Example:
+    pcapnfs redact slow.pcap redacted.pcap.gz --key support.key
+    """
+    from pcapnfs import redaction
+    from pcapnfs.views import document
+    from pcapnfs.views import redact as view
+
+    with progress() as shown:
+        result = redaction.redact(
+            capture,
+            out,
+            key=redaction.read_key(key) if key else None,
+            strict=strict,
+            overwrite=force,
+            ports=port or (),
+            progress=shown,
+        )
+    if json:
+        output.write([document.to_json(result)])
+    else:
+        output.screen(view.screen(result, str(out), with_key=key is not None))

@@ -1,0 +1,44 @@
+"""The screen of `redact`: what was replaced, and what is gone.
+
+Takes a `Redaction`; gives renderables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views import parts
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.redaction import Redaction
+
+_KEPT_KEY = "Captures redacted with the same key have the same pseudonyms; keep the key to yourself."
+_LOST_KEY = "The key was thrown away: no other capture gets the same pseudonyms."
+
+
+def screen(result: Redaction, name: str, *, with_key: bool) -> RenderableType:
+    """What was written, replaced and removed."""
+    lines: list[RenderableType] = [
+        Text(
+            f"{escape(name)}: {units.count(result.packets)} packets, "
+            f"{units.count(result.messages)} messages"
+        )
+    ]
+    replaced = ", ".join(f"{units.count(count)} {what}" for what, count in result.replaced.items())
+    if replaced:
+        lines.append(parts.note(f"Replaced by pseudonyms: {replaced}."))
+    removed = units.size(result.removed_bytes)
+    lines.append(parts.note(f"Removed: {removed} of data and of everything that is not known."))
+    if not result.messages:
+        lines.append(parts.note("No RPC was found, so nothing but headers is left."))
+    if result.damage:
+        lines.append(parts.note(f"The original breaks off: {escape(result.damage)}."))
+    lines.append(parts.note(_KEPT_KEY if with_key else _LOST_KEY))
+    return Group(*lines)

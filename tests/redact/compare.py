@@ -1,0 +1,91 @@
+"""Whether a redacted capture tells the same as its original, and nothing that it must not tell.
+
+Two analyses are the same but for names when all tables have the same rows, column by column, and
+names, addresses and users differ by a renaming that is one to one.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pcapnfs import _core
+
+RENAMED = {
+    "calls": {"client": "host", "server": "host", "machine": "machine", "uid": "user", "gid": "user"},
+    "operations": {"name": "name", "new_name": "name", "text": "text"},
+    "files": {
+        "server": "host",
+        "handle": "handle",
+        "identity": "identity",
+        "name": "name",
+        "path": "path",
+        "export": "path",
+    },
+    "names": {"name": "name"},
+    "entries": {"name": "name"},
+    "connections": {"client": "host", "server": "host"},
+    "notes": {},
+}
+"""By table and column: what the text is. Equal texts must have become equal texts."""
+
+
+@dataclass(slots=True)
+class Renaming:
+    """What became what, of one kind, both ways."""
+
+    there: dict[Any, Any] = field(default_factory=dict)
+    back: dict[Any, Any] = field(default_factory=dict)
+
+    def agrees(self, before: Any, after: Any) -> bool:
+        """Whether this pair contradicts none before it."""
+        return bool(
+            self.there.setdefault(before, after) == after
+            and self.back.setdefault(after, before) == before
+        )
+
+
+def tables(path: Path) -> dict[str, tuple[list[str], list[tuple[Any, ...]]]]:
+    """The rows of all tables in the order in which the decoder gave them."""
+    decoder = _core.Decoder([str(path)])
+    found: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
+    for table in json.loads(_core.schema()):
+        found[table["name"]] = ([column["name"] for column in table["columns"]], [])
+    with duckdb.connect() as database:
+        while (batches := decoder.next()) is not None:
+            for batch in batches:
+                rows = database.execute("SELECT * FROM batch").fetchall()
+                found[batch.table][1].extend(rows)
+    return found
+
+
+def differences(original: Path, redacted: Path, limit: int = 20) -> list[str]:
+    """What the redacted capture tells otherwise than the original, one sentence each."""
+    told: list[str] = []
+    renamings: dict[str, Renaming] = {}
+    before, after = tables(original), tables(redacted)
+    for table, (columns, rows) in before.items():
+        other = after[table][1]
+        if len(rows) != len(other):
+            told.append(f"{table}: {len(rows)} rows became {len(other)}")
+        for number, (row, twin) in enumerate(zip(rows, other, strict=False)):
+            for column, one, two in zip(columns, row, twin, strict=True):
+                kind = RENAMED[table].get(column)
+                if kind and (one is None) == (two is None):
+                    same = renamings.setdefault(kind, Renaming()).agrees(one, two)
+                    same = same and (kind == "identity" or _length(one) == _length(two))
+                else:
+                    same = one == two
+                if not same:
+                    told.append(f"{table}[{number}].{column}: {one!r} became {two!r}")
+                if len(told) >= limit:
+                    return told
+    return told
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, bytes) else len(str(value).encode("utf-8", "surrogateescape"))

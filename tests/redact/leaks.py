@@ -1,0 +1,179 @@
+"""What a redacted capture must not hold: the secrets of its original, and where they are looked for.
+
+Names come from the trees that the lab wrote down and from tshark: neither is known from the decoder that
+redacts. A short name is looked for as XDR writes it, with its length before it, since three letters turn
+up in any file by chance; a long one anywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import json
+import re
+import struct
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+SHORTEST_NAME = 3
+"""Bytes of a name that says anything."""
+
+LONG_NAME = 8
+"""Bytes that do not turn up by chance."""
+
+START = 8
+"""Bytes at the beginning of what is looked for by which it is found."""
+
+CHUNK = 16
+"""Bytes of file data that are looked for together."""
+
+_FIELDS = {
+    "text": (
+        "nfs.name",
+        "nfs.full_name",
+        "nfs.symlink.to",
+        "nfs.symlink_data",
+        "nfs.entry_name",
+        "nfs.fattr4_owner",
+        "nfs.fattr4_owner_group",
+        "nfs.xattr_name",
+        "rpc.auth.machinename",
+        "mount.path",
+        "mount.dump.hostname",
+        "mount.dump.directory",
+        "mount.export.directory",
+        "nlm.lock.caller_name",
+        "stat.mon_id.name",
+    ),
+    "data": ("nfs.data",),
+    "hardware": ("eth.addr", "sll.src.eth"),
+    "address": ("ip.addr", "ipv6.addr"),
+}
+"""Fields of tshark that name somebody or something."""
+
+_EVERYBODY = re.compile(
+    rb"\.{1,2}|0|65534|4294967294|nobody|(OWNER|GROUP|EVERYONE)@|127\.0\.0\.1|::1?|0\.0\.0\.0"
+)
+"""What is nobody's in particular and stays."""
+
+_NOBODY = re.compile(r"127\..*|::1?|0\.0\.0\.0|255\.255\.255\.255|ff:ff:ff:ff:ff:ff|00:00:00:00:00:00")
+"""Addresses that are nobody's."""
+
+
+@functools.cache
+def known_fields() -> frozenset[str]:
+    """The fields that this tshark has; other versions have other names for some."""
+    listed = subprocess.run(["tshark", "-G", "fields"], capture_output=True, text=True, check=True)
+    fields = (line.split("\t") for line in listed.stdout.splitlines())
+    return frozenset(field[2] for field in fields if field[0] == "F")
+
+
+def told_by_tshark(path: Path, fields: Iterable[str], ports: Iterable[int]) -> set[str]:
+    """All values of these fields."""
+    command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "aggregator=/s"]
+    for port in ports:
+        command += ["-d", f"tcp.port=={port},rpc"]
+    for field in sorted(fields):
+        command += ["-e", field]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+    return {value for value in re.split(r"[\t\n ]", done.stdout) if value}
+
+
+def names_of_trees(truth: Path | None) -> Iterator[bytes]:
+    """The names of the files that the lab worked on."""
+    if truth is None:
+        return
+    told = json.loads(truth.read_text(encoding="utf-8"))
+    for tree in (told.get("tree_before"), told.get("tree_after")):
+        for path, *_ in tree if isinstance(tree, list) else ():
+            for component in str(path).split("/"):
+                yield component.encode("utf-8", "surrogateescape")
+
+
+def secrets(
+    files: Iterable[Path], truth: Path | None = None, ports: Iterable[int] = (2049, 20049)
+) -> Iterator[tuple[str, bytes]]:
+    """What must not be found of these captures, and bytes that would show it."""
+    for name in set(names_of_trees(truth)):
+        yield from as_told(name)
+    known = known_fields()
+    wanted = {kind: set(fields) & known for kind, fields in _FIELDS.items()}
+    for path in files:
+        for text in told_by_tshark(path, wanted["text"], ports):
+            for part in {text, *re.split(r"[/@.,]", text)}:
+                yield from as_told(part.encode("utf-8", "surrogateescape"))
+        for value in told_by_tshark(path, wanted["data"], ports):
+            yield from of_data(value)
+        for value in told_by_tshark(path, wanted["address"], ()):
+            yield from of_address(value)
+
+
+def as_told(name: bytes) -> Iterator[tuple[str, bytes]]:
+    """A name as a string of XDR, and if it is long anywhere."""
+    if len(name) < SHORTEST_NAME or _EVERYBODY.fullmatch(name):
+        return
+    padded = name + bytes(-len(name) % 4)
+    yield f"name {name!r}", struct.pack(">I", len(name)) + padded
+    if len(name) >= LONG_NAME:
+        yield f"name {name!r}", name
+
+
+def of_data(value: str) -> Iterator[tuple[str, bytes]]:
+    """File data, in chunks that are not all alike."""
+    data = bytes.fromhex(value) if re.fullmatch("([0-9a-f]{2})+", value) else b""
+    for at in range(0, len(data) - CHUNK, 7 * CHUNK):
+        chunk = data[at : at + CHUNK]
+        if len(set(chunk)) > CHUNK // 2:
+            yield f"data {chunk.hex()}", chunk
+
+
+def of_address(value: str) -> Iterator[tuple[str, bytes]]:
+    """An address as text, and as an IPv6 packet holds it; four bytes turn up by chance."""
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError:
+        return
+    if address.is_loopback or address.is_unspecified or str(address) == "255.255.255.255":
+        return
+    yield f"address {value}", value.encode() + b"."
+    yield f"address {value}", struct.pack(">I", len(value)) + value.encode()
+    if address.version == 6:
+        yield f"address {value}", address.packed
+
+
+def found(wanted: Iterable[tuple[str, bytes]], within: bytes) -> list[str]:
+    """Which secrets a file holds. Each sign has at least `START` bytes, by which it is looked up."""
+    by_start: dict[bytes, list[tuple[str, bytes]]] = {}
+    for what, sign in wanted:
+        if len(sign) < START:
+            raise ValueError(f"too short to be told from chance: {sign!r}")
+        by_start.setdefault(sign[:START], []).append((what, sign))
+    starts = by_start.keys()
+    hits = [at for at in range(len(within)) if within[at : at + START] in starts]
+    return sorted(
+        {
+            what
+            for at in hits
+            for what, sign in by_start[within[at : at + START]]
+            if within.startswith(sign, at)
+        }
+    )
+
+
+def addresses(path: Path) -> set[str]:
+    """The addresses of all packets, but for those that are nobody's."""
+    fields = {field for kind in ("hardware", "address") for field in _FIELDS[kind]}
+    told = told_by_tshark(path, fields & known_fields(), ())
+    values = {value for text in told for value in text.split(",")}
+    return {value for value in values if not _NOBODY.fullmatch(value)}
+
+
+def unchanged_words(original: bytes, redacted: bytes) -> set[bytes]:
+    """Runs of five letters and more that stand in both files at the same place."""
+    if len(original) != len(redacted):
+        raise ValueError("the files are not packet for packet the same")
+    both = bytes(
+        one if one == two else 0 for one, two in zip(original, redacted, strict=True)
+    )
+    return set(re.findall(rb"[A-Za-z]{5,}", both))

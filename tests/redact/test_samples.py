@@ -1,0 +1,181 @@
+"""Redacted samples: the same analysis, none of the secrets, valid files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pcapnfs import redaction
+from pcapnfs.cli.app import run
+from pcapnfs.errors import UsageError
+from tests.damage import rows
+from tests.golden.regenerate import SAMPLES, samples
+from tests.oracles.tshark import require_tshark
+from tests.redact import leaks
+from tests.redact.compare import differences
+
+KEY = bytes(range(32))
+"""The same in every run, so that what turns up by chance does so always or never."""
+
+TAR = SAMPLES / "k61-tar-v3.pcap"
+_EACH = pytest.mark.parametrize("sample", samples(), ids=lambda path: path.name)
+
+Printed = pytest.CaptureFixture[str]
+
+
+@_EACH
+def test_the_analysis_is_the_same_but_for_names(sample: Path, tmp_path: Path) -> None:
+    redacted = tmp_path / sample.name
+    told = redaction.redact(sample, redacted, key=KEY)
+    assert differences(sample, redacted) == []
+    assert told.messages > 0
+    assert told.removed_bytes > 0
+    assert told.damage is None
+
+
+@_EACH
+def test_no_secret_is_left(sample: Path, tmp_path: Path) -> None:
+    require_tshark()
+    redacted = tmp_path / sample.name.removesuffix(".gz")
+    redaction.redact(sample, redacted, key=KEY, strict=True)
+    wanted = list(leaks.secrets([sample]))
+    original = gzip.decompress(sample.read_bytes()) if sample.suffix == ".gz" else sample.read_bytes()
+    there = leaks.found(wanted, original)
+    assert there or "snap" in sample.name, "the search finds what is there"
+    assert leaks.found(wanted, redacted.read_bytes()) == []
+    assert leaks.addresses(sample) & leaks.addresses(redacted) == set()
+
+
+@_EACH
+def test_wireshark_finds_nothing_malformed_that_was_not(sample: Path, tmp_path: Path) -> None:
+    require_tshark()
+    redacted = tmp_path / sample.name
+    redaction.redact(sample, redacted, key=KEY)
+    assert _malformed(redacted) <= _malformed(sample)
+
+
+def _malformed(path: Path) -> set[int]:
+    command = ["tshark", "-n", "-r", str(path), "-d", "tcp.port==2049,rpc"]
+    command += ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+    command += ["-Y", "_ws.malformed || ip.checksum.status == 0 || udp.checksum.status == 0"]
+    done = subprocess.run(
+        [*command, "-T", "fields", "-e", "frame.number"], capture_output=True, text=True, check=True
+    )
+    return {int(line) for line in done.stdout.split()}
+
+
+def test_equal_keys_give_equal_pseudonyms_in_two_captures(tmp_path: Path) -> None:
+    told = {}
+    for name, key in {"one": KEY, "other": KEY, "else": bytes(32)}.items():
+        source = SAMPLES / "k61-tar-v42.pcap" if name == "other" else TAR
+        redaction.redact(source, tmp_path / name, key=key)
+        told[name] = {
+            row
+            for row in rows(
+                tmp_path / name,
+                "SELECT DISTINCT name FROM operations WHERE name IS NOT NULL"
+                " UNION ALL SELECT DISTINCT server FROM calls"
+                " UNION ALL SELECT DISTINCT machine FROM calls WHERE machine IS NOT NULL",
+            )
+        }
+    original = rows(TAR, "SELECT DISTINCT name FROM operations WHERE name IS NOT NULL")
+    both = {
+        row
+        for row in rows(
+            SAMPLES / "k61-tar-v42.pcap", "SELECT DISTINCT name FROM operations WHERE name IS NOT NULL"
+        )
+    } & set(original)
+    assert len(both) > 100
+    assert len(told["one"] & told["other"]) >= len(both)
+    assert not told["one"] & told["else"]
+
+
+def test_strict_keeps_no_endings(tmp_path: Path) -> None:
+    def dotted(strict: bool) -> int:
+        redaction.redact(TAR, tmp_path / str(strict), key=KEY, strict=strict)
+        query = "SELECT count(*) FROM names WHERE contains(name, '.')"
+        return int(rows(tmp_path / str(strict), query)[0][0])
+
+    assert dotted(strict=False) == rows(TAR, "SELECT count(*) FROM names WHERE contains(name, '.')")[0][0]
+    assert dotted(strict=True) == 0
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+def test_the_name_says_how_it_is_compressed(ending: str, tmp_path: Path) -> None:
+    out = tmp_path / f"out.pcap{ending}"
+    redaction.redact(TAR, out, key=KEY)
+    starts = {"": b"\xd4\xc3\xb2\xa1", ".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+    assert out.read_bytes().startswith(starts[ending])
+    assert rows(out, "SELECT count(*) FROM calls") == rows(TAR, "SELECT count(*) FROM calls")
+
+
+def test_the_command_says_what_it_did(tmp_path: Path, capsys: Printed) -> None:
+    out, key = tmp_path / "out.pcap", tmp_path / "key"
+    assert run(["redact", str(TAR), str(out), "--key", str(key)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 537 packets" in told
+    assert "205 names" in told
+    assert "keep the key to yourself" in told
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert run(["redact", str(TAR), str(tmp_path / "again.pcap"), "--key", str(key)]) == 0
+    assert (tmp_path / "again.pcap").read_bytes() == out.read_bytes()
+    capsys.readouterr()
+    assert run(["redact", str(TAR), str(out), "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["packets"] == 2537
+    assert (tmp_path / "again.pcap").read_bytes() != out.read_bytes(), "without a key each time another"
+
+
+def test_what_cannot_be_done_is_told_and_leaves_nothing_behind(
+    tmp_path: Path, capsys: Printed
+) -> None:
+    out, text = tmp_path / "out.pcap", tmp_path / "text"
+    text.write_text("no capture, and no key either", encoding="ascii")
+    out.write_bytes(b"here before")
+    for arguments, status, sentence in [
+        ([str(TAR), str(out)], 2, "is there already; --force overwrites it"),
+        ([str(TAR), str(TAR), "--force"], 2, "is the capture itself"),
+        ([str(TAR), str(tmp_path)], 2, "is a directory"),
+        (["-", str(tmp_path / "new.pcap")], 2, "read twice"),
+        ([str(TAR), str(tmp_path / "new.pcap.xz")], 2, ".xz is not written"),
+        ([str(TAR), str(tmp_path / "new.pcap"), "--key", str(text)], 2, "not a key"),
+        ([str(text), str(tmp_path / "new.pcap")], 1, "a text file, not a capture"),
+        ([str(text), str(out), "--force"], 1, "a text file, not a capture"),
+        ([str(tmp_path / "none"), str(tmp_path / "new.pcap")], 1, "No such file"),
+        ([str(TAR), str(tmp_path / "none" / "new.pcap")], 1, "No such file"),
+    ]:
+        assert run(["redact", *arguments]) == status, arguments
+        assert sentence in " ".join(capsys.readouterr().err.split())
+    assert out.read_bytes() == b"here before"
+    assert sorted(os.listdir(tmp_path)) == ["out.pcap", "text"]
+
+
+def test_a_key_has_its_length(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="32 bytes"):
+        redaction.redact(TAR, tmp_path / "out.pcap", key=b"short")
+
+
+def test_a_capture_that_breaks_off_is_redacted_up_to_there(tmp_path: Path) -> None:
+    broken, out = tmp_path / "broken.pcap", tmp_path / "out.pcap"
+    broken.write_bytes(TAR.read_bytes()[:100_000])
+    told = redaction.redact(broken, out, key=KEY)
+    assert told.damage is not None
+    assert differences(broken, out) == []
+
+
+def test_progress_is_told_and_may_stop_it(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    redaction.redact(TAR, tmp_path / "out.pcap", key=KEY, progress=lambda *at: seen.append(at))
+    assert seen and all(0 <= done <= total for done, total in seen)
+
+    def stop(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        redaction.redact(TAR, tmp_path / "other.pcap", key=KEY, progress=stop)
+    assert os.listdir(tmp_path) == ["out.pcap"]

@@ -51,6 +51,14 @@ impl<'a> Cursor<'a> {
         Self { rest, offset: 0, total: total.max(all), limit, layer, recorder: Some(recorder) }
     }
 
+    /// Marks the place of a cursor that records: what is read from here on belongs together.
+    #[inline]
+    pub fn milestone(&self) {
+        if let Some(recorder) = self.recorder {
+            recorder.milestone(self.rest);
+        }
+    }
+
     /// Whether what is read is recorded: then also values are read that nothing else asks for.
     pub fn records(&self) -> bool {
         self.recorder.is_some()

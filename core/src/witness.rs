@@ -19,11 +19,11 @@ pub trait Witness {
     /// The first piece of a TCP connection that is under TLS, by the form of what it carries.
     fn sealed(&mut self, id: ConnectionId, side: Side, piece: &Piece<'_>);
 
-    /// A message that a side of a TCP connection sent: its header is that of a call or of a reply, as
-    /// far as it was captured.
-    fn message(&mut self, id: ConnectionId, side: Side, record: &Record<'_>);
+    /// A record that a side of a TCP connection sent. `understood`: its header is that of a call or of a
+    /// reply, as far as it was captured.
+    fn message(&mut self, id: ConnectionId, side: Side, record: &Record<'_>, understood: bool);
 
-    /// The same of a datagram, whose fragments lie in the frames from the record's first to its last.
+    /// The same of a datagram with such a header, whose fragments lie in the frames from the record's first to its last.
     fn datagram(&mut self, id: ConnectionId, connection: &Connection, side: Side, record: &Record<'_>);
 }
 
@@ -42,7 +42,7 @@ impl Witness for Unwatched {
     fn sealed(&mut self, _: ConnectionId, _: Side, _: &Piece<'_>) {}
 
     #[inline]
-    fn message(&mut self, _: ConnectionId, _: Side, _: &Record<'_>) {}
+    fn message(&mut self, _: ConnectionId, _: Side, _: &Record<'_>, _: bool) {}
 
     #[inline]
     fn datagram(&mut self, _: ConnectionId, _: &Connection, _: Side, _: &Record<'_>) {}

@@ -146,9 +146,7 @@ impl<W: Witness> Conversations<W> {
                     let reader = conversation.readers.of_mut(side);
                     let Some(record) = reader.next(&mut piece, &peer) else { break };
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
-                    if heard.is_ok() {
-                        self.witness.message(id, side, &record);
-                    }
+                    self.witness.message(id, side, &record, heard.is_ok());
                     conversation.hear(side, heard);
                 }
                 conversation.count_sealed(piece.length);
@@ -158,9 +156,7 @@ impl<W: Witness> Conversations<W> {
                 let peer = self.messages.pairing.peer(id, side);
                 if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp, &peer) {
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
-                    if heard.is_ok() {
-                        self.witness.message(id, side, &record);
-                    }
+                    self.witness.message(id, side, &record, heard.is_ok());
                     conversation.hear(side, heard);
                 }
                 None
@@ -214,6 +210,10 @@ impl<W: Witness> Conversations<W> {
             None => self.by_id.get(&id).is_some_and(|conversation| conversation.believed),
         };
         if !believed {
+            if recognised.is_some() {
+                // Its form tells that it is to be ignored; without it, it would count as damaged.
+                self.witness.datagram(id, connection, side, record);
+            }
             return;
         }
         self.meet(id, connection);
@@ -240,7 +240,7 @@ impl<W: Witness> Conversations<W> {
             if let Some(record) = conversation.readers.of_mut(side).end(&peer) {
                 // Only what is a message comes out at the end.
                 let _known = self.messages.take(id, &mut conversation.parties, side, &record);
-                self.witness.message(id, side, &record);
+                self.witness.message(id, side, &record, true);
             }
         }
     }

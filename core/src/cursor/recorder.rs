@@ -3,7 +3,7 @@
 //! Takes the bytes of a message and the reads of the cursors over it; gives a [`Span`] for each read.
 //! What no parser read has no span.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What a value is, as far as it matters to who must not see it.
 ///
@@ -60,18 +60,34 @@ pub struct Span {
 pub struct Recorder<'a> {
     message: &'a [u8],
     spans: RefCell<Vec<Span>>,
+    /// Where in the message the latest milestone was.
+    milestone: Cell<usize>,
 }
 
 impl<'a> Recorder<'a> {
     /// A recorder of a message of which nothing was read yet. `room` is emptied and filled again.
     pub fn new(message: &'a [u8], mut room: Vec<Span>) -> Self {
         room.clear();
-        Self { message, spans: RefCell::new(room) }
+        Self { message, spans: RefCell::new(room), milestone: Cell::new(0) }
     }
 
     /// What was read, in the order of the reads.
     pub fn into_spans(self) -> Vec<Span> {
         self.spans.into_inner()
+    }
+
+    /// Forgets what was read since the latest milestone: it contradicts itself, and may be anything.
+    pub fn forget(&self) {
+        let milestone = self.milestone.get();
+        let mut spans = self.spans.borrow_mut();
+        spans.retain_mut(|span| {
+            span.length = span.length.min(milestone.saturating_sub(span.at));
+            span.length > 0
+        });
+    }
+
+    pub(super) fn milestone(&self, place: &[u8]) {
+        self.milestone.set(self.offset(place));
     }
 
     /// The place of the message's first byte, and how many there are.
@@ -145,6 +161,17 @@ mod tests {
             assert_eq!(records.u64(), reads.u64(), "cut at {cut}");
             assert_eq!(records.offset(), reads.offset(), "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn what_was_read_since_a_milestone_can_be_forgotten() {
+        let recorder = Recorder::new(MESSAGE, Vec::new());
+        let mut c = Cursor::recording(&recorder, MESSAGE.len(), Reason::Malformed, Layer::Call);
+        assert_eq!(c.u32(), Ok(7));
+        c.milestone();
+        assert_eq!(c.opaque_as(Kind::Name, 9), Ok(&b"abc"[..]));
+        recorder.forget();
+        assert_eq!(recorder.into_spans(), [span(0, 4, Kind::Number)]);
     }
 
     #[test]

@@ -365,6 +365,7 @@ impl<'a> Walk<'a> {
         for _ in 0..self.in_call {
             let before = c.clone();
             let number = c.u32()?;
+            c.milestone();
             let Some(operation) = find(table, number) else {
                 return Err(before.stop(Reason::Unsupported));
             };
@@ -424,6 +425,7 @@ pub fn emptied<'b>(mut operations: Vec<Done<'_>>) -> Vec<Done<'b>> {
 /// The status and what follows it.
 fn results<'a>(operation: &Operation, c: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Result<(), DecodeError> {
     let status = c.u32()?;
+    c.milestone();
     facts.status = Some(status);
     if status == 0 { (operation.results)(c, facts) } else { (operation.failure)(c, facts) }
 }

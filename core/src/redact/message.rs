@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use super::journal::{Journal, StreamId};
 use super::values::Values;
 use crate::cursor::{Cursor, Kind, Recorder, Span};
-use crate::error::{Layer, Reason};
+use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Shape, Walk, protocol};
 use crate::packet::Segment;
 use crate::rpc::message::{AcceptStatus, Call, Credential, Flavor, ReplyStatus, unwrap_body};
@@ -236,7 +236,7 @@ impl Redactor {
                 if let Ok((call, stop)) = Call::parse(&mut c, xid) {
                     let called = Called::of(&call);
                     if stop.is_none() {
-                        called.arguments(&mut c);
+                        called.arguments(&mut c, &recorder);
                     }
                     held = self.remember(Key { connection: id, caller: side, xid }, called);
                 }
@@ -244,7 +244,7 @@ impl Redactor {
             (Ok(xid), Ok(1)) => {
                 let key = Key { connection: id, caller: side.other(), xid };
                 match self.calls.get(&key) {
-                    Some(called) => called.results(&mut c),
+                    Some(called) => called.results(&mut c, &recorder),
                     None if ReplyStatus::parse(&mut c).is_ok() => {
                         let bytes = record.bytes.to_vec();
                         let standing = Standing { stream: standing.stream, parts: standing.parts.clone() };
@@ -270,7 +270,7 @@ impl Redactor {
         if let (Ok(xid), Ok(1)) = (c.u32(), c.u32())
             && let Some(called) = self.calls.get(&Key { connection: id, caller, xid })
         {
-            called.results(&mut c);
+            called.results(&mut c, &recorder);
         }
         self.spans = recorder.into_spans();
         self.tell(&early.bytes, &early.standing);
@@ -357,19 +357,23 @@ impl Called {
         if self.control { Shape::Void } else { protocol(self.program, self.version).shape }
     }
 
-    fn arguments(&self, c: &mut Cursor<'_>) {
+    fn arguments(&self, c: &mut Cursor<'_>, recorder: &Recorder<'_>) {
+        c.milestone();
         let arguments = unwrap_body(c, &self.credential, Layer::Call);
-        Walk::of(Vec::new(), self.shape(), self.procedure, arguments, None);
+        let walk = Walk::of(Vec::new(), self.shape(), self.procedure, arguments, None);
+        distrust(walk.call_stop, recorder);
         self.end_of_body(c);
     }
 
-    fn results(&self, c: &mut Cursor<'_>) {
+    fn results(&self, c: &mut Cursor<'_>, recorder: &Recorder<'_>) {
         match ReplyStatus::parse(c) {
             Ok(ReplyStatus::Accepted(AcceptStatus::SUCCESS)) => {
+                c.milestone();
                 let results = unwrap_body(c, &self.credential, Layer::Reply);
                 // The call was read before; here it would only be recorded with the reply.
                 let call = Err(c.stop(Reason::Missing));
-                Walk::of(Vec::new(), self.shape(), self.procedure, call, Some(results));
+                let walk = Walk::of(Vec::new(), self.shape(), self.procedure, call, Some(results));
+                distrust(walk.reply_stop, recorder);
                 self.end_of_body(c);
             }
             // The versions that it offers; how the message ends does not matter.
@@ -384,6 +388,13 @@ impl Called {
             // What is damaged here decides nothing.
             let _length = c.opaque_skipped();
         }
+    }
+}
+
+/// Of an operation that contradicts itself nothing is told: it may be something else.
+fn distrust(stop: Option<DecodeError>, recorder: &Recorder<'_>) {
+    if stop.is_some_and(|stop| stop.reason == Reason::Malformed) {
+        recorder.forget();
     }
 }
 
@@ -408,7 +419,7 @@ impl Witness for Redactor {
         }
     }
 
-    fn message(&mut self, id: ConnectionId, side: Side, record: &Record<'_>) {
+    fn message(&mut self, id: ConnectionId, side: Side, record: &Record<'_>, understood: bool) {
         let Some((stream, counter)) = self.stream(id, side) else { return };
         let mut parts = Vec::new();
         for fragment in record.place.fragments() {
@@ -417,7 +428,9 @@ impl Witness for Redactor {
             self.journal.write(stream, place.saturating_sub(4), &mark);
             parts.push(Part { at, length: fragment.length(), place });
         }
-        self.take(id, side, record, &Standing { stream, parts });
+        if understood {
+            self.take(id, side, record, &Standing { stream, parts });
+        }
     }
 
     fn datagram(&mut self, id: ConnectionId, _: &Connection, side: Side, record: &Record<'_>) {

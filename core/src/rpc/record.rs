@@ -355,7 +355,7 @@ impl RecordReader {
                             limit: Reason::Missing,
                             first: stamp,
                             last: ready,
-                            place: Place::default(),
+                            place: Place { first: Some(self.fragment), others: &[] },
                         });
                     }
                     self.keep(captured, taken);

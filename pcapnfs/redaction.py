@@ -36,8 +36,8 @@ class Redaction:
     messages: int
     """RPC messages of which numbers and pseudonyms stay."""
     replaced: Mapping[str, int]
-    """Values replaced by pseudonyms, by what they were: names, paths, handles, owners, users, hosts,
-    addresses, tokens. Addresses of packets are counted once each, all else as often as it was told.
+    """Values replaced by pseudonyms, by what they were: names, paths, handles, owners, users,
+    hosts, addresses, tokens. Addresses of packets count once each, all else as often as it is told.
     """
     removed_bytes: int
     """Bytes that are zero now: data of files, other protocols, all that is not known."""
@@ -83,7 +83,10 @@ def redact(
 
     try:
         size = original.stat().st_size if original.exists() else 0
-        with _replacing(redacted) as new, tempfile.NamedTemporaryFile(dir=redacted.parent) as journal:
+        with (
+            _replacing(redacted) as new,
+            tempfile.NamedTemporaryFile(dir=redacted.parent) as journal,
+        ):
             told = _core.redact(
                 os.fspath(original),
                 str(new),
@@ -151,7 +154,7 @@ def _check(source: Path, target: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def _replacing(target: Path) -> Iterator[Path]:
-    """A new file beside the target, which takes its place when all went well, and else goes away."""
+    """A new file beside the target, which takes its place when all went well, else goes away."""
     new = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}")
     os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     try:

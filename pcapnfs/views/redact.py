@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from pcapnfs.redaction import Redaction
 
-_KEPT_KEY = "Captures redacted with the same key have the same pseudonyms; keep the key to yourself."
+_KEPT_KEY = (
+    "Captures redacted with the same key have the same pseudonyms; keep the key to yourself."
+)
 _LOST_KEY = "The key was thrown away: no other capture gets the same pseudonyms."
 
 

@@ -16,7 +16,13 @@ import duckdb
 from pcapnfs import _core
 
 RENAMED = {
-    "calls": {"client": "host", "server": "host", "machine": "machine", "uid": "user", "gid": "user"},
+    "calls": {
+        "client": "host",
+        "server": "host",
+        "machine": "machine",
+        "uid": "user",
+        "gid": "user",
+    },
     "operations": {"name": "name", "new_name": "name", "text": "text"},
     "files": {
         "server": "host",
@@ -38,10 +44,10 @@ RENAMED = {
 class Renaming:
     """What became what, of one kind, both ways."""
 
-    there: dict[Any, Any] = field(default_factory=dict)
-    back: dict[Any, Any] = field(default_factory=dict)
+    there: dict[object, object] = field(default_factory=dict)
+    back: dict[object, object] = field(default_factory=dict)
 
-    def agrees(self, before: Any, after: Any) -> bool:
+    def agrees(self, before: object, after: object) -> bool:
         """Whether this pair contradicts none before it."""
         return bool(
             self.there.setdefault(before, after) == after
@@ -87,5 +93,9 @@ def differences(original: Path, redacted: Path, limit: int = 20) -> list[str]:
     return told
 
 
-def _length(value: Any) -> int:
-    return len(value) if isinstance(value, bytes) else len(str(value).encode("utf-8", "surrogateescape"))
+def _length(value: object) -> int:
+    return (
+        len(value)
+        if isinstance(value, bytes)
+        else len(str(value).encode("utf-8", "surrogateescape"))
+    )

@@ -1,8 +1,8 @@
-"""What a redacted capture must not hold: the secrets of its original, and where they are looked for.
+"""What a redacted capture must not hold: its original's secrets, and where they are looked for.
 
-Names come from the trees that the lab wrote down and from tshark: neither is known from the decoder that
-redacts. A short name is looked for as XDR writes it, with its length before it, since three letters turn
-up in any file by chance; a long one anywhere.
+Names come from the trees that the lab wrote down and from tshark: neither is known from the decoder
+that redacts. A short name is looked for as XDR writes it, with its length before it, since three
+letters turn up in any file by chance; a long one anywhere.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ _EVERYBODY = re.compile(
 )
 """What is nobody's in particular and stays."""
 
-_NOBODY = re.compile(r"127\..*|::1?|0\.0\.0\.0|255\.255\.255\.255|ff:ff:ff:ff:ff:ff|00:00:00:00:00:00")
+_NOBODY = re.compile(
+    r"127\..*|::1?|0\.0\.0\.0|255\.255\.255\.255|ff:ff:ff:ff:ff:ff|00:00:00:00:00:00"
+)
 """Addresses that are nobody's."""
 
 
@@ -143,7 +145,7 @@ def of_address(value: str) -> Iterator[tuple[str, bytes]]:
 
 
 def found(wanted: Iterable[tuple[str, bytes]], within: bytes) -> list[str]:
-    """Which secrets a file holds. Each sign has at least `START` bytes, by which it is looked up."""
+    """Which secrets a file holds. Each sign has at least `START` bytes by which it is found."""
     by_start: dict[bytes, list[tuple[str, bytes]]] = {}
     for what, sign in wanted:
         if len(sign) < START:
@@ -167,13 +169,3 @@ def addresses(path: Path) -> set[str]:
     told = told_by_tshark(path, fields & known_fields(), ())
     values = {value for text in told for value in text.split(",")}
     return {value for value in values if not _NOBODY.fullmatch(value)}
-
-
-def unchanged_words(original: bytes, redacted: bytes) -> set[bytes]:
-    """Runs of five letters and more that stand in both files at the same place."""
-    if len(original) != len(redacted):
-        raise ValueError("the files are not packet for packet the same")
-    both = bytes(
-        one if one == two else 0 for one, two in zip(original, redacted, strict=True)
-    )
-    return set(re.findall(rb"[A-Za-z]{5,}", both))

@@ -37,6 +37,7 @@ from pcapnfs.analyses.what_if import Scenario
 from pcapnfs.decoding import Decoded
 from pcapnfs.diagnosis.finding import Advice, Finding
 from pcapnfs.diagnosis.judging import Findings
+from pcapnfs.redaction import Redaction
 from pcapnfs.summary import Summary
 from pcapnfs.verify.dissection import Line, Message, Reading, Shown
 from pcapnfs.verify.verification import Aspect, Difference, Overruled, Verification
@@ -764,6 +765,13 @@ def verification() -> Verification:
         overruled=(Overruled("tcp", 993, "tls"), Overruled("tcp", 705, HOSTILE)),
         stopped="The file appears to be damaged",
         options=("-d", "tcp.port==2049,rpc"),
+    )
+
+
+def redaction() -> Redaction:
+    replaced = {"addresses": 2, "handles": 4000, "hosts": 2000, "names": 1200, "users": 6000}
+    return Redaction(
+        packets=5000, messages=4000, replaced=replaced, removed_bytes=3 << 20, damage=None
     )
 
 

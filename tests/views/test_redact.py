@@ -1,0 +1,49 @@
+"""Screens of `redact` at 80 and 140 columns, compared with what people approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import RenderableType
+
+from pcapnfs.views import redact
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+
+def renderables() -> dict[str, RenderableType]:
+    poor = replace(
+        samples.redaction(),
+        messages=0,
+        replaced={},
+        damage=f"{samples.HOSTILE}: the file ends within a packet",
+    )
+    return {
+        "redact": redact.screen(samples.redaction(), "redacted.pcap", with_key=True),
+        "redact-poor": redact.screen(poor, f"{samples.HOSTILE}.pcap", with_key=False),
+    }
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", ["redact", "redact-poor"])
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    text = samples.render(renderables()[name], width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+def test_nothing_hostile_is_shown() -> None:
+    text = samples.render(renderables()["redact-poor"], 140)
+    assert "\x1b" not in text
+    assert "\u202e" not in text

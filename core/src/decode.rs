@@ -14,7 +14,7 @@ use crate::capture::{LinkType, Packet};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::packet::{Content, Datagram, Dissector, Payload};
-use crate::rpc::record::{Place, Record};
+use crate::rpc::record::Record;
 use crate::stream::Connections;
 use crate::stream::assembler::Stamp;
 use crate::table::Choice;
@@ -255,7 +255,7 @@ fn take_datagram<W: Witness>(
     let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
     let Payload { bytes, length } = datagram.payload;
     if let Some(connection) = connections.get(id) {
-        let record = Record { bytes, length, limit, first, last, place: Place::default() };
+        let record = Record { bytes, length, limit, first, last, place: &[] };
         conversations.datagram(id, connection, side, &record);
     }
 }

@@ -422,9 +422,9 @@ impl Witness for Redactor {
     fn message(&mut self, id: ConnectionId, side: Side, record: &Record<'_>, understood: bool) {
         let Some((stream, counter)) = self.stream(id, side) else { return };
         let mut parts = Vec::new();
-        for fragment in record.place.fragments() {
+        for fragment in record.place {
             let place = counter.place(fragment.sequence.0);
-            let Fragment { at, mark, .. } = fragment;
+            let Fragment { at, mark, .. } = *fragment;
             self.journal.write(stream, place.saturating_sub(4), &mark);
             parts.push(Part { at, length: fragment.length(), place });
         }

@@ -14,7 +14,7 @@ use hashbrown::{HashMap, HashTable};
 
 use crate::error::Reason;
 use crate::rpc::message::{Call, Credential};
-use crate::rpc::record::{Peer, Place, Record};
+use crate::rpc::record::{Peer, Record};
 use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side};
 
@@ -107,7 +107,7 @@ impl Kept {
             limit: self.limit.unwrap_or(Reason::Truncated),
             first: self.first,
             last: self.last,
-            place: Place::default(),
+            place: &[],
         }
     }
 }

@@ -42,26 +42,12 @@ pub struct Record<'a> {
     /// The frame that completed it: with which its bytes, and all before them in the stream, were
     /// there.
     pub last: Stamp,
-    /// Where it stood in its stream; empty for a message that is no record of a stream, or that had to
-    /// be kept.
-    pub place: Place<'a>,
+    /// Where its fragments stood in the stream, in order; empty for a message that is no record of a
+    /// stream, or that had to be kept.
+    pub place: &'a [Fragment],
 }
 
-/// Where the fragments of a message stood in the stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place<'a> {
-    first: Option<Fragment>,
-    others: &'a [Fragment],
-}
-
-impl Place<'_> {
-    /// The fragments in order. The length of each is in its mark.
-    pub fn fragments(&self) -> impl Iterator<Item = Fragment> {
-        self.first.into_iter().chain(self.others.iter().copied())
-    }
-}
-
-/// A fragment of a message (RFC 5531 section 11).
+/// A fragment of a message (RFC 5531 section 11); its length is in its mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fragment {
     /// Where it begins in the message.
@@ -151,8 +137,9 @@ pub struct RecordReader {
     buffer: Vec<u8>,
     /// Length so far of the message in `buffer`.
     length: usize,
-    /// The fragment with which the message began, and those after it.
+    /// The fragment with which the message began.
     fragment: Fragment,
+    /// All of its fragments, if there are several.
     fragments: Vec<Fragment>,
     /// The first hole in the message: nothing behind it is kept.
     hole: Option<Reason>,
@@ -343,7 +330,7 @@ impl RecordReader {
                         let kept = captured.get(..KEPT_LIMIT).unwrap_or(captured);
                         let limit =
                             if captured.len() > KEPT_LIMIT { Reason::RecordLimit } else { Reason::Truncated };
-                        let place = Place { first: Some(self.fragment), others: &[] };
+                        let place = std::slice::from_ref(&self.fragment);
                         return Some(Record { bytes: kept, length: rest, limit, first, last: ready, place });
                     }
                     if self.length == 0 && !begins_message(captured) {
@@ -355,7 +342,7 @@ impl RecordReader {
                             limit: Reason::Missing,
                             first: stamp,
                             last: ready,
-                            place: Place { first: Some(self.fragment), others: &[] },
+                            place: std::slice::from_ref(&self.fragment),
                         });
                     }
                     self.keep(captured, taken);
@@ -454,6 +441,9 @@ impl RecordReader {
         if self.length == 0 {
             self.fragment = fragment;
         } else if self.fragments.len() < FRAGMENTS_LIMIT {
+            if self.fragments.is_empty() {
+                self.fragments.push(self.fragment);
+            }
             self.fragments.push(fragment);
         }
         if mark.believable(self.length == 0) {
@@ -491,13 +481,15 @@ impl RecordReader {
         self.searched = 0;
         self.lent = true;
         self.doubt = Doubt::Nothing;
+        let place =
+            if self.fragments.is_empty() { std::slice::from_ref(&self.fragment) } else { &self.fragments };
         Record {
             bytes: &self.buffer,
             length: self.length,
             limit: self.hole.unwrap_or(Reason::Truncated),
             first: self.first,
             last: self.last,
-            place: Place { first: Some(self.fragment), others: &self.fragments },
+            place,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::rpc::record::Record;
 use crate::stream::Connections;
 use crate::stream::assembler::Stamp;
 use crate::table::Choice;
-use crate::witness::{Unwatched, Witness};
+use crate::witness::Witness;
 
 /// Ports on which RPC is expected without proof: NFS, NFS over RDMA (used for TCP too), portmap.
 pub const RPC_PORTS: [u16; 3] = [2049, 20049, 111];
@@ -83,11 +83,11 @@ pub struct Meta {
 pub type Batch = (&'static str, RecordBatch);
 
 /// Decodes captures.
-pub struct Decoder<W: Witness = Unwatched> {
+pub struct Decoder {
     captures: Merge,
     dissector: Dissector,
     connections: Connections,
-    conversations: Conversations<W>,
+    conversations: Conversations,
     meta: Meta,
     tally: Tally,
     frames: u64,
@@ -100,13 +100,15 @@ impl Decoder {
     ///
     /// `ports` are taken for RPC without proof, beside [`RPC_PORTS`].
     pub fn open(paths: &[PathBuf], ports: &[u16]) -> Result<Self, ReadError> {
-        Self::watched(paths, ports, Unwatched)
+        Self::watched(paths, ports, None)
     }
-}
 
-impl<W: Witness> Decoder<W> {
     /// The same with somebody who watches.
-    pub fn watched(paths: &[PathBuf], ports: &[u16], witness: W) -> Result<Self, ReadError> {
+    pub fn watched(
+        paths: &[PathBuf],
+        ports: &[u16],
+        witness: Option<Box<dyn Witness>>,
+    ) -> Result<Self, ReadError> {
         let captures = Merge::open(paths)?;
         let file = |path: &Path| FileSummary { path: path.to_owned(), ..FileSummary::default() };
         let files = captures.paths().map(file).collect();
@@ -151,16 +153,6 @@ impl<W: Witness> Decoder<W> {
     /// What was read. Complete once [`Decoder::next_batches`] gave `None`.
     pub fn finish(&self) -> &Meta {
         &self.meta
-    }
-
-    /// Who watches.
-    pub fn witness(&mut self) -> &mut W {
-        self.conversations.witness()
-    }
-
-    /// Who watched, once everything was decoded.
-    pub fn into_witness(self) -> W {
-        self.conversations.into_witness()
     }
 
     /// Takes the next packet through all stages. `false` at the end of all files.
@@ -232,11 +224,11 @@ impl<W: Witness> Decoder<W> {
 }
 
 /// Datagrams of which the capture lost fragments, as far as they go.
-fn take_overdue<W: Witness>(
+fn take_overdue(
     now_ns: Option<i64>,
     dissector: &mut Dissector,
     connections: &mut Connections,
-    conversations: &mut Conversations<W>,
+    conversations: &mut Conversations,
 ) {
     let stamp = |(frame, time_ns)| Stamp { frame, time_ns };
     while let Some(part) = dissector.overdue(now_ns) {
@@ -244,12 +236,12 @@ fn take_overdue<W: Witness>(
     }
 }
 
-fn take_datagram<W: Witness>(
+fn take_datagram(
     datagram: &Datagram<'_>,
     last: Stamp,
     limit: Reason,
     connections: &mut Connections,
-    conversations: &mut Conversations<W>,
+    conversations: &mut Conversations,
 ) {
     let (id, side) = connections.datagram(datagram, last);
     let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
@@ -261,12 +253,12 @@ fn take_datagram<W: Witness>(
 }
 
 /// One packet through all stages; what it held.
-fn take<W: Witness>(
+fn take(
     packet: &Packet<'_>,
     stamp: Stamp,
     dissector: &mut Dissector,
     connections: &mut Connections,
-    conversations: &mut Conversations<W>,
+    conversations: &mut Conversations,
 ) -> Kind {
     if connections.crowded() {
         let forgotten = connections.make_room(|id, connection, side, event| {
@@ -283,13 +275,17 @@ fn take<W: Witness>(
     match dissector.dissect(packet) {
         Content::Segment(segment) => {
             let mut no_rpc = None;
-            conversations.witness().segment(&segment, stamp.frame);
+            if let Some(witness) = conversations.witness() {
+                witness.segment(&segment, stamp.frame);
+            }
             let id = connections.segment(&segment, stamp, |id, connection, side, event| {
                 if !conversations.event(id, connection, side, event) {
                     no_rpc = Some(id);
                 }
             });
-            conversations.witness().belongs(id);
+            if let Some(witness) = conversations.witness() {
+                witness.belongs(id);
+            }
             if let Some(id) = no_rpc {
                 connections.ignore(id);
                 conversations.dismiss(id);

@@ -1,7 +1,8 @@
 //! Who watches a decode: sees what it takes for a message, and where that stood.
 //!
 //! Redaction must keep and drop the very bytes that a decode reads and passes over, so it does not take
-//! captures apart by itself but looks on. [`Unwatched`] is a decode without witness, and costs nothing.
+//! captures apart by itself but looks on. Most decodes have no witness. It is no type parameter: a second
+//! copy of the pipeline would keep the compiler from inlining the parts of the first.
 
 use crate::packet::Segment;
 use crate::rpc::record::Record;
@@ -9,7 +10,7 @@ use crate::stream::assembler::Piece;
 use crate::stream::{Connection, ConnectionId, Side};
 
 /// Looks on while packets are decoded.
-pub trait Witness {
+pub trait Witness: Send {
     /// A TCP segment, before what it brings is told.
     fn segment(&mut self, segment: &Segment<'_>, frame: u64);
 
@@ -25,25 +26,4 @@ pub trait Witness {
 
     /// The same of a datagram with such a header, whose fragments lie in the frames from the record's first to its last.
     fn datagram(&mut self, id: ConnectionId, connection: &Connection, side: Side, record: &Record<'_>);
-}
-
-/// Nobody watches.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
-
-impl Witness for Unwatched {
-    #[inline]
-    fn segment(&mut self, _: &Segment<'_>, _: u64) {}
-
-    #[inline]
-    fn belongs(&mut self, _: ConnectionId) {}
-
-    #[inline]
-    fn sealed(&mut self, _: ConnectionId, _: Side, _: &Piece<'_>) {}
-
-    #[inline]
-    fn message(&mut self, _: ConnectionId, _: Side, _: &Record<'_>, _: bool) {}
-
-    #[inline]
-    fn datagram(&mut self, _: ConnectionId, _: &Connection, _: Side, _: &Record<'_>) {}
 }

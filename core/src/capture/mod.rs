@@ -181,7 +181,8 @@ impl Reader {
     ///
     /// Errors: [`ReadError::Io`] and [`ReadError::Damaged`], once; afterwards the file has ended.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop, though redaction calls it too.
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         if self.ended {
             return Ok(None);

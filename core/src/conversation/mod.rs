@@ -46,7 +46,7 @@ struct Conversation {
 }
 
 /// All conversations of a decode, and what they taught.
-pub(crate) struct Conversations<W> {
+pub(crate) struct Conversations {
     by_id: HashMap<ConnectionId, Conversation, RandomState>,
     by_hosts: HashMap<(IpAddr, IpAddr), Vec<ConnectionId>, RandomState>,
     ports: Vec<u16>,
@@ -55,12 +55,12 @@ pub(crate) struct Conversations<W> {
     given_up: u64,
     /// Memory taken by the messages that are being put together.
     buffered: usize,
-    witness: W,
+    witness: Option<Box<dyn Witness>>,
 }
 
-impl<W: Witness> Conversations<W> {
+impl Conversations {
     /// No conversation yet. Connections with one of `ports` are taken for RPC without proof.
-    pub(crate) fn new(ports: Vec<u16>, witness: W) -> Self {
+    pub(crate) fn new(ports: Vec<u16>, witness: Option<Box<dyn Witness>>) -> Self {
         Self {
             by_id: HashMap::default(),
             by_hosts: HashMap::default(),
@@ -72,14 +72,10 @@ impl<W: Witness> Conversations<W> {
         }
     }
 
-    /// Who watches.
-    pub(crate) fn witness(&mut self) -> &mut W {
-        &mut self.witness
-    }
-
-    /// Who watched.
-    pub(crate) fn into_witness(self) -> W {
-        self.witness
+    /// Who watches, if anybody does.
+    #[inline]
+    pub(crate) fn witness(&mut self) -> Option<&mut (dyn Witness + 'static)> {
+        self.witness.as_deref_mut()
     }
 
     /// The tables, to take rows from.
@@ -131,8 +127,8 @@ impl<W: Witness> Conversations<W> {
         };
         let was_sealed = conversation.parties.sealed.is_some();
         if conversation.sealed(side, &event) {
-            if let (false, Event::Piece(piece)) = (was_sealed, &event) {
-                self.witness.sealed(id, side, piece);
+            if let (false, Event::Piece(piece), Some(witness)) = (was_sealed, &event, &mut self.witness) {
+                witness.sealed(id, side, piece);
             }
             return true;
         }
@@ -146,7 +142,9 @@ impl<W: Witness> Conversations<W> {
                     let reader = conversation.readers.of_mut(side);
                     let Some(record) = reader.next(&mut piece, &peer) else { break };
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
-                    self.witness.message(id, side, &record, heard.is_ok());
+                    if let Some(witness) = &mut self.witness {
+                        witness.message(id, side, &record, heard.is_ok());
+                    }
                     conversation.hear(side, heard);
                 }
                 conversation.count_sealed(piece.length);
@@ -156,7 +154,9 @@ impl<W: Witness> Conversations<W> {
                 let peer = self.messages.pairing.peer(id, side);
                 if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp, &peer) {
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
-                    self.witness.message(id, side, &record, heard.is_ok());
+                    if let Some(witness) = &mut self.witness {
+                        witness.message(id, side, &record, heard.is_ok());
+                    }
                     conversation.hear(side, heard);
                 }
                 None
@@ -210,17 +210,17 @@ impl<W: Witness> Conversations<W> {
             None => self.by_id.get(&id).is_some_and(|conversation| conversation.believed),
         };
         if !believed {
-            if recognised.is_some() {
+            if let (Some(_), Some(witness)) = (recognised, &mut self.witness) {
                 // Its form tells that it is to be ignored; without it, it would count as damaged.
-                self.witness.datagram(id, connection, side, record);
+                witness.datagram(id, connection, side, record);
             }
             return;
         }
         self.meet(id, connection);
         if let Some(conversation) = self.by_id.get_mut(&id) {
             let heard = self.messages.take(id, &mut conversation.parties, side, record);
-            if heard.is_ok() {
-                self.witness.datagram(id, connection, side, record);
+            if let (true, Some(witness)) = (heard.is_ok(), &mut self.witness) {
+                witness.datagram(id, connection, side, record);
             }
             conversation.hear(side, heard);
         }
@@ -240,7 +240,9 @@ impl<W: Witness> Conversations<W> {
             if let Some(record) = conversation.readers.of_mut(side).end(&peer) {
                 // Only what is a message comes out at the end.
                 let _known = self.messages.take(id, &mut conversation.parties, side, &record);
-                self.witness.message(id, side, &record, true);
+                if let Some(witness) = &mut self.witness {
+                    witness.message(id, side, &record, true);
+                }
             }
         }
     }

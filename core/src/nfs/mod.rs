@@ -256,6 +256,7 @@ impl<'a> Walk<'a> {
 
     /// Walks a call and, if there is one, its successful reply. `room` is an empty list to be filled,
     /// which saves making one for each call (see [`emptied`]).
+    #[inline]
     pub fn of(
         room: Vec<Done<'a>>,
         shape: Shape,

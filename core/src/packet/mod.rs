@@ -135,7 +135,8 @@ impl Dissector {
     }
 
     /// Takes one packet apart. Packets are to be given in the order of the capture.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop, though redaction calls it too.
     pub fn dissect<'a>(&'a mut self, packet: &Packet<'a>) -> Content<'a> {
         self.seen.packets += 1;
         self.content(packet).unwrap_or_else(Content::Other)
@@ -162,7 +163,8 @@ impl Dissector {
         self.fragments.iter().map(Fragments::unfinished).sum()
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
     fn content<'a>(&'a mut self, packet: &Packet<'a>) -> Result<Content<'a>, Other> {
         let frame = Payload::new(packet.bytes, packet.wire_length as usize);
         self.seen.time_ns = packet.time_ns;

@@ -51,6 +51,8 @@ pub(super) struct Frames {
     /// Tells what the first reading saw as a copy or as a part of a datagram.
     dissector: Dissector,
     fragmented: HashMap<Whole, Begun, RandomState>,
+    /// By the frame with which each began.
+    begun: HashMap<u64, Whole, RandomState>,
     copies: HashMap<u64, u64, RandomState>,
     hasher: RandomState,
     frame: u64,
@@ -71,6 +73,7 @@ impl Frames {
             conversations: HashMap::default(),
             dissector: Dissector::new(),
             fragmented: HashMap::default(),
+            begun: HashMap::default(),
             copies: HashMap::default(),
             hasher: RandomState::default(),
             frame: 0,
@@ -160,9 +163,15 @@ impl Frames {
         let begun = known.unwrap_or(Begun { frame: self.frame, time_ns: packet.time_ns, complete: false });
         if self.fragmented.len() >= FRAGMENTED_LIMIT {
             self.fragmented.clear();
+            self.begun.clear();
         }
         let complete = begun.complete || seen == Seen::Whole;
-        self.fragmented.insert(fragment.of, Begun { complete, ..begun });
+        if let Some(before) = self.fragmented.insert(fragment.of, Begun { complete, ..begun })
+            && before.frame != begun.frame
+        {
+            self.begun.remove(&before.frame);
+        }
+        self.begun.insert(begun.frame, fragment.of);
         if !fragment.is_udp() {
             return Ok(());
         }
@@ -191,8 +200,10 @@ impl Frames {
     fn see(&mut self, packet: &Packet<'_>) -> Seen {
         while let Some(part) = self.dissector.overdue(Some(packet.time_ns)) {
             // What comes of it later begins a datagram of its own.
-            let frame = part.datagram.began.map(|(frame, _)| frame);
-            self.fragmented.retain(|_, begun| Some(begun.frame) != frame);
+            let frame = part.datagram.began.map_or(0, |(frame, _)| frame);
+            if let Some(whole) = self.begun.remove(&frame) {
+                self.fragmented.remove(&whole);
+            }
         }
         match self.dissector.dissect(packet) {
             Content::Datagram(datagram) if datagram.began.is_some() => Seen::Whole,

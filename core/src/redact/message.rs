@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -398,7 +399,7 @@ fn distrust(stop: Option<DecodeError>, recorder: &Recorder<'_>) {
     }
 }
 
-impl Witness for Redactor {
+impl Redactor {
     fn segment(&mut self, segment: &Segment<'_>, frame: u64) {
         let (ends, side) = ordered(segment.source, segment.destination);
         self.current = Some((ends, side, segment.sequence, frame));
@@ -433,9 +434,56 @@ impl Witness for Redactor {
         }
     }
 
-    fn datagram(&mut self, id: ConnectionId, _: &Connection, side: Side, record: &Record<'_>) {
+    fn datagram(&mut self, id: ConnectionId, side: Side, record: &Record<'_>) {
         let place = datagram_place(record.first.frame);
         let parts = vec![Part { at: 0, length: record.bytes.len(), place }];
         self.take(id, side, record, &Standing { stream: DATAGRAMS, parts });
+    }
+}
+
+/// A redactor that a decode has too.
+#[derive(Clone)]
+pub(super) struct Watching(Arc<Mutex<Redactor>>);
+
+impl Watching {
+    pub(super) fn new(redactor: Redactor) -> Self {
+        Self(Arc::new(Mutex::new(redactor)))
+    }
+
+    /// The redactor, once the decode is gone.
+    pub(super) fn into_inner(self) -> Option<Redactor> {
+        Arc::into_inner(self.0)?.into_inner().ok()
+    }
+
+    /// Whether the journal cannot be written.
+    pub(super) fn failed(&self) -> bool {
+        self.redactor().journal.failed()
+    }
+
+    fn redactor(&self) -> MutexGuard<'_, Redactor> {
+        // Nobody else holds it, so that nobody can have panicked while holding it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Witness for Watching {
+    fn segment(&mut self, segment: &Segment<'_>, frame: u64) {
+        self.redactor().segment(segment, frame);
+    }
+
+    fn belongs(&mut self, id: ConnectionId) {
+        self.redactor().belongs(id);
+    }
+
+    fn sealed(&mut self, id: ConnectionId, side: Side, piece: &Piece<'_>) {
+        self.redactor().sealed(id, side, piece);
+    }
+
+    fn message(&mut self, id: ConnectionId, side: Side, record: &Record<'_>, understood: bool) {
+        self.redactor().message(id, side, record, understood);
+    }
+
+    fn datagram(&mut self, id: ConnectionId, _: &Connection, side: Side, record: &Record<'_>) {
+        self.redactor().datagram(id, side, record);
     }
 }

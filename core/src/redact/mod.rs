@@ -34,7 +34,7 @@ use crate::error::ReadError;
 use crate::table::Choice;
 use frames::Frames;
 use journal::Journal;
-use message::Redactor;
+use message::{Redactor, Watching};
 use output::Output;
 pub use output::Packing;
 pub use pseudonyms::KEY_LENGTH;
@@ -107,12 +107,13 @@ pub fn redact(
     mut go_on: impl FnMut(f64) -> bool,
 ) -> Result<Report, Failure> {
     let values = Values::new(Pseudonyms::new(options.key, options.strict));
-    let redactor = Redactor::new(values, Journal::new(scratch));
-    let mut decoder = Decoder::watched(&[PathBuf::from(path)], &options.ports, redactor)?;
+    let redactor = Watching::new(Redactor::new(values, Journal::new(scratch)));
+    let witness = Box::new(redactor.clone());
+    let mut decoder = Decoder::watched(&[PathBuf::from(path)], &options.ports, Some(witness))?;
     decoder.choose(&Choice::new());
     while decoder.next_batches().is_ok_and(|batches| batches.is_some()) {
         let (read, total) = decoder.progress();
-        if decoder.witness().journal.failed() {
+        if redactor.failed() {
             break; // The end of writing says why.
         }
         if !go_on(done(read, total) / 2.0) {
@@ -120,7 +121,9 @@ pub fn redact(
         }
     }
     let file = decoder.finish().files.first().cloned().unwrap_or_default();
-    let Redactor { values, journal, openings, messages, .. } = decoder.into_witness();
+    drop(decoder);
+    let Some(redactor) = redactor.into_inner() else { return Err(Failure::Stopped) };
+    let Redactor { values, journal, openings, messages, .. } = redactor;
     let mut frames = Frames::new(values, journal.finish()?, openings);
 
     let mut reader = Reader::open(path)?;

@@ -119,28 +119,37 @@ impl<'a> Cursor<'a> {
     /// Takes `length` bytes that mean this, without padding.
     #[inline]
     pub fn take_as(&mut self, kind: Kind, length: usize) -> Result<&'a [u8]> {
-        let Some((head, tail)) = self.rest.split_at_checked(length) else {
-            return self.recorded(kind, length);
+        let (head, tail) = match self.rest.split_at_checked(length) {
+            Some(found) => found,
+            None => self.clone().recorded(kind, length)?,
         };
         self.rest = tail;
         self.offset = self.offset.saturating_add(length);
         Ok(head)
     }
 
-    /// What a read does that finds too little: it fails, or the cursor is one that records.
+    /// What a read does that finds too little: it fails, or the cursor is one that records. Gives what is
+    /// read, and the place behind it.
+    ///
+    /// Takes a copy of the cursor: were it the cursor itself, no read could keep what it knows of it
+    /// beyond this call.
     #[cold]
-    fn recorded(&mut self, kind: Kind, length: usize) -> Result<&'a [u8]> {
+    #[inline(never)]
+    fn recorded(self, kind: Kind, length: usize) -> Result<(&'a [u8], &'a [u8])> {
         let found = self.recorder.and_then(|recorder| {
             let (head, tail) = self.rest().split_at_checked(length)?;
             recorder.note(head, kind);
-            Some((head, tail))
+            Some((head, start(tail)))
         });
-        let Some((head, tail)) = found else {
-            return Err(self.short(length));
-        };
-        self.rest = start(tail);
-        self.offset = self.offset.saturating_add(length);
-        Ok(head)
+        found.ok_or_else(|| self.short(length))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn recorded_array<const N: usize>(self, kind: Kind) -> Result<([u8; N], &'a [u8])> {
+        let short = self.short(N);
+        let (head, tail) = self.recorded(kind, N)?;
+        Ok((*head.first_chunk().ok_or(short)?, tail))
     }
 
     /// Passes over `length` bytes of the message even where they were not captured.
@@ -188,13 +197,13 @@ impl<'a> Cursor<'a> {
     /// A fixed-size array of bytes that mean this.
     #[inline]
     pub fn array_as<const N: usize>(&mut self, kind: Kind) -> Result<[u8; N]> {
-        let Some((head, tail)) = self.rest.split_first_chunk::<N>() else {
-            let head = self.recorded(kind, N)?;
-            return head.first_chunk().copied().ok_or_else(|| self.short(N));
+        let (head, tail) = match self.rest.split_first_chunk::<N>() {
+            Some((head, tail)) => (*head, tail),
+            None => self.clone().recorded_array(kind)?,
         };
         self.rest = tail;
         self.offset = self.offset.saturating_add(N);
-        Ok(*head)
+        Ok(head)
     }
 
     /// One byte.

@@ -117,11 +117,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes `length` bytes that mean this, without padding.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
     pub fn take_as(&mut self, kind: Kind, length: usize) -> Result<&'a [u8]> {
         let (head, tail) = match self.rest.split_at_checked(length) {
             Some(found) => found,
-            None => self.clone().recorded(kind, length)?,
+            None => self.recorded(kind, length)?,
         };
         self.rest = tail;
         self.offset = self.offset.saturating_add(length);
@@ -131,11 +132,10 @@ impl<'a> Cursor<'a> {
     /// What a read does that finds too little: it fails, or the cursor is one that records. Gives what is
     /// read, and the place behind it.
     ///
-    /// Takes a copy of the cursor: were it the cursor itself, no read could keep what it knows of it
-    /// beyond this call.
+    /// It does not change the cursor itself: then no read could keep what it knows of it beyond this call.
     #[cold]
     #[inline(never)]
-    fn recorded(self, kind: Kind, length: usize) -> Result<(&'a [u8], &'a [u8])> {
+    fn recorded(&self, kind: Kind, length: usize) -> Result<(&'a [u8], &'a [u8])> {
         let found = self.recorder.and_then(|recorder| {
             let (head, tail) = self.rest().split_at_checked(length)?;
             recorder.note(head, kind);
@@ -146,7 +146,7 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     #[inline(never)]
-    fn recorded_array<const N: usize>(self, kind: Kind) -> Result<([u8; N], &'a [u8])> {
+    fn recorded_array<const N: usize>(&self, kind: Kind) -> Result<([u8; N], &'a [u8])> {
         let short = self.short(N);
         let (head, tail) = self.recorded(kind, N)?;
         Ok((*head.first_chunk().ok_or(short)?, tail))
@@ -195,11 +195,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// A fixed-size array of bytes that mean this.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
     pub fn array_as<const N: usize>(&mut self, kind: Kind) -> Result<[u8; N]> {
         let (head, tail) = match self.rest.split_first_chunk::<N>() {
             Some((head, tail)) => (*head, tail),
-            None => self.clone().recorded_array(kind)?,
+            None => self.recorded_array(kind)?,
         };
         self.rest = tail;
         self.offset = self.offset.saturating_add(N);
@@ -258,7 +259,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// XDR variable-length opaque data, or a string, that means this.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
     pub fn opaque_as(&mut self, kind: Kind, limit: usize) -> Result<&'a [u8]> {
         let length = self.opaque_length(limit)?;
         let data = self.take_as(kind, length)?;

@@ -256,7 +256,8 @@ impl<'a> Walk<'a> {
 
     /// Walks a call and, if there is one, its successful reply. `room` is an empty list to be filled,
     /// which saves making one for each call (see [`emptied`]).
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode, though redaction calls it too.
     pub fn of(
         room: Vec<Done<'a>>,
         shape: Shape,
@@ -424,6 +425,7 @@ pub fn emptied<'b>(mut operations: Vec<Done<'_>>) -> Vec<Done<'b>> {
 }
 
 /// The status and what follows it.
+#[inline]
 fn results<'a>(operation: &Operation, c: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Result<(), DecodeError> {
     let status = c.u32()?;
     c.milestone();

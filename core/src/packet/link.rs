@@ -34,7 +34,8 @@ const LLC: u16 = 0;
 const SMALLEST_TYPE: u16 = 0x0600;
 
 /// The IP packet in a frame of this link type.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)] // Into the dissector, though the outline calls it too.
 pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>, Other> {
     match link {
         LinkType::ETHERNET => ethernet(frame),

@@ -418,6 +418,8 @@ impl RecordReader {
         true
     }
 
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Once a message; it is short but for what seldom happens.
     fn read_mark(&mut self, piece: &mut Piece<'_>) {
         let (mark, have) = &mut self.mark;
         while *have < 4 && piece.length > 0 {

@@ -6,7 +6,7 @@ result of one analysis, which defines its numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -27,6 +27,8 @@ from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import verdict as _verdict
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.outstanding import outstanding
+from pcapnfs.diagnosis import judging as _judging
+from pcapnfs.diagnosis import material as _material
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -35,6 +37,7 @@ READS = columns.together(
     _cache.READS,
     _capture.READS,
     _files.READS,
+    _judging.READS,
     _network.READS,
     _model.READS,
     _operations.READS,
@@ -62,6 +65,8 @@ class Summary:
     verdict: _verdict.Verdict | None
     """What the time went into, in one sentence; None without calls, or when nothing tells
     the round trip."""
+    findings: _judging.Findings
+    """What is wrong, or worth knowing, as `findings` says it."""
     capture: _capture.Capture
     """What was read."""
     trust: _trust.Trust
@@ -111,10 +116,12 @@ def summarize(trace: Trace) -> Summary:
     calls = outstanding(trace, added_ns=network.added_ns)
     model = _model.model(trace, listings=listings, network=network, outstanding=calls)
     clocks = _time_budget.time_budget(trace, calls, top=SHOWN)
+    material = _material.gather(trace, _material.Known(network, calls, clocks))
     return Summary(
         verdict=model.verdict,
-        capture=_capture.capture(trace),
-        trust=_trust.trust(trace),
+        findings=_judging.judge(material),
+        capture=material.capture,
+        trust=material.trust,
         operations=_operations.operation_times(trace),
         signatures=_operations.signature_times(trace),
         op_counts=_operations.operation_counts(trace),
@@ -126,7 +133,7 @@ def summarize(trace: Trace) -> Summary:
         patterns=_patterns.patterns(trace, top=PATTERNS),
         sizes=_sizes.sizes(trace),
         readdir=listings,
-        cache=_cache.cache(trace, top=SHOWN),
+        cache=replace(material.cache, files=material.cache.files[:SHOWN]),
         network=_network.network(trace, top=SHOWN),
         model=model,
     )

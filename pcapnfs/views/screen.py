@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views import budget, caching, estimate, network, patterns, sizes
+from pcapnfs.views import budget, caching, estimate, findings, network, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.analyses.stability import Stability
     from pcapnfs.analyses.trust import Trust
+    from pcapnfs.diagnosis.judging import Findings
     from pcapnfs.summary import Summary
 
 ADDRESSES_SHOWN = 4
@@ -66,6 +67,7 @@ def summary(result: Summary) -> RenderableType:
     return Group(
         _capture(result.capture, result.trust),
         *_verdict(result.model),
+        *_findings(result.findings),
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
@@ -83,6 +85,10 @@ def summary(result: Summary) -> RenderableType:
         _heading("Model"),
         *(_note(line) for line in estimate.lines(result.model)),
     )
+
+
+def _findings(found: Findings) -> tuple[RenderableType, ...]:
+    return (_heading("Findings"), *findings.in_short(found))
 
 
 def _verdict(model: Model) -> tuple[RenderableType, ...]:

@@ -276,6 +276,7 @@ def summary() -> Summary:
     spread = Distribution(12.5, 12.0, 14.0, 20)
     return Summary(
         verdict=bottleneck(),
+        findings=findings(),
         capture=capture(),
         trust=trust(),
         operations=(

@@ -57,6 +57,18 @@ class Concurrency:
     """From the first call to the last reply, seconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time from the first answered call to the last reply, and how it is divided."""
+
+    start_ns: int
+    """When the first call began, nanoseconds since 1970."""
+    end_ns: int
+    """When the last reply was complete, likewise; later times are taken for this."""
+    part_ns: int
+    """How long each of the equal parts is, nanoseconds; the last may reach beyond the end."""
+
+
 NOBODY = Concurrency(mean=None, peak=0, busy_s=0.0, span_s=0.0)
 """Without answered calls."""
 
@@ -118,14 +130,10 @@ def timeline(trace: Trace) -> tuple[Moment, ...]:
     Up to a time x calls were under way for as long as the sum of x - sent over those sent before
     x, less the sum of x - answered over those answered before x. So counts and sums are enough.
     """
-    (span,) = trace.sql(
-        f"with {_ANSWERED} select min(sent), max(answered) from answered"
-    ).fetchall()
-    if span[0] is None:
+    found = span(trace)
+    if found is None:
         return ()
-    start = integer(span[0])
-    end = min(integer(span[1]), start + LONGEST_NS)
-    width = -(-(end - start + 1) // MOMENTS)
+    start, end, width = found.start_ns, found.end_ns, found.part_ns
     parts = {
         integer(place): [integer(value) for value in values]
         for place, *values in trace.sql(
@@ -153,6 +161,16 @@ def timeline(trace: Trace) -> tuple[Moment, ...]:
         moments.append(Moment(at_s, calls, (under_way - before) / width))
         before = under_way
     return tuple(moments)
+
+
+def span(trace: Trace) -> Span | None:
+    """The time that `timeline` divides; None without answered calls."""
+    (row,) = trace.sql(f"with {_ANSWERED} select min(sent), max(answered) from answered").fetchall()
+    if row[0] is None:
+        return None
+    start = integer(row[0])
+    end = min(integer(row[1]), start + LONGEST_NS)
+    return Span(start, end, -(-(end - start + 1) // MOMENTS))
 
 
 def _under_way(sent: Times, answered: Times) -> Concurrency:

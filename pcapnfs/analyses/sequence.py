@@ -214,6 +214,17 @@ def sequence(
     )
 
 
+def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> tuple[FileSequence, ...]:
+    """The first calls of files that are known by their number in the table files.
+
+    Args:
+        trace: The trace.
+        files: The files, in the order in which they are given.
+        calls: Calls of each file to give; 0 for all.
+    """
+    return tuple(_file(trace, file, calls) for file in files)
+
+
 def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
     rows = trace.sql(
         "select path from files where list_contains($files, file) "

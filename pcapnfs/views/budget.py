@@ -104,24 +104,28 @@ def _clock(budget: Budget) -> RenderableType:
     added = f"clocks of {units.count(budget.clients)} clients, added up"
     whose = "wall clock" if budget.clients == 1 else added
     rows.append([whose, units.duration(budget.wall_s), "", ""])
-    parts: list[RenderableType] = [FittedTable(_CLOCK_COLUMNS, rows, indent=2)]
+    table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
+    return Group(table, *(note(remark) for remark in remarks(budget)))
+
+
+def remarks(budget: Budget) -> list[str]:
+    """What the rows of a clock leave open, in sentences."""
+    told = []
     if budget.concurrency is not None and budget.concurrency > 1:
         calls = units.number(budget.concurrency)
-        parts.append(note(f"While any call was outstanding, there were {calls} on average."))
+        told.append(f"While any call was outstanding, there were {calls} on average.")
     if budget.added_s:
         added = units.duration(budget.added_s)
-        parts.append(
-            note(f"Not captured at the client: {added} for the way to it were added to each call.")
+        told.append(
+            f"Not captured at the client: {added} for the way to it were added to each call."
         )
     if budget.placed_share is not None and budget.placed_share < MOSTLY:
         share = units.share(1 - budget.placed_share)
-        parts.append(
-            note(
-                f"Of {share} of the calls nothing tells where they were captured: if at the "
-                "server, part of the client's time is the network's."
-            )
+        told.append(
+            f"Of {share} of the calls nothing tells where they were captured: if at the server, "
+            "part of the client's time is the network's."
         )
-    return Group(*parts)
+    return told
 
 
 def _bar(share: float | None) -> str:

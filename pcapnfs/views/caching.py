@@ -197,7 +197,7 @@ def cache(result: Cache) -> RenderableType:
     parts += [heading("Mount options"), _mounts(result.mounts)]
     if any(interval.files + interval.directories for interval in result.intervals):
         parts += [heading("Age of the knowledge when asked"), _intervals(result.intervals)]
-    data = _data(result)
+    data = data_sentences(result)
     if data:
         parts += [heading("Cached data"), *(note(line) for line in data)]
     if result.delegations.opens or result.delegations.recalled:
@@ -293,7 +293,7 @@ def _intervals(intervals: tuple[Interval, ...]) -> RenderableType:
     ]
     rows = [
         [
-            _span(interval),
+            span(interval),
             units.count(interval.files),
             units.count(interval.directories),
         ]
@@ -303,7 +303,8 @@ def _intervals(intervals: tuple[Interval, ...]) -> RenderableType:
     return FittedTable(columns, rows, indent=2)
 
 
-def _span(interval: Interval) -> str:
+def span(interval: Interval) -> str:
+    """A range of ages in words."""
     if interval.below_s is None:
         return f"{units.duration(interval.from_s)} and more"
     if not interval.from_s:
@@ -311,7 +312,8 @@ def _span(interval: Interval) -> str:
     return f"{units.duration(interval.from_s)} to {units.duration(interval.below_s)}"
 
 
-def _data(result: Cache) -> list[str]:
+def data_sentences(result: Cache) -> list[str]:
+    """What the caches held and lost, in sentences."""
     lines = []
     if result.bytes_reread or result.bytes_saved:
         lines.append(
@@ -331,7 +333,8 @@ def _data(result: Cache) -> list[str]:
     return lines
 
 
-def _delegations(told: Delegations) -> RenderableType:
+def delegation_sentences(told: Delegations) -> list[str]:
+    """What was granted, called back and returned, and what it was good for."""
     lines = [
         f"{plural(told.opens, 'OPEN', 'OPENs')}: {units.count(told.granted_read)} read and "
         f"{units.count(told.granted_write)} write delegations granted, "
@@ -347,7 +350,11 @@ def _delegations(told: Delegations) -> RenderableType:
             f"At least {plural(told.opens_served, 'open', 'opens')} needed no call, as reads and "
             "writes under a delegation show."
         )
-    return Group(*(note(line) for line in lines))
+    return lines
+
+
+def _delegations(told: Delegations) -> RenderableType:
+    return Group(*(note(line) for line in delegation_sentences(told)))
 
 
 _FILE_COLUMNS = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NOT_ENOUGH = "not enough data"
 """What stands instead of a number that would rest on too little."""
 
-_INPUTS = {
+INPUTS = {
     "files": "files",
     "rpcs_per_file": "RPCs per file",
     "rtt_s": "round trip",
@@ -65,7 +65,7 @@ def screen(model: Model) -> RenderableType:
     if model.verdict is not None:
         parts += [heading("Verdict"), note(model.verdict.sentence)]
     parts += [heading("Inputs"), _inputs(model), *_kinds(model), heading("Estimate")]
-    parts += [_figures(model), *(note(sentence) for sentence in _remarks(model))]
+    parts += [_figures(model), *(note(sentence) for sentence in remarks(model))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
     return Group(*parts)
@@ -83,7 +83,7 @@ def lines(model: Model) -> list[str]:
     ]
     faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
     if faster:
-        cases = [f"{_change(each)} {units.duration(each.forecast_s)}" for each in faster]
+        cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
         told.append(f"Forecast: {', '.join(cases)}.")
     return told
 
@@ -97,23 +97,22 @@ def _inputs(model: Model) -> RenderableType:
     ]
     rows = [
         [
-            _INPUTS[each.name],
-            _value(each.name, each.value),
-            _value(each.name, each.measured) if each.source == "given" else "",
-            _source(each, model),
+            INPUTS[each.name],
+            value(each.name, each.value),
+            value(each.name, each.measured) if each.source == "given" else "",
+            source(each, model),
         ]
         for each in model.inputs
     ]
     return FittedTable(columns, rows, indent=2)
 
 
-def _value(name: str, value: float | None) -> str:
-    if name.endswith("_s"):
-        return units.duration(value)
-    return units.number(value)
+def value(name: str, number: float | None) -> str:
+    """An input in its unit."""
+    return units.duration(number) if name.endswith("_s") else units.number(number)
 
 
-def _source(each: Input, model: Model) -> str:
+def source(each: Input, model: Model) -> str:
     """Where an input is from, in words."""
     if each.source == "given":
         return "given"
@@ -165,8 +164,8 @@ def _figures(model: Model) -> RenderableType:
         spread = f"{low} to {high} for 90 % of resamples"
     error = "" if model.holdout_error is None else units.share(model.holdout_error)
     rows = [
-        ["first-order formula", _figure(model, model.predicted_s), "files × (RPCs + persistence)"],
-        ["forecast", _figure(model, model.forecast_s), spread or "with overlap and client"],
+        ["first-order formula", figure(model, model.predicted_s), "files × (RPCs + persistence)"],
+        ["forecast", figure(model, model.forecast_s), spread or "with overlap and client"],
         ["measured", units.duration(model.measured_s), ""],
         ["error", error or units.UNKNOWN, "of half the files, foretold from the others"],
     ]
@@ -180,11 +179,12 @@ def _figures(model: Model) -> RenderableType:
     return FittedTable(columns, rows, indent=2)
 
 
-def _figure(model: Model, value: float | None) -> str:
-    return NOT_ENOUGH if model.missing else units.duration(value)
+def figure(model: Model, time_s: float | None) -> str:
+    """A figure of the model, or that there is none."""
+    return NOT_ENOUGH if model.missing else units.duration(time_s)
 
 
-def _remarks(model: Model) -> list[str]:
+def remarks(model: Model) -> list[str]:
     """What the figures leave open."""
     told = [f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}." for code in model.missing]
     if model.absorbs_rtt:
@@ -208,9 +208,9 @@ def _what_if(scenarios: tuple[Scenario, ...]) -> RenderableType:
     ]
     rows = [
         [
-            _change(each),
+            change(each),
             units.duration(each.forecast_s),
-            _range(each),
+            interval(each),
             "" if each.change in ("measured", "given") else f"{units.number(each.factor)} ×",
         ]
         for each in scenarios
@@ -218,12 +218,13 @@ def _what_if(scenarios: tuple[Scenario, ...]) -> RenderableType:
     return FittedTable(columns, rows, indent=2)
 
 
-def _range(each: Scenario) -> str:
+def interval(each: Scenario) -> str:
+    """What most resamples give."""
     low, high = units.duration(each.low_s), units.duration(each.high_s)
     return low if low == high else f"{low} to {high}"
 
 
-def _change(each: Scenario) -> str:
+def change(each: Scenario) -> str:
     """A change in words."""
     if each.change == "log_device":
         return f"log device, {units.duration(each.value)}"

@@ -127,8 +127,8 @@ def lines(result: Network) -> tuple[str, ...]:
         f"{'; '.join(facts)}.",
         f"Calls: {_under_way(result.concurrency)}",
     ]
-    if lost := _lost(result.loss, result.resent_calls):
-        found.append(lost)
+    if losses := lost(result.loss, result.resent_calls):
+        found.append(losses)
     for session in result.shown_sessions[:1]:
         offered = f" of {units.count(session.slots_offered)}" if session.slots_offered else ""
         found.append(
@@ -167,20 +167,22 @@ def _trip(trip: RoundTrip) -> list[str]:
         escape(trip.server),
         units.count(trip.calls),
         trip.vantage,
-        _duration(trip.client_side),
-        _source(trip.client_side),
-        _duration(trip.server_side),
-        _source(trip.server_side),
+        trip_time(trip.client_side),
+        trip_source(trip.client_side),
+        trip_time(trip.server_side),
+        trip_source(trip.server_side),
         units.number(trip.ratio),
     ]
 
 
-def _duration(half: Half) -> str:
+def trip_time(half: Half) -> str:
+    """A half of the round trip, and whether it is a bound."""
     bound = "≤ " if half.source == "gaps" else ""
     return f"{bound}{units.duration(half.rtt_s)}"
 
 
-def _source(half: Half) -> str:
+def trip_source(half: Half) -> str:
+    """What a half of the round trip rests on."""
     match half.source:
         case "handshake":
             return plural(half.handshakes, "handshake", "handshakes")
@@ -229,9 +231,9 @@ def _use(path: Path) -> list[str]:
 
 def _losses(result: Network) -> Iterator[RenderableType]:
     """A row for each path that lost something, or a sentence that none did."""
-    lost = [path for path in result.paths if _lost(path.loss, path.resent_calls)]
-    if lost:
-        yield FittedTable(_LOSSES, [_loss(path) for path in lost], indent=2)
+    lossy = [path for path in result.paths if lost(path.loss, path.resent_calls)]
+    if lossy:
+        yield FittedTable(_LOSSES, [_loss(path) for path in lossy], indent=2)
     else:
         segments = plural(result.loss.segments, "segment", "segments")
         yield note(f"None: {segments}, nothing sent again, missing or held up.")
@@ -253,7 +255,7 @@ def _loss(path: Path) -> list[str]:
     ]
 
 
-def _lost(loss: Loss, resent_calls: int) -> str:
+def lost(loss: Loss, resent_calls: int) -> str:
     """What was lost in a sentence; nothing where nothing was."""
     facts = []
     if resent := loss.client_resent + loss.server_resent:

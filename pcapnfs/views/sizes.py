@@ -33,7 +33,7 @@ _COLUMNS = (
     Column("", 1, align="left"),
 )
 
-_FITS = (
+FITS = (
     ("frame", "one frame"),
     ("jumbo_frame", "one jumbo frame"),
     ("read", "one READ (rsize)"),
@@ -67,7 +67,7 @@ def screen(result: Sizes) -> RenderableType:
         parts += [FittedTable(_COLUMNS, rows), Text("")]
         fits = [
             [title, amount(fit.limit_bytes), units.share(fit.share), _note(name, fit, result)]
-            for name, title in _FITS
+            for name, title in FITS
             for fit in (getattr(result, name),)
             if fit.limit_bytes is not None
         ]
@@ -78,7 +78,7 @@ def screen(result: Sizes) -> RenderableType:
             Column("", 1, align="left", least=10, cut="end"),
         )
         parts += [FittedTable(columns, fits), Text("")]
-    parts.append(Text(_spread(result)))
+    parts.append(Text(spread(result)))
     return Group(*parts)
 
 
@@ -103,7 +103,8 @@ def amount(count_bytes: float | None) -> str:
     return f"{units.count(int(count_bytes))} B"
 
 
-def _spread(result: Sizes) -> str:
+def spread(result: Sizes) -> str:
+    """The spread in a sentence."""
     facts = [plural(result.files, "regular file of known size", "regular files of known size")]
     if result.files:
         facts.append(

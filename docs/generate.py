@@ -64,9 +64,13 @@ def command_names() -> list[str]:
 
 def json_keys() -> str:
     """The keys of the JSON documents, from the fields of the results."""
+    from pcapnfs.report import Report
+
     sections = []
     for title, result in documents().items():
-        rows = [f"| `{key}` | {kind} | {text} |" for key, kind, text in keys(result)]
+        # A report is made of other documents: their keys need not be told again.
+        apart = {} if result is not Report else {each: name for name, each in documents().items()}
+        rows = [f"| `{key}` | {kind} | {text} |" for key, kind, text in keys(result, apart=apart)]
         head = "| key | type | meaning |\n| --- | --- | --- |\n"
         sections.append(f"## `{title}`\n\n{head}{_lines(rows)}")
     return _page(
@@ -123,6 +127,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.decoding import Decoded
     from pcapnfs.diagnosis.judging import Findings
     from pcapnfs.redaction import Redaction
+    from pcapnfs.report import Report
     from pcapnfs.summary import Summary
     from pcapnfs.synth.simulation.truth import Truth
     from pcapnfs.verify.dissection import Shown
@@ -130,6 +135,7 @@ def documents() -> dict[str, type]:
 
     return {
         "pcapnfs summarize --json": Summary,
+        "pcapnfs report --json": Report,
         "pcapnfs budget --json": TimeBudget,
         "pcapnfs findings --json": Findings,
         "pcapnfs estimate --json": Model,
@@ -149,17 +155,26 @@ def documents() -> dict[str, type]:
     }
 
 
-def keys(result: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """Path, type and meaning of every key of a result, depth first."""
+def keys(
+    result: type, prefix: str = "", *, apart: Mapping[type, str] | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Path, type and meaning of every key of a result, depth first.
+
+    Results in `apart` are told elsewhere, under the title given.
+    """
     hints = typing.get_type_hints(result)
     documented = field_docs(result)
     for field in dataclasses.fields(result):
         kind, inner, suffix = _json_type(hints[field.name])
         path = f"{prefix}{field.name}{suffix}"
         # What is None in Python is null in JSON.
-        yield path, kind, re.sub(r"\bNone\b", "null", documented[field.name]).replace("|", "\\|")
+        text = re.sub(r"\bNone\b", "null", documented[field.name]).replace("|", "\\|")
+        if inner is not None and apart and inner in apart:
+            yield path, kind, f"{text} Its keys are those of `{apart[inner]}`."
+            continue
+        yield path, kind, text
         if inner is not None:
-            yield from keys(inner, path + ".")
+            yield from keys(inner, path + ".", apart=apart)
 
 
 def field_docs(result: type) -> dict[str, str]:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import pcapnfs
 from pcapnfs import _core
 from pcapnfs.analyses.trust import COUNTED_APART
 from pcapnfs.cli.app import app
+from pcapnfs.report import Report
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.views.document import document
@@ -355,6 +356,11 @@ def paths(value: object, free: set[str], prefix: str = "") -> Iterator[str]:
             yield from paths(inner, free, path + mark + ".")
 
 
+def parts_of(result: Report) -> Iterator[tuple[str, object]]:
+    """The fields of a report with their values."""
+    return ((field.name, getattr(result, field.name)) for field in fields(result))
+
+
 def test_the_keys_of_the_json_are_those_in_json() -> None:
     rows = [
         call(1, "CREATE", 5, file=1, stability="stable"),
@@ -395,6 +401,11 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
     ) as trace:
         results = {
             "pcapnfs summarize --json": document(pcapnfs.summarize(trace)),
+            # Its parts that are documents of their own stand there.
+            "pcapnfs report --json": {
+                key: {} if key in ("summary", "findings", "perfile") else document(value)
+                for key, value in parts_of(samples.report())
+            },
             "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),
             "pcapnfs findings --json": document(samples.findings()),
             "pcapnfs estimate --json": document(pcapnfs.model(trace)),

@@ -30,6 +30,7 @@ from pcapnfs.cli import (
     perfile,
     readdir,
     redact,
+    report,
     sequence,
     show,
     sizes,
@@ -56,6 +57,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("summarize")(summarize.summarize)
+app.command("report")(report.report)
 app.command("budget")(budget.budget)
 app.command("findings")(findings.findings)
 app.command("estimate")(estimate.estimate)

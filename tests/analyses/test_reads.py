@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import columns, summary
+from pcapnfs import columns, report, summary
 from pcapnfs.analyses import (
     beginnings,
     bottleneck,
@@ -18,6 +18,8 @@ from pcapnfs.analyses import (
     capture,
     commits,
     concurrency,
+    course,
+    distributions,
     exclusive_creates,
     files,
     held_segments,
@@ -92,6 +94,11 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
         concurrency.READS,
         lambda trace: (concurrency.concurrency(trace), concurrency.timeline(trace)),
     ),
+    "course": (
+        course.READS,
+        lambda trace: (course.course(trace), course.times_of(trace, range(1, 100))),
+    ),
+    "distributions": (distributions.READS, distributions.spreads),
     "network": (network.READS, network.network),
     "model": (model.READS, model.model),
     "operations": (
@@ -116,6 +123,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "recalls": (recalls.READS, recalls.recalls),
     "refusals": (refusals.READS, refusals.refusals),
     "resent_calls": (resent_calls.READS, resent_calls.resent_calls),
+    "report": (report.READS, report.report),
     "round_trip": (
         round_trip.READS,
         lambda trace: (round_trip.round_trips(trace), round_trip.additions(trace)),
@@ -172,7 +180,7 @@ def test_an_answer_needs_no_other_columns(question: str, sample: Path) -> None:
         assert ask(narrow) == ask(whole)
 
 
-@pytest.mark.parametrize("question", sorted(QUESTIONS.keys() - {"summary"}))
+@pytest.mark.parametrize("question", sorted(QUESTIONS.keys() - {"summary", "report"}))
 def test_an_answer_needs_each_of_its_columns(question: str) -> None:
     """Without any one of its columns, the question cannot be asked."""
     reads, ask = QUESTIONS[question]

@@ -11,7 +11,9 @@ from pcapnfs.analyses.cache import Cache, FileCache, Interval
 from pcapnfs.analyses.capture import Capture
 from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment
 from pcapnfs.analyses.costs import Total
+from pcapnfs.analyses.course import Course, Part
 from pcapnfs.analyses.delegations import Delegations
+from pcapnfs.analyses.distributions import OperationSpread, Spreads
 from pcapnfs.analyses.files import Distribution, Files
 from pcapnfs.analyses.measurement import KindOfStable
 from pcapnfs.analyses.model import Input, Model
@@ -38,6 +40,7 @@ from pcapnfs.decoding import Decoded
 from pcapnfs.diagnosis.finding import Advice, Finding
 from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.redaction import Redaction
+from pcapnfs.report import Mark, Report
 from pcapnfs.summary import Summary
 from pcapnfs.verify.dissection import Line, Message, Reading, Shown
 from pcapnfs.verify.verification import Aspect, Difference, Overruled, Verification
@@ -893,4 +896,88 @@ def decoded() -> Decoded:
         undecoded=1,
         bytes=4321,
         damage=("monday.pcap: packet 7 breaks off",),
+    )
+
+
+def report() -> Report:
+    parts = tuple(
+        Part(place * 1.0, 200, 100, 1.5, 1e-3, 20e-3)
+        if place != 5
+        else Part(5.0, 0, 0, 0.0, None, None)
+        for place in range(60)
+    )
+    return Report(
+        summary=summary(),
+        findings=findings(),
+        spreads=Spreads(
+            edges_s=(1e-4, 1e-3, 1e-2, 1e-1),
+            operations=(
+                OperationSpread("3", "CREATE", 1000, 20e-3, 30e-3, (0, 100, 900)),
+                OperationSpread("3", "GETATTR", 10, 0.3e-3, 0.5e-3, (10, 0, 0)),
+            ),
+            hidden=1,
+        ),
+        course=Course(start_s=0.5, part_s=1.0, parts=parts),
+        marks=(Mark(0, 14, 3.0), Mark(0, 15, 3.1), Mark(1, 99, 40.0)),
+        perfile=perfile(file_cost(), file_cost("README")),
+        sequences=sequence().files,
+    )
+
+
+def long_report() -> Report:
+    """As much as a large capture gives."""
+    base = report()
+    files = tuple(
+        replace(
+            file_cost(f"d{place % 7}/file-{place}"),
+            type="DIR" if place % 3 else "REG",
+            size_bytes=place * 37 % 41 * 1000,
+        )
+        for place in range(40)
+    )
+    (found, *_) = sequence().files
+    steps = tuple(replace(found.steps[place % len(found.steps)]) for place in range(40))
+    return replace(
+        base,
+        summary=replace(
+            base.summary,
+            operations=base.summary.operations * 20,
+            signatures=base.summary.signatures * 100,
+            phases=tuple(phase(f"CREATE, WRITE {place}", place * 6.0) for place in range(10)),
+            patterns=patterns(*(pattern_class(f"WRITE{place}") for place in range(10))),
+        ),
+        perfile=perfile(*files),
+        sequences=tuple(replace(found, path=f"d/file-{place}", steps=steps) for place in range(8)),
+    )
+
+
+def poor_report() -> Report:
+    """Of a capture in which nothing was answered."""
+    base = report()
+    nothing = Distribution(None, None, None, None)
+    return replace(
+        base,
+        summary=replace(
+            base.summary,
+            verdict=None,
+            trust=poor_trust(),
+            operations=(),
+            signatures=(),
+            time_budget=(),
+            time_budget_total=replace(budget(None, 0), wall_s=0.0, calls=0, placed_share=None),
+            phases=(),
+            files=Files(0, 0, 0, 0, 0, nothing, nothing, 0, 0),
+            patterns=replace(patterns(), classes=(), class_count=0),
+            sizes=replace(sizes(), files=0, bins=()),
+            readdir=replace(readdir(), readdir_calls=0, readdirplus_calls=0, shown=()),
+            cache=poor_cache(),
+            network=poor_network(),
+            model=poor_model(),
+        ),
+        findings=Findings(findings=(), checked=1, budget_s=0.0, booked_s=0.0),
+        spreads=Spreads((), (), 0),
+        course=Course(None, None, ()),
+        marks=(),
+        perfile=perfile(),
+        sequences=(),
     )

@@ -1,0 +1,105 @@
+"""What goes into a support case: the summary, and what one looks up after having read it.
+
+Takes a trace; gives a `Report`, which the views write as HTML, Markdown or JSON. Every figure of
+the summary is the one of `summarize`; the rest is bounded, however large the capture is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs import summary as _summary
+from pcapnfs.analyses import course as _course
+from pcapnfs.analyses import distributions as _distributions
+from pcapnfs.analyses import perfile as _perfile
+from pcapnfs.analyses import sequence as _sequence
+from pcapnfs.diagnosis import judging as _judging
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.patterns import Patterns
+    from pcapnfs.analyses.perfile import PerFile
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    _summary.READS,
+    _course.READS,
+    _distributions.READS,
+    _judging.READS,
+    _perfile.READS,
+    _sequence.READS,
+)
+"""The columns that all of these read."""
+
+FILES = 40
+"""Files that are named, those that cost most."""
+
+SEQUENCES = 8
+"""Files whose calls are told one by one."""
+
+CALLS = 40
+"""Calls of such a file that are told; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A frame of a finding, and when it was."""
+
+    finding: int
+    """The finding's place among the findings, from 0."""
+    frame: int
+    """Number of the frame."""
+    at_s: float
+    """When it was, seconds from the first call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a report says."""
+
+    summary: _summary.Summary
+    """What `summarize` says."""
+    findings: _judging.Findings
+    """What `findings` says."""
+    spreads: _distributions.Spreads
+    """How the service times of each operation spread; the twelve that took longest."""
+    course: _course.Course
+    """What happened when."""
+    marks: tuple[Mark, ...]
+    """When the frames of the findings were; those that belong to no call are left out."""
+    perfile: _perfile.PerFile
+    """The forty files that cost most."""
+    sequences: tuple[_sequence.FileSequence, ...]
+    """The calls of the most expensive files, one by one: the slowest of each pattern that took
+    longest, and the files that cost most; eight files, forty calls of each."""
+
+
+def report(trace: Trace) -> Report:
+    """Gather what a report says."""
+    summary = _summary.summarize(trace)
+    findings = _judging.findings(trace)
+    frames = {frame for found in findings.findings for frame in found.frames}
+    times = _course.times_of(trace, frames)
+    costs = _perfile.perfile(trace, top=FILES)
+    return Report(
+        summary=summary,
+        findings=findings,
+        spreads=_distributions.spreads(trace),
+        course=_course.course(trace),
+        marks=tuple(
+            Mark(place, frame, times[frame])
+            for place, found in enumerate(findings.findings)
+            for frame in found.frames
+            if frame in times
+        ),
+        perfile=costs,
+        sequences=_sequence.of_files(trace, _expensive(summary.patterns, costs), calls=CALLS),
+    )
+
+
+def _expensive(patterns: Patterns, costs: PerFile) -> list[int]:
+    """Numbers of the files to look at: half of them of different patterns, then the costliest."""
+    slowest = [each.slowest.file for each in patterns.classes[: SEQUENCES // 2]]
+    costliest = [each.file for each in costs.files if each.calls]
+    return list(dict.fromkeys([*slowest, *costliest]))[:SEQUENCES]

@@ -1,0 +1,221 @@
+"""What a report is made of: sections of paragraphs, tables, pictures and things to unfold.
+
+Takes finished text; gives values that the page and the Markdown document write, each in its way.
+Promises that text from a capture is visible and of bounded length once it has been through `told`,
+and that a table has no empty column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pcapnfs import units
+from pcapnfs.text import escape, sentence
+from pcapnfs.views.columns import shorten
+
+TOLD_CELLS = 110
+"""Width to which a name is cut in its middle: a hostile one may have megabytes."""
+
+SENTENCE_CELLS = 1200
+"""Width to which a sentence that quotes names is cut at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table."""
+
+    text: str
+    """What stands in it, escaped."""
+    value: float | None = None
+    """What it is sorted by; None: by its text."""
+    anchor: str = ""
+    """Where it leads, within the report; empty: nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    """Heading."""
+    kind: Literal["number", "name", "words", "long"] = "number"
+    """Numbers stand to the right; names, in the type of code, break anywhere; words between
+    words; long texts take more room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A sentence or several."""
+
+    kind: ClassVar[str] = "paragraph"
+    text: str
+    """The text, escaped."""
+    style: Literal["", "note", "verdict", "warning", "screen"] = ""
+    """How much it stands out; `screen`: it is about what is not printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What belongs to a word, line by line."""
+
+    kind: ClassVar[str] = "facts"
+    pairs: tuple[tuple[str, str], ...]
+    """Words and what is said of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A display filter to copy."""
+
+    kind: ClassVar[str] = "filter"
+    text: str
+    """The filter as Wireshark takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under headings; the first cell of a row names it."""
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    """What it shows."""
+    columns: tuple[Column, ...]
+    """The columns."""
+    rows: tuple[tuple[Cell, ...], ...]
+    """The rows, a cell for each column."""
+    more: str = ""
+    """What was left out; empty when nothing was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing; the same numbers stand in a table beside it."""
+
+    kind: ClassVar[str] = "picture"
+    svg: str
+    """The drawing as an SVG element."""
+    legend: tuple[tuple[str, str], ...] = ()
+    """Classes of colours and what they stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Something to unfold."""
+
+    kind: ClassVar[str] = "fold"
+    title: str
+    """What it holds."""
+    blocks: tuple[Block, ...]
+    """The content."""
+    aside: str = ""
+    """What stands beside the title, in small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Something with a title of its own: a finding."""
+
+    kind: ClassVar[str] = "card"
+    anchor: str
+    """Where links lead."""
+    tag: str
+    """How grave it is, in a word."""
+    title: str
+    """What it is."""
+    blocks: tuple[Block, ...]
+    """The content."""
+
+
+Block = Paragraph | Facts | Filter | Table | Picture | Fold | Card
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report with a heading."""
+
+    anchor: str
+    """Where links lead."""
+    title: str
+    """Heading."""
+    blocks: tuple[Block, ...]
+    """The content."""
+    terms: tuple[str, ...] = ()
+    """Anchors of the definitions of its figures, in the last section."""
+
+
+def table(
+    caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, more: str = ""
+) -> Table:
+    """A table without the columns in which nothing stands."""
+    kept = [
+        place for place in range(len(columns)) if place == 0 or any(row[place].text for row in rows)
+    ]
+    return Table(
+        caption,
+        tuple(columns[place] for place in kept),
+        tuple(tuple(row[place] for place in kept) for row in rows),
+        more,
+    )
+
+
+def told(text: str, width: int = TOLD_CELLS) -> str:
+    """A name from the capture, visible and not too long."""
+    # What is cut off need not be escaped: that takes time in proportion to the length.
+    return shorten(escape(text if len(text) <= 2 * width else text[:width] + text[-width:]), width)
+
+
+def quoted(text: str, width: int = SENTENCE_CELLS) -> str:
+    """A sentence of ours that may quote names from the capture, likewise."""
+    return shorten(sentence(text[: 2 * width]), width, "end")
+
+
+def name(text: str | None) -> Cell:
+    """A name from the capture."""
+    return Cell(told(text or ""))
+
+
+def words(text: str) -> Cell:
+    """Our own words."""
+    return Cell(text)
+
+
+def count(number: int | None) -> Cell:
+    """A count; nothing for zero, which would only be noise."""
+    return Cell(units.count(number) if number else "", number or 0)
+
+
+def total(number: int) -> Cell:
+    """A count of which also zero tells."""
+    return Cell(units.count(number), number)
+
+
+def mean(value: float | None) -> Cell:
+    """A mean or quantile of counts."""
+    return Cell("" if value is None else units.number(value), -1.0 if value is None else value)
+
+
+def time(value: float | None) -> Cell:
+    """Seconds; nothing where they are not known."""
+    return Cell("" if value is None else units.duration(value), _rank(value))
+
+
+def size(value: float | None) -> Cell:
+    """Bytes; nothing where they are not known."""
+    return Cell("" if value is None else units.size(value), _rank(value))
+
+
+def volume(value: int) -> Cell:
+    """An amount of bytes; nothing for zero."""
+    return Cell(units.size(value) if value else "", value)
+
+
+def share(value: float | None) -> Cell:
+    """A share of 0…1; nothing where it is not known, or zero."""
+    return Cell(units.share(value) if value else "", _rank(value))
+
+
+def _rank(value: float | None) -> float:
+    """Unknown comes before everything."""
+    return -1e300 if value is None else value

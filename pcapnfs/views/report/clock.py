@@ -1,0 +1,114 @@
+"""Where the time went by the clock: a bar, its rows, and what was done one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.views import budget as budget_view
+from pcapnfs.views.report import blocks, charts
+from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Picture, Section
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.budget import Budget
+    from pcapnfs.analyses.phases import Phase
+    from pcapnfs.report import Report
+
+PHASES = 20
+"""Phases that have a row; the rest is counted."""
+
+
+def section(report: Report) -> Section:
+    """The time budget."""
+    summary = report.summary
+    total, clients = summary.time_budget_total, summary.time_budget
+    clocks = [total, *clients] if total.clients > 1 else [total]
+    parts: list[Block] = []
+    if total.wall_s > 0:
+        legend = tuple(
+            (f"b-{name}", budget_view.TITLES[name])
+            for name, _, _ in total.shares()
+            if any(time_s for clock in clocks for row, time_s, _ in clock.shares() if row == name)
+        )
+        parts.append(Picture(charts.budget(clocks), legend))
+    parts.append(_clock(total))
+    parts += [Paragraph(line, "note") for line in budget_view.remarks(total)]
+    if total.clients > 1:
+        parts.append(_clients(clients, total.clients))
+    if len(summary.phases) > 1:
+        parts.append(_phases(summary.phases))
+    return Section("budget", "Where the time went", tuple(parts), ("clock", "stable", "phase"))
+
+
+def _clock(total: Budget) -> Block:
+    whose = (
+        "The clock"
+        if total.clients == 1
+        else f"The clocks of {plural(total.clients, 'client', 'clients')}, added up"
+    )
+    rows = [
+        [blocks.words(budget_view.TITLES[name]), blocks.time(time_s), blocks.share(share)]
+        for name, time_s, share in total.shares()
+        if time_s
+    ]
+    rows.append([Cell("wall clock"), blocks.time(total.wall_s), Cell("")])
+    columns = [Column("", "words"), Column("time"), Column("of the clock")]
+    return blocks.table(whose, columns, rows)
+
+
+def _shares(budget: Budget) -> list[Cell]:
+    return [blocks.share(share) for _, _, share in budget.shares()]
+
+
+def _share_columns(budget: Budget) -> list[Column]:
+    return [Column(budget_view.SHORT[name]) for name, _, _ in budget.shares()]
+
+
+def _clients(clients: tuple[Budget, ...], number: int) -> Block:
+    rows = [
+        [
+            blocks.name(each.client),
+            blocks.total(each.calls),
+            blocks.mean(each.concurrency),
+            *_shares(each),
+        ]
+        for each in clients
+    ]
+    columns = [
+        Column("client", "name"),
+        Column("calls"),
+        Column("under way"),
+        *_share_columns(clients[0]),
+    ]
+    hidden = number - len(clients)
+    more = f"{plural(hidden, 'more client', 'more clients')}." if hidden else ""
+    return blocks.table("Clients", columns, rows, more=more)
+
+
+def _phases(phases: tuple[Phase, ...]) -> Block:
+    several = len({phase.client for phase in phases}) > 1
+    columns = [
+        Column("phase", "words"),
+        Column("client", "name"),
+        Column("begins at"),
+        Column("takes"),
+        Column("calls"),
+        Column("files"),
+        *_share_columns(phases[0].budget),
+    ]
+    rows = [
+        [
+            blocks.name(phase.name),
+            blocks.name(phase.client if several else ""),
+            blocks.time(phase.start_s),
+            blocks.time(phase.budget.wall_s),
+            blocks.total(phase.calls),
+            blocks.count(phase.files),
+            *_shares(phase.budget),
+        ]
+        for phase in phases[:PHASES]
+    ]
+    hidden = len(phases) - len(rows)
+    more = f"{units.count(hidden)} more." if hidden else ""
+    return blocks.table("What was done one after the other", columns, rows, more=more)

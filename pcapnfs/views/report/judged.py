@@ -1,0 +1,103 @@
+"""What is wrong: a card for each finding, with what to do, its frames, and a filter for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units, wireshark
+from pcapnfs.text import escape
+from pcapnfs.views import findings as view
+from pcapnfs.views.report.blocks import (
+    SENTENCE_CELLS,
+    Block,
+    Card,
+    Cell,
+    Column,
+    Facts,
+    Filter,
+    Paragraph,
+    Section,
+    Table,
+    quoted,
+    table,
+    told,
+)
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pcapnfs.diagnosis.finding import Finding
+    from pcapnfs.report import Report
+
+TITLE_CELLS = 200
+"""Width to which a title is cut."""
+
+IN_SHORT = 6
+"""Findings that the verdict names."""
+
+FINDINGS = 30
+"""Findings that have a card, the gravest."""
+
+
+def in_short(report: Report) -> Table | None:
+    """The gravest findings, a line each; None without any."""
+    found = report.findings.findings
+    if not found:
+        return None
+    columns = [Column("finding", "long"), Column("severity", "words"), Column("costs", "words")]
+    rows = [
+        [
+            Cell(quoted(each.title, TITLE_CELLS), None, f"finding-{place}"),
+            Cell(each.severity, float(place)),
+            Cell(view.cost(each), each.cost_s),
+        ]
+        for place, each in enumerate(found[:IN_SHORT], 1)
+    ]
+    hidden = len(found) - len(rows)
+    more = f"{plural(hidden, 'more', 'more')} below." if hidden else ""
+    return table("What was found", columns, rows, more=more)
+
+
+def section(report: Report) -> Section:
+    """The findings, gravest first."""
+    found = report.findings
+    parts: list[Block] = [Paragraph(view.in_a_sentence(found))]
+    parts += [_card(place, each) for place, each in enumerate(found.findings[:FINDINGS], 1)]
+    if len(found.findings) > FINDINGS:
+        parts.append(Paragraph(f"{units.count(len(found.findings) - FINDINGS)} more.", "note"))
+    return Section("findings", "What is wrong, and what to do", tuple(parts), ("findings",))
+
+
+def _card(place: int, found: Finding) -> Card:
+    parts: list[Block] = [Facts(tuple(_facts(found)))]
+    if found.frames:
+        frames = ", ".join(str(frame) for frame in found.frames)
+        parts.append(Paragraph(f"Example frames: {frames}.", "note"))
+    if found.display_filter:
+        # Half a filter is none: one that is too long gives way to that of the frames.
+        if len(found.display_filter) <= SENTENCE_CELLS:
+            parts.append(Filter(escape(found.display_filter)))
+        elif found.frames:
+            parts.append(Filter(wireshark.frames(found.frames)))
+    return Card(
+        f"finding-{place}",
+        found.severity,
+        f"{place}. {quoted(found.title, TITLE_CELLS)}",
+        tuple(parts),
+    )
+
+
+def _facts(found: Finding) -> Iterator[tuple[str, str]]:
+    if cost := view.cost(found):
+        yield "Costs", f"{cost} of the time"
+    if found.about:
+        yield "Where", " → ".join(told(address) for address in found.about)
+    yield "Seen", quoted(found.seen)
+    yield "Why", quoted(found.why)
+    for place, advice in enumerate(found.advice):
+        risk = "" if advice.risk is None else f" Risk: {quoted(advice.risk)}"
+        yield "Do" if not place else "", f"{quoted(advice.action)}{risk}"
+    yield "Sure", f"{found.confidence}; {quoted(found.data)}"
+    also = f", also {', '.join(found.also)}" if found.also else ""
+    yield "Rule", f"{found.id}{also} ({quoted(found.origin)})"

@@ -1,0 +1,97 @@
+"""The model, what it is made of, and what would happen if something were different."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.views import estimate as view
+from pcapnfs.views.report import blocks
+from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Section, quoted
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.model import Input, Model
+    from pcapnfs.analyses.what_if import Scenario
+    from pcapnfs.report import Report
+
+
+def section(report: Report) -> Section:
+    """Inputs, figures and scenarios."""
+    model = report.summary.model
+    parts: list[Block] = [Paragraph(quoted(line)) for line in view.remarks(model)]
+    if not model.missing:
+        parts.append(_figures(model))
+    if model.what_if:
+        parts.append(_what_if(model))
+    parts.append(_inputs(model))
+    if len(told := [each for each in model.persist_by_op if each.persist_s is not None]) > 1:
+        kinds = [
+            [blocks.name(each.op), blocks.total(each.calls), blocks.time(each.persist_s)]
+            for each in told
+        ]
+        columns = [Column("operation", "words"), Column("stable calls"), Column("persistence")]
+        parts.append(blocks.table("Persistence by operation", columns, kinds))
+    return Section("model", "Model, and what if", tuple(parts), ("model", "persistence"))
+
+
+def _figures(model: Model) -> Block:
+    columns = [Column("", "words"), Column("time"), Column("how", "words")]
+    spread = "with overlap and the client's own time"
+    if model.forecast_low_s is not None:
+        low, high = units.duration(model.forecast_low_s), units.duration(model.forecast_high_s)
+        spread = f"{spread}; {low} to {high} for 90 % of resamples"
+    rows = [
+        [
+            Cell("first-order formula"),
+            blocks.time(model.predicted_s),
+            Cell(
+                f"{units.count(model.files)} {model.counted} × ("
+                f"{units.number(model.rpcs_per_file)} RPCs × {units.duration(model.rtt_s)} + "
+                f"{units.number(model.syncops_per_file)} stable × "
+                f"{units.duration(model.persist_s)})"
+            ),
+        ],
+        [Cell("forecast"), blocks.time(model.forecast_s), Cell(spread)],
+        [Cell("measured"), blocks.time(model.measured_s), Cell("first call to last reply")],
+    ]
+    if model.holdout_error is not None:
+        rows.append(
+            [
+                Cell("error"),
+                blocks.share(model.holdout_error),
+                Cell("of half of the files, foretold from the other half"),
+            ]
+        )
+    return blocks.table("How long it takes", columns, rows)
+
+
+def _what_if(model: Model) -> Block:
+    columns = [
+        Column("if", "words"),
+        Column("forecast"),
+        Column("range", "words"),
+        Column("times as fast"),
+    ]
+
+    def row(each: Scenario) -> list[Cell]:
+        return [
+            Cell(view.change(each)),
+            blocks.time(each.forecast_s),
+            Cell(view.interval(each)),
+            Cell("") if each.change == "measured" else blocks.mean(each.factor),
+        ]
+
+    return blocks.table("What if", columns, [row(each) for each in model.what_if])
+
+
+def _inputs(model: Model) -> Block:
+    columns = [Column("input", "words"), Column("value"), Column("from", "words")]
+
+    def row(each: Input) -> list[Cell]:
+        return [
+            Cell(view.INPUTS[each.name]),
+            Cell(view.value(each.name, each.value), each.value),
+            Cell(quoted(view.source(each, model))),
+        ]
+
+    return blocks.table("What it is made of", columns, [row(each) for each in model.inputs])

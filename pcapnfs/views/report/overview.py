@@ -1,0 +1,68 @@
+"""What was captured, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.views import findings as findings_view
+from pcapnfs.views.report import judged
+from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
+from pcapnfs.views.screen import protocol_name
+from pcapnfs.views.words import plural, trust_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pcapnfs.analyses.capture import Capture
+    from pcapnfs.report import Report
+
+NAMED = 6
+"""Files, clients or servers that are named; the rest is counted."""
+
+
+def verdict(report: Report) -> Section:
+    """What it comes to, and what was captured."""
+    summary = report.summary
+    parts: list[Block] = []
+    if summary.verdict is not None:
+        parts.append(Paragraph(quoted(summary.verdict.sentence), "verdict"))
+    parts.append(Paragraph(findings_view.in_a_sentence(report.findings)))
+    if gravest := judged.in_short(report):
+        parts.append(gravest)
+    parts.append(Facts(tuple(_capture(summary.capture, summary.trust.rpc_calls))))
+    return Section("verdict", "Verdict", tuple(parts), ("persistence", "findings", "calls"))
+
+
+def trust(report: Report) -> Section:
+    """What is missing, and what that means."""
+    found, capture = report.summary.trust, report.summary.capture
+    parts = tuple(
+        Paragraph(quoted(line), "" if found.complete else "warning")
+        for line in trust_sentences(found, capture)
+    )
+    return Section("trust", "How far to trust it", parts, ("trust",))
+
+
+def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
+    yield "Captures", _names(capture.files)
+    facts = [told(capture.format or "no format"), plural(capture.packets, "packet", "packets")]
+    yield "Read", ", ".join([*facts, units.size(capture.bytes)])
+    if capture.duration_s is not None and capture.start is not None:
+        start = told(capture.start[:19].replace("T", " "))
+        yield "Time", f"{units.duration(capture.duration_s)} from {start} UTC"
+    protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols[:NAMED])
+    yield "Calls", f"{units.count(calls)} ({protocols or 'none'})"
+    yield "Clients", _names(capture.clients)
+    yield "Servers", _names(capture.servers)
+    if capture.data_connections:
+        yield (
+            "Data servers",
+            f"{_names(capture.data_servers)}, {units.count(capture.data_calls)} calls",
+        )
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(told(name) for name in names[:NAMED])
+    more = len(names) - NAMED
+    return f"{shown} and {units.count(more)} more" if more > 0 else shown or "none"

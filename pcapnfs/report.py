@@ -15,7 +15,6 @@ from pcapnfs.analyses import course as _course
 from pcapnfs.analyses import distributions as _distributions
 from pcapnfs.analyses import perfile as _perfile
 from pcapnfs.analyses import sequence as _sequence
-from pcapnfs.diagnosis import judging as _judging
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.patterns import Patterns
@@ -26,7 +25,6 @@ READS = columns.together(
     _summary.READS,
     _course.READS,
     _distributions.READS,
-    _judging.READS,
     _perfile.READS,
     _sequence.READS,
 )
@@ -60,8 +58,6 @@ class Report:
 
     summary: _summary.Summary
     """What `summarize` says."""
-    findings: _judging.Findings
-    """What `findings` says."""
     spreads: _distributions.Spreads
     """How the service times of each operation spread; the twelve that took longest."""
     course: _course.Course
@@ -78,18 +74,17 @@ class Report:
 def report(trace: Trace) -> Report:
     """Gather what a report says."""
     summary = _summary.summarize(trace)
-    findings = _judging.findings(trace)
-    frames = {frame for found in findings.findings for frame in found.frames}
+    findings = summary.findings.findings
+    frames = {frame for found in findings for frame in found.frames}
     times = _course.times_of(trace, frames)
     costs = _perfile.perfile(trace, top=FILES)
     return Report(
         summary=summary,
-        findings=findings,
         spreads=_distributions.spreads(trace),
         course=_course.course(trace),
         marks=tuple(
             Mark(place, frame, times[frame])
-            for place, found in enumerate(findings.findings)
+            for place, found in enumerate(findings)
             for frame in found.frames
             if frame in times
         ),

@@ -908,7 +908,6 @@ def report() -> Report:
     )
     return Report(
         summary=summary(),
-        findings=findings(),
         spreads=Spreads(
             edges_s=(1e-4, 1e-3, 1e-2, 1e-1),
             operations=(
@@ -960,6 +959,7 @@ def poor_report() -> Report:
         summary=replace(
             base.summary,
             verdict=None,
+            findings=Findings(findings=(), checked=1, budget_s=0.0, booked_s=0.0),
             trust=poor_trust(),
             operations=(),
             signatures=(),
@@ -974,7 +974,6 @@ def poor_report() -> Report:
             network=poor_network(),
             model=poor_model(),
         ),
-        findings=Findings(findings=(), checked=1, budget_s=0.0, booked_s=0.0),
         spreads=Spreads((), (), 0),
         course=Course(None, None, ()),
         marks=(),

@@ -42,7 +42,7 @@ FINDINGS = 30
 
 def in_short(report: Report) -> Table | None:
     """The gravest findings, a line each; None without any."""
-    found = report.findings.findings
+    found = report.summary.findings.findings
     if not found:
         return None
     columns = [Column("finding", "long"), Column("severity", "words"), Column("costs", "words")]
@@ -61,7 +61,7 @@ def in_short(report: Report) -> Table | None:
 
 def section(report: Report) -> Section:
     """The findings, gravest first."""
-    found = report.findings
+    found = report.summary.findings
     parts: list[Block] = [Paragraph(view.in_a_sentence(found))]
     parts += [_card(place, each) for place, each in enumerate(found.findings[:FINDINGS], 1)]
     if len(found.findings) > FINDINGS:

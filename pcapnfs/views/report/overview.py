@@ -27,7 +27,7 @@ def verdict(report: Report) -> Section:
     parts: list[Block] = []
     if summary.verdict is not None:
         parts.append(Paragraph(quoted(summary.verdict.sentence), "verdict"))
-    parts.append(Paragraph(findings_view.in_a_sentence(report.findings)))
+    parts.append(Paragraph(findings_view.in_a_sentence(report.summary.findings)))
     if gravest := judged.in_short(report):
         parts.append(gravest)
     parts.append(Facts(tuple(_capture(summary.capture, summary.trust.rpc_calls))))

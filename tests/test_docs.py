@@ -403,7 +403,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs summarize --json": document(pcapnfs.summarize(trace)),
             # Its parts that are documents of their own stand there.
             "pcapnfs report --json": {
-                key: {} if key in ("summary", "findings", "perfile") else document(value)
+                key: {} if key in ("summary", "perfile") else document(value)
                 for key, value in parts_of(samples.report())
             },
             "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),

@@ -1,74 +1,133 @@
-"""Findings on captures that are built, for what no capture of the lab shows."""
+"""Findings for which no capture at hand is an example, on captures that the builder makes."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
-from pcapnfs.synth.builder import Capture, Conversation, nfs3
+from pcapnfs.synth.builder import Conversation, nfs3
+from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, results
+from pcapnfs.synth.builder.rpc import Request
+from pcapnfs.synth.simulation.options import Options
+from pcapnfs.synth.simulation.run import Simulation
+from tests.decoded import MS, T
 
 pytest.importorskip("pcapnfs._core")
 
-MS = 1_000_000
-HANDLE = bytes(range(32))
-FORBIDDEN = (13).to_bytes(4, "big")
-"""The results of a GETATTR that failed: its status (RFC 1813 section 3.3.1)."""
+ROOT = b"root handle."
+NOENT = 2
+ENTRIES = 50
 
 
-def found(capture: Capture, folder: Path) -> dict[str, Finding]:
-    """What the rules say of a capture, by rule."""
-    path = folder / "built.pcap"
-    path.write_bytes(capture.pcap())
-    with pcapnfs.open(path) as trace:
-        return {finding.id: finding for finding in pcapnfs.findings(trace).findings}
+class Talk:
+    """Calls one after the other."""
+
+    def __init__(self) -> None:
+        self.connection = Conversation()
+        self.now_ns = T
+        self.xid = 0
+
+    def call(self, request: Request, answer: bytes, srt_ms: int = 1) -> None:
+        """A call and its reply."""
+        self.xid += 1
+        self.connection.call(self.xid, self.now_ns, *request)
+        self.connection.reply(self.xid, self.now_ns + srt_ms * MS, answer)
+        self.now_ns += (srt_ms + 1) * MS
+
+    def findings(self, folder: Path) -> dict[str, Finding]:
+        """What there is to say of it."""
+        path = self.connection.capture().write(folder / "built.pcap")
+        with pcapnfs.open(path) as trace:
+            return {finding.id: finding for finding in pcapnfs.findings(trace).findings}
 
 
-def asked(talk: Conversation, number: int, cuts: tuple[int, ...] = ()) -> None:
-    """A GETATTR of 0.4 ms, from `number` × 100 ms on, whose call has so many first segments."""
-    at_ns = number * 100 * MS
-    talk.call(number, at_ns, *nfs3.getattr_(HANDLE), cuts=cuts)
-    talk.reply(number, at_ns + (40 * MS if cuts else 0) + 400_000, FORBIDDEN)
+def listed(talk: Talk, pages: int, srt_ms: int) -> None:
+    """A directory is listed page by page, with attributes."""
+    for page in range(pages):
+        entries = [
+            results.Entry(
+                fileid=number,
+                name=f"f{number}",
+                cookie=number,
+                attributes=Fattr3(fileid=number),
+                handle=b"handle %5d" % number,
+            )
+            for number in range(page * ENTRIES + 10, page * ENTRIES + 10 + ENTRIES)
+        ]
+        talk.call(
+            nfs3.readdirplus(ROOT, cookie=page * ENTRIES + 9 if page else 0),
+            results.readdirplus(entries, eof=page == pages - 1),
+            srt_ms,
+        )
+        talk.call(nfs3.access(ROOT), results.access())
 
 
-@pytest.mark.parametrize("held", [12, 9])
-def test_segments_that_wait_for_a_delayed_ack(held: int, tmp_path: Path) -> None:
-    """Nagle's algorithm holds the last segment of a call back for 40 ms; nine may be chance."""
-    talk = Conversation(segment_gap_ns=40 * MS).open(0)
-    for number in range(1, 51):
-        asked(talk, number, (20,) if number <= held else ())
-    findings = found(talk.capture(), tmp_path)
-    assert ("delayed_ack" in findings) is (held == 12)
-    if held == 12:
-        cost = findings["delayed_ack"].alone_s
-        assert cost == pytest.approx(12 * 0.04, rel=0.2)
+def test_listings_that_take_2_ms_for_each_entry_may_be_for_nothing(tmp_path: Path) -> None:
+    talk = Talk()
+    listed(talk, 5, 2 * ENTRIES)
+    finding = talk.findings(tmp_path)["readdirplus_unused"]
+    assert finding.alone_s == pytest.approx(0.1 * 5, rel=0.05)
+    assert "for each of 250 entries" in finding.seen
 
 
-@pytest.mark.parametrize("closed_ms", [30, 8])
-def test_a_server_that_closes_its_window(closed_ms: int, tmp_path: Path) -> None:
-    """Ten milliseconds are nothing to speak of."""
-    talk = Conversation().open(0)
-    asked(talk, 1)
-    talk.ack("server", 110 * MS, window=0)
-    talk.ack("server", (110 + closed_ms) * MS, window=1000)
-    asked(talk, 2)
-    findings = found(talk.capture(), tmp_path)
-    assert ("zero_window" in findings) is (closed_ms == 30)
+def test_quick_listings_or_few_are_not(tmp_path: Path) -> None:
+    quick, few = Talk(), Talk()
+    listed(quick, 5, 2)
+    listed(few, 3, 2 * ENTRIES)
+    assert "readdirplus_unused" not in quick.findings(tmp_path)
+    assert "readdirplus_unused" not in few.findings(tmp_path)
 
 
-def test_a_call_over_udp_that_was_lost(tmp_path: Path) -> None:
-    """It was sent again and answered once."""
-    talk = Conversation(transport="udp")
-    for number in range(1, 21):
-        asked(talk, number)
-    lost_ns = 3000 * MS
-    talk.call(99, lost_ns, *nfs3.getattr_(HANDLE))
-    talk.retransmit(talk.frames[-1], lost_ns + 1100 * MS)
-    talk.reply(99, lost_ns + 1101 * MS, FORBIDDEN)
-    findings = found(talk.capture(), tmp_path)
-    again = findings["rpc_retransmission"]
-    assert "1 of 21 calls (4.8 %) went more than once, over UDP." in again.seen
-    assert again.alone_s == pytest.approx(1.1, rel=0.01)
-    assert "duplicate_replies" not in (*findings, *again.also)
+def searched(talk: Talk, found_first: bool) -> None:
+    """Twenty names are looked for in two directories, and found in the third."""
+    places = ("local", "usr", "bin")
+    for number, place in enumerate(places):
+        attributes = Fattr3(type=NF3DIR, fileid=number + 2)
+        talk.call(nfs3.lookup(ROOT, place), results.lookup(place.encode(), attributes))
+    for number in range(20):
+        for place in places:
+            last = found_first or place == places[-1]
+            answer = (
+                results.lookup(b"tool %5d" % number, Fattr3(fileid=100 + number))
+                if last
+                else results.lookup(status=NOENT)
+            )
+            talk.call(nfs3.lookup(place.encode(), f"tool{number}"), answer)
+            if last:
+                break
+
+
+def test_a_search_path_is_told_in_its_order(tmp_path: Path) -> None:
+    talk = Talk()
+    searched(talk, found_first=False)
+    finding = talk.findings(tmp_path)["negative_lookups"]
+    assert finding.seen.startswith("40 of 63 LOOKUPs found nothing")
+    assert re.search(
+        r"Searched in this order: \S+/local, \S+/usr \(20 searches for 20 names\)\.$", finding.seen
+    )
+    # 40 calls of 1 ms, and as much again between them.
+    assert finding.alone_s == pytest.approx(0.08, rel=0.05)
+
+
+def test_what_is_found_in_the_first_directory_is_none(tmp_path: Path) -> None:
+    talk = Talk()
+    searched(talk, found_first=True)
+    assert "negative_lookups" not in talk.findings(tmp_path)
+
+
+@pytest.mark.parametrize("threads", [64, 32])
+def test_a_session_whose_slots_are_all_taken(threads: int, tmp_path: Path) -> None:
+    """The simulated server grants 64, one for each thread there may be."""
+    options = Options(
+        version="4.1", files=10 * threads, threads=threads, rtt_ns=MS, persist_ns=5 * MS
+    )
+    capture, _ = Simulation(options).run()
+    with pcapnfs.open(capture.write(tmp_path / "slots.pcap")) as trace:
+        findings = {finding.id: finding for finding in pcapnfs.findings(trace).findings}
+    assert ("session_slots" in findings) is (threads == 64)
+    if threads == 64:
+        assert "grants 64 slots" in findings["session_slots"].seen

@@ -1,0 +1,74 @@
+"""Findings on what TCP and RPC do, on captures that are built: the lab has none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.diagnosis.finding import Finding
+from pcapnfs.synth.builder import Capture, Conversation, nfs3
+
+pytest.importorskip("pcapnfs._core")
+
+MS = 1_000_000
+HANDLE = bytes(range(32))
+FORBIDDEN = (13).to_bytes(4, "big")
+"""The results of a GETATTR that failed: its status (RFC 1813 section 3.3.1)."""
+
+
+def found(capture: Capture, folder: Path) -> dict[str, Finding]:
+    """What the rules say of a capture, by rule."""
+    path = folder / "built.pcap"
+    path.write_bytes(capture.pcap())
+    with pcapnfs.open(path) as trace:
+        return {finding.id: finding for finding in pcapnfs.findings(trace).findings}
+
+
+def asked(talk: Conversation, number: int, cuts: tuple[int, ...] = ()) -> None:
+    """A GETATTR of 0.4 ms, from `number` × 100 ms on, whose call has so many first segments."""
+    at_ns = number * 100 * MS
+    talk.call(number, at_ns, *nfs3.getattr_(HANDLE), cuts=cuts)
+    talk.reply(number, at_ns + (40 * MS if cuts else 0) + 400_000, FORBIDDEN)
+
+
+@pytest.mark.parametrize("held", [12, 9])
+def test_segments_that_wait_for_a_delayed_ack(held: int, tmp_path: Path) -> None:
+    """Nagle's algorithm holds the last segment of a call back for 40 ms; nine may be chance."""
+    talk = Conversation(segment_gap_ns=40 * MS).open(0)
+    for number in range(1, 51):
+        asked(talk, number, (20,) if number <= held else ())
+    findings = found(talk.capture(), tmp_path)
+    assert ("delayed_ack" in findings) is (held == 12)
+    if held == 12:
+        cost = findings["delayed_ack"].alone_s
+        assert cost == pytest.approx(12 * 0.04, rel=0.2)
+
+
+@pytest.mark.parametrize("closed_ms", [30, 8])
+def test_a_server_that_closes_its_window(closed_ms: int, tmp_path: Path) -> None:
+    """Ten milliseconds are nothing to speak of."""
+    talk = Conversation().open(0)
+    asked(talk, 1)
+    talk.ack("server", 110 * MS, window=0)
+    talk.ack("server", (110 + closed_ms) * MS, window=1000)
+    asked(talk, 2)
+    findings = found(talk.capture(), tmp_path)
+    assert ("zero_window" in findings) is (closed_ms == 30)
+
+
+def test_a_call_over_udp_that_was_lost(tmp_path: Path) -> None:
+    """It was sent again and answered once."""
+    talk = Conversation(transport="udp")
+    for number in range(1, 21):
+        asked(talk, number)
+    lost_ns = 3000 * MS
+    talk.call(99, lost_ns, *nfs3.getattr_(HANDLE))
+    talk.retransmit(talk.frames[-1], lost_ns + 1100 * MS)
+    talk.reply(99, lost_ns + 1101 * MS, FORBIDDEN)
+    findings = found(talk.capture(), tmp_path)
+    again = findings["rpc_retransmission"]
+    assert "1 of 21 calls (4.8 %) went more than once, over UDP." in again.seen
+    assert again.alone_s == pytest.approx(1.1, rel=0.01)
+    assert "duplicate_replies" not in (*findings, *again.also)

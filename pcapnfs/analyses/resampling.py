@@ -82,13 +82,21 @@ class Seen:
         return self.total["share_s"] + self.total["client_s"]
 
 
-def resampled(measured: Measurement, *, seed: int = SEED) -> Costs[Floats] | None:
-    """The inputs of many resamples of the files, scaled to all files; None with too few files."""
+def resampled(
+    measured: Measurement, *, seed: int = SEED, most: int = GROUPS
+) -> Costs[Floats] | None:
+    """The inputs of many resamples of the files, scaled to all files; None with too few files.
+
+    Args:
+        measured: What was measured.
+        seed: Of the resamples.
+        most: Groups of neighbouring files; few of them also show what lasted longer than a file.
+    """
     sums = measured.sums
     files = int(sums.is_file.sum())
     if files < LEAST_FILES:
         return None
-    groups = min(files, GROUPS)
+    groups = min(files, most)
     group = np.arange(files) * groups // files
     generator = np.random.default_rng(seed)
     counts = generator.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES)

@@ -57,6 +57,7 @@ from pcapnfs.analyses import (
     trust,
     write_shapes,
 )
+from pcapnfs.comparison import side
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from tests.unit.rows import ROOT
@@ -90,6 +91,8 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "held_segments": (held_segments.READS, held_segments.held_segments),
     "lock_waits": (lock_waits.READS, lock_waits.lock_waits),
     "not_found": (not_found.READS, not_found.not_found),
+    # Arrays are compared as they are written: equality of them is an array.
+    "comparison": (side.READS, lambda trace: repr(side.gather(trace))),
     "concurrency": (
         concurrency.READS,
         lambda trace: (concurrency.concurrency(trace), concurrency.timeline(trace)),

@@ -42,6 +42,16 @@ FORBIDDEN = {
         "pcapnfs.trace",
         "scapy",
     ),
+    "comparison": (
+        "typer",
+        "rich",
+        "duckdb",
+        "pcapnfs.views",
+        "pcapnfs.cli",
+        "pcapnfs._core",
+        "pcapnfs.trace",
+        "scapy",
+    ),
     "verify": ("typer", "rich", "pcapnfs.views", "pcapnfs.cli", "pcapnfs._core", "scapy"),
     "cli": ("duckdb", "numpy", "pcapnfs._core", "scapy"),
 }

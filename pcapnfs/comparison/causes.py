@@ -1,0 +1,359 @@
+"""What must have been changed: mount options, the server's storage, the network.
+
+Takes two sides and how their operations moved; gives the settings that differ, each with what says
+so. A setting is named only where both sides tell it: what one of them leaves open did not
+change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pcapnfs import units
+from pcapnfs.analyses.mount_options import SMALL_WRITE_BYTES
+
+if TYPE_CHECKING:
+    from pcapnfs.comparison.operations import OperationChange
+    from pcapnfs.comparison.side import Side
+
+Confidence = Literal["certain", "likely", "possible"]
+"""`certain`: the packets say so themselves. `likely`: they have no other common cause. `possible`:
+there is another one, or there is little data."""
+
+MAINLY = 0.9
+"""Share of the calls that makes a version, a transport or a flavor that of the capture."""
+
+TIMES = 1.8
+"""How many times as long a round trip must be: halving it is a change that is made on purpose, and
+less lies within what machines do from run to run."""
+
+LEAST_S = 50e-6
+"""Difference of round trips below which they are those of one machine or one switch."""
+
+STORAGE = 0.5
+"""Part of the longer median by which stable calls must have moved beyond what the network explains:
+a busy server is a third slower the next day; one that no longer waits for its disks is several
+times as fast."""
+
+MOST = 0.5
+"""Share of the stable calls' time, and of listings or writes, that makes a habit."""
+
+SLOWER = "slower: sync export, without log device or write cache, slower disks or file system"
+FASTER = "faster: async export, log device, write cache, faster disks or file system"
+"""What storage may be; traffic cannot tell which of these."""
+
+FEW = 3
+"""Listings or WRITEs below which there is no habit."""
+
+CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
+"""What the options begin with that say how long attributes are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A setting that differs."""
+
+    subject: str
+    """`version`, `transport`, `security`; `attribute_cache`, `rsize`, `wsize`, `readdirplus`,
+    `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the server for data);
+    `storage` (sync or async export, or how fast it is), `network_rtt`."""
+    before: str
+    """What it was, in words."""
+    after: str
+    """What it became."""
+    confidence: Confidence
+    """`certain`: the packets say so themselves; `likely`: they have no other common cause;
+    `possible`: there is another one, or there is little data."""
+    evidence: str
+    """What says so, in a sentence."""
+
+
+def causes(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> tuple[Cause, ...]:
+    """Name what must have been changed, in the order from protocol to storage."""
+    return (
+        *_mainly("version", before.versions, after.versions),
+        *_mainly("transport", before.transports, after.transports),
+        *_mainly("security", before.flavors, after.flavors),
+        *_attribute_cache(before, after),
+        *_size("rsize", before, after),
+        *_size("wsize", before, after),
+        *_listings(before, after),
+        *_option("sync", before, after),
+        *_option("nocto", before, after),
+        *_writes(before, after),
+        *_network(before, after),
+        *_storage(before, after, operations),
+    )
+
+
+def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[Cause]:
+    """What nearly all calls have in common, on each side."""
+    first, second = _main(before), _main(after)
+    if first is None or second is None:
+        return
+    # A capture that was cut may leave the minor version open: 4 is then any of 4.0, 4.1 …
+    shorter, longer = sorted((first, second), key=len)
+    if longer == shorter or longer.startswith(f"{shorter}."):
+        return
+    yield Cause(
+        subject,
+        first,
+        second,
+        "certain",
+        f"{units.count(before[first])} of {units.count(sum(before.values()))} calls before, "
+        f"{units.count(after[second])} of {units.count(sum(after.values()))} after",
+    )
+
+
+def _main(calls: Mapping[str, int]) -> str | None:
+    name = max(calls, key=calls.__getitem__, default=None)
+    return None if name is None or calls[name] < MAINLY * sum(calls.values()) else name
+
+
+def _verdicts(side: Side, *prefixes: str) -> list[tuple[str, Confidence, str]]:
+    """Title, confidence and evidence of what is said of a mount option."""
+    found: dict[str, tuple[str, Confidence, str]] = {}
+    for mount in side.mounts:
+        for verdict in mount.verdicts:
+            if verdict.options[0].startswith(prefixes):
+                sure: Confidence = "likely" if verdict.confidence == "likely" else "possible"
+                found.setdefault(verdict.title, (verdict.title, sure, verdict.evidence))
+    return list(found.values())
+
+
+def _weaker(*all_of: Confidence) -> Confidence:
+    order: tuple[Confidence, ...] = ("possible", "likely", "certain")
+    return min(all_of, key=order.index)
+
+
+def _attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
+    """How long attributes are kept; nothing where a side has too little to tell."""
+    told = []
+    for side in (before, after):
+        found = _verdicts(side, *CACHE)
+        if not found and all(mount.too_little is not None for mount in side.mounts):
+            return
+        told.append(found)
+    first, second = told
+    names = [" and ".join(title for title, _, _ in found) or "default" for found in told]
+    if names[0] == names[1] or _overlap(before, after):
+        return
+    yield Cause(
+        "attribute_cache",
+        names[0],
+        names[1],
+        _weaker(*(sure for _, sure, _ in (*first, *second))),
+        "; ".join(evidence for _, _, evidence in (second or first)),
+    )
+
+
+def _overlap(before: Side, after: Side) -> bool:
+    """Whether one option would explain both sides."""
+    sets = [
+        {
+            option
+            for mount in side.mounts
+            for verdict in mount.verdicts
+            for option in verdict.options
+            if option.startswith(CACHE)
+        }
+        for side in (before, after)
+    ]
+    return bool(sets[0] & sets[1])
+
+
+def _size(option: str, before: Side, after: Side) -> Iterator[Cause]:
+    """A size of transfers: limited on one side, exceeded or limited otherwise on the other."""
+    first, second = _verdicts(before, f"{option}="), _verdicts(after, f"{option}=")
+    names = [" and ".join(title for title, _, _ in found) for found in (first, second)]
+    if option == "wsize" and not any(names):
+        yield from _pieces(before, after)
+    if names[0] == names[1]:
+        return
+    if all(names):
+        sure = _weaker(*(sure for _, sure, _ in (*first, *second)))
+        yield Cause(option, names[0], names[1], sure, second[0][2])
+        return
+    title, sure, evidence = (first or second)[0]
+    other = after if first else before
+    limit, largest = int(title.split("=", 1)[1].split()[0]), _largest(option, other)
+    if largest is None or largest <= limit:
+        return
+    beyond = f"larger ({units.size(largest)} were moved at once)"
+    yield Cause(
+        option,
+        title if first else beyond,
+        beyond if first else title,
+        sure,
+        f"{evidence}; the other capture has {units.size(largest)}",
+    )
+
+
+def _pieces(before: Side, after: Side) -> Iterator[Cause]:
+    """Files of both sides that were written in small pieces on one of them only."""
+    first, second = before.largest_write_bytes, after.largest_write_bytes
+    if first is None or second is None or first == second:
+        return
+    smaller = before if first < second else after
+    least, most = min(first, second), max(first, second)
+    if least > SMALL_WRITE_BYTES or smaller.writes_of_largest < FEW:
+        return
+    paths = {file.path for file in before.files}
+    common = sum(file.path in paths for file in after.files)
+    if common < MOST * max(len(before.files), len(after.files)):
+        return
+    words = [
+        f"wsize={size}" if size == least else f"larger ({units.size(size)} were moved at once)"
+        for size in (first, second)
+    ]
+    yield Cause(
+        "wsize",
+        words[0],
+        words[1],
+        "possible",
+        f"{units.count(smaller.writes_of_largest)} WRITEs of {units.size(least)} and none larger, "
+        f"where the other capture of {units.count(common)} paths in common has "
+        f"{units.size(most)}",
+    )
+
+
+def _largest(option: str, side: Side) -> int | None:
+    """The most that was asked for at once: on Linux, rsize also limits listings."""
+    if option == "wsize":
+        return side.largest_write_bytes
+    sizes = (side.largest_read_bytes, side.largest_listing_bytes)
+    return max((size for size in sizes if size is not None), default=None)
+
+
+def _listings(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether directories are listed with attributes."""
+    habits = []
+    for side in (before, after):
+        listings = side.plain_listings + side.plus_listings
+        if listings < FEW:
+            return
+        habits.append(side.plus_listings / listings)
+    if (min(habits) > 0 or max(habits) < MOST) or habits[0] == habits[1]:
+        return
+    words = ["with attributes" if habit >= MOST else "without attributes" for habit in habits]
+    counts = [
+        f"{units.count(side.plus_listings)} of "
+        f"{units.count(side.plain_listings + side.plus_listings)}"
+        for side in (before, after)
+    ]
+    yield Cause(
+        "readdirplus",
+        words[0],
+        words[1],
+        "certain" if max(habits) == 1 else "likely",
+        f"{counts[0]} listing calls asked for attributes before, {counts[1]} after",
+    )
+
+
+def _option(name: str, before: Side, after: Side) -> Iterator[Cause]:
+    """An option that is only ever said to be there: its absence needs as much data to tell."""
+    first, second = _verdicts(before, name), _verdicts(after, name)
+    if bool(first) == bool(second):
+        return
+    other = after if first else before
+    enough = (
+        other.writes_unstable >= FEW
+        if name == "sync"
+        else any(mount.too_little is None for mount in other.mounts)
+    )
+    if not enough:
+        return
+    yield Cause(
+        name,
+        name if first else f"no {name}",
+        f"no {name}" if first else name,
+        "possible",
+        (first or second)[0][2],
+    )
+
+
+def _writes(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether data is on stable storage when a WRITE is answered."""
+    shares = []
+    for side in (before, after):
+        writes = side.writes_stable + side.writes_unstable
+        if writes < FEW:
+            return
+        shares.append(side.writes_stable / writes)
+    if not min(shares) <= 1 - MAINLY or not max(shares) >= MAINLY:
+        return
+    words = ["stable" if share >= MAINLY else "unstable, with COMMIT" for share in shares]
+    yield Cause(
+        "stable_writes",
+        words[0],
+        words[1],
+        "certain",
+        f"{units.share(shares[0])} of the WRITEs were answered stable before, "
+        f"{units.share(shares[1])} after",
+    )
+
+
+def _network(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether the round trip differs: the usual one as well as the shortest."""
+    first, second = before.measured.path, after.measured.path
+    if first.rtt_s is None or second.rtt_s is None:
+        return
+    # Gaps are an upper bound: of the shorter one that is enough, of the longer it says nothing.
+    if (first if first.rtt_s > second.rtt_s else second).source == "gaps":
+        return
+    if first.floor_s is None or second.floor_s is None:
+        return
+    for one, other in ((first.rtt_s, second.rtt_s), (first.floor_s, second.floor_s)):
+        longer, shorter = max(one, other), min(one, other)
+        if longer < TIMES * shorter or longer - shorter < LEAST_S:
+            return
+    if (first.rtt_s < second.rtt_s) != (first.floor_s < second.floor_s):
+        return
+    yield Cause(
+        "network_rtt",
+        units.duration(first.rtt_s),
+        units.duration(second.rtt_s),
+        "likely",
+        f"TCP's usual round trip ({_source(first.source)} before, {_source(second.source)} after); "
+        f"the shortest went from {units.duration(first.floor_s)} to "
+        f"{units.duration(second.floor_s)}",
+    )
+
+
+def _source(source: str) -> str:
+    names = {"handshake": "handshake", "acks": "ACKs", "gaps": "gaps, at most"}
+    return names.get(source, source)
+
+
+def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> Iterator[Cause]:
+    """Whether stable calls moved by more than the network explains."""
+    added = 0.0
+    if before.measured.path.rtt_s is not None and after.measured.path.rtt_s is not None:
+        added = after.measured.path.rtt_s - before.measured.path.rtt_s
+    stable = [row for row in operations if row.stable and row.shift_s is not None]
+    whole = sum(row.sum_before_s + row.sum_after_s for row in stable)
+    for direction in ("faster", "slower"):
+        moved = [row for row in stable if row.verdict == direction and _beyond(row, added)]
+        if not moved or sum(row.sum_before_s + row.sum_after_s for row in moved) < MOST * whole:
+            continue
+        shown = max(moved, key=lambda row: row.sum_before_s + row.sum_after_s)
+        yield Cause(
+            "storage",
+            SLOWER if direction == "faster" else FASTER,
+            FASTER if direction == "faster" else SLOWER,
+            "likely",
+            f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
+            f"{units.duration(shown.p50_before_s)} before and "
+            f"{units.duration(shown.p50_after_s)} after (medians); replies are the same, so that "
+            "traffic cannot tell which of these it was",
+        )
+
+
+def _beyond(row: OperationChange, added_s: float) -> bool:
+    """Whether the shift is that of storage: larger than what the network brought."""
+    shift, median = row.shift_s or 0.0, max(row.p50_before_s or 0.0, row.p50_after_s or 0.0)
+    # Storage that works on a clock absorbs a longer round trip: only what adds to it counts.
+    rest = shift - max(0.0, added_s) if shift > 0 else -shift - max(0.0, -added_s)
+    return rest >= STORAGE * median

@@ -1,0 +1,142 @@
+"""What changed from one trace to another, and what explains it: the way in.
+
+Takes two traces, or what `gather` made of them; gives a `Comparison`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses import order
+from pcapnfs.comparison import side as _side
+from pcapnfs.comparison.causes import Cause, causes
+from pcapnfs.comparison.foretold import Foretold, foretold
+from pcapnfs.comparison.matching import (
+    FileChanges,
+    FindingChange,
+    PatternChanges,
+    file_changes,
+    finding_changes,
+    pattern_changes,
+)
+from pcapnfs.comparison.operations import OperationChange, operation_changes
+from pcapnfs.comparison.side import Side, gather
+from pcapnfs.comparison.waterfall import Step, comparable, waterfall
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = _side.READS
+"""The columns that a comparison reads of each trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One side in short."""
+
+    captures: tuple[str, ...]
+    """Its captures, as they were named."""
+    run_s: float
+    """From the first call to the last reply, seconds."""
+    files: int
+    """Files that the model counts."""
+    calls: int
+    """Calls of NFS and NFSACL."""
+    stable_calls: int
+    """Stable ones."""
+    vantage: str
+    """Where it was captured: `client`, `server`, `between` or `unknown`."""
+    truncated_packets: int
+    """Packets that were longer on the wire than in the captures: what these hold is then less than
+    what was sent."""
+    undecoded: int
+    """Messages that were not decoded to their end, with the same effect."""
+    rtt_source: str
+    """What the round trip rests on: see `inputs[].source` of `estimate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed."""
+
+    before: Run
+    """The run before."""
+    after: Run
+    """The run after."""
+    change_s: float
+    """How much longer the run after took, seconds; negative: shorter."""
+    factor: float | None
+    """Run time after by run time before; None when that was 0."""
+    by_file: bool
+    """Both sides count files of one kind; else what steps say for each file is for the whole
+    run."""
+    causes: tuple[Cause, ...]
+    """What must have been changed, from protocol to storage."""
+    steps: tuple[Step, ...]
+    """What the difference is made of; the steps add up to `change_s`."""
+    foretold: tuple[Foretold, ...]
+    """What BEFORE would have foretold of AFTER; empty where there is no model of both."""
+    operations: tuple[OperationChange, ...]
+    """Operations, the largest difference of time first."""
+    files: FileChanges
+    """Files matched by path."""
+    patterns: PatternChanges
+    """Patterns that came and went."""
+    findings: tuple[FindingChange, ...]
+    """Findings that came and went."""
+
+
+def compare(before: Trace, after: Trace, *, top: int = 20) -> Comparison:
+    """Say what changed from one trace to another.
+
+    Args:
+        before: The trace before.
+        after: The trace after.
+        top: Files and patterns to give; 0 for all.
+
+    Raises:
+        UsageError: `top` is negative.
+    """
+    order.check("files", top=top)
+    return of_sides(gather(before), gather(after), top=top)
+
+
+def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
+    """The same of two traces that were asked already.
+
+    Raises:
+        UsageError: `top` is negative.
+    """
+    order.check("files", top=top)
+    operations = operation_changes(before.times, after.times)
+    spans = before.measured.span_s, after.measured.span_s
+    return Comparison(
+        before=_run(before),
+        after=_run(after),
+        change_s=spans[1] - spans[0],
+        factor=spans[1] / spans[0] if spans[0] > 0 else None,
+        by_file=comparable(before.measured, after.measured),
+        causes=causes(before, after, operations),
+        steps=waterfall(before.measured, after.measured),
+        foretold=foretold(before.measured, after.measured),
+        operations=operations,
+        files=file_changes(before.files, after.files, top=top),
+        patterns=pattern_changes(before.classes, after.classes, top=top),
+        findings=finding_changes(before.findings, after.findings),
+    )
+
+
+def _run(side: Side) -> Run:
+    measured = side.measured
+    return Run(
+        captures=side.captures,
+        run_s=measured.span_s,
+        files=measured.files,
+        calls=measured.calls,
+        stable_calls=measured.stable_calls,
+        vantage=measured.path.vantage,
+        truncated_packets=side.truncated_packets,
+        undecoded=side.undecoded,
+        rtt_source=measured.rtt_source,
+    )

@@ -1,0 +1,86 @@
+"""What the capture before would have foretold of the one after.
+
+Takes what was measured on both sides; gives forecasts of the model made from the capture before
+alone, with ever more of what was changed given to it, each with its error. How far the last is off
+is what the change was not only the change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.resampling import resampled
+from pcapnfs.analyses.what_if import Base, Change
+from pcapnfs.comparison.waterfall import comparable
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.measurement import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """A forecast of the run after, made from the one before."""
+
+    given: str
+    """What was given to it of the run after: `files` (their number), `set_up` (also the network's
+    round trip and persistence, as `estimate` takes them), or `calls` (also calls and stable calls
+    for each file)."""
+    files: float
+    """Files that it is for."""
+    forecast_s: float
+    """The forecast, seconds."""
+    low_s: float | None
+    """Lower end of the interval that 90 % of resampled files give, seconds; None with fewer than
+    10 files before."""
+    high_s: float | None
+    """Upper end of it, seconds; None likewise."""
+    measured_s: float
+    """What the run after took, from its first call to its last reply, seconds."""
+    error: float | None
+    """Forecast by measured, less 1; negative: foretold too short. None when that took no time."""
+
+
+def foretold(before: Measurement, after: Measurement) -> tuple[Foretold, ...]:
+    """Foretell the run after; empty where one side has no files or no round trip to go by."""
+    if not comparable(before, after) or before.rtt_s is None:
+        return ()
+    base = Base(before.costs(), resampled(before), absorbs=bool(before.absorbs))
+    return tuple(_forecast(name, change, base, after) for name, change in _cases(before, after))
+
+
+def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change], ...]:
+    files, costs = float(after.files), after.costs()
+    added = 0.0
+    if before.path.rtt_s is not None and after.path.rtt_s is not None:
+        added = after.path.rtt_s - before.path.rtt_s
+    # Without stable calls after, nothing is known of the storage, and it does not matter.
+    persist = costs.persist_s if after.stable_calls else None
+    return (
+        ("files", Change(files=files)),
+        ("set_up", Change(files=files, rtt_added_s=added, persist_s=persist)),
+        (
+            "calls",
+            Change(
+                files=files,
+                rtt_added_s=added,
+                persist_s=persist,
+                rpcs_per_file=costs.rpcs_per_file,
+                syncops_per_file=costs.syncops_per_file,
+            ),
+        ),
+    )
+
+
+def _forecast(name: str, change: Change, base: Base, after: Measurement) -> Foretold:
+    forecast = change.of(base.costs).forecast_s
+    spread = base.spread(change)
+    return Foretold(
+        given=name,
+        files=change.files or 0.0,
+        forecast_s=forecast,
+        low_s=None if spread is None else spread[0],
+        high_s=None if spread is None else spread[1],
+        measured_s=after.span_s,
+        error=forecast / after.span_s - 1 if after.span_s > 0 else None,
+    )

@@ -1,0 +1,223 @@
+"""Files matched by path, patterns matched by their steps, findings by their rule.
+
+Takes what both sides list; gives what is on both, and what came or went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.patterns import PatternClass
+    from pcapnfs.comparison.side import FileCost
+    from pcapnfs.diagnosis.finding import Finding
+
+Where = Literal["both", "came", "went"]
+"""On both sides, only after, or only before."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A path on both sides."""
+
+    path: str
+    """The path; not escaped."""
+    calls_before: int
+    """Calls before."""
+    calls_after: int
+    """Calls after."""
+    stable_before: int
+    """Stable ones before."""
+    stable_after: int
+    """Stable ones after."""
+    time_before_s: float
+    """Sum of service times before, seconds."""
+    time_after_s: float
+    """The same after."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """Objects that calls addressed, matched by path below the export."""
+
+    both: int
+    """Paths on both sides."""
+    only_before: int
+    """Paths only before."""
+    only_after: int
+    """Paths only after."""
+    both_before_s: float
+    """Service time of the calls on those of both sides, before, seconds."""
+    both_after_s: float
+    """The same after."""
+    only_before_s: float
+    """Service time of those only before, seconds."""
+    only_after_s: float
+    """Service time of those only after, seconds."""
+    files: tuple[FileChange, ...]
+    """Paths of both sides whose time differs most, the largest difference first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternChange:
+    """A pattern of calls, and the files that had it."""
+
+    where: Where
+    """`both`, `came` (only after) or `went` (only before)."""
+    pattern: str
+    """The steps, runs collapsed, as `patterns` gives them."""
+    kind: str
+    """`file`, `directory`, `other`, `unknown`, `absent` or `pseudo`."""
+    files_before: int
+    """Files before."""
+    files_after: int
+    """Files after."""
+    time_per_file_before_s: float | None
+    """Mean of their service time before, seconds; None without any."""
+    time_per_file_after_s: float | None
+    """The same after."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternChanges:
+    """Patterns of calls on files."""
+
+    both: int
+    """Patterns on both sides."""
+    came: int
+    """Patterns only after."""
+    went: int
+    """Patterns only before."""
+    patterns: tuple[PatternChange, ...]
+    """Those of most files first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """A rule that found something on one side or both."""
+
+    where: Where
+    """`both`, `came` (only after) or `went` (only before)."""
+    id: str
+    """The rule's name."""
+    severity: str
+    """`problem`, `warning` or `note`; after, where it is on both sides."""
+    title: str
+    """It in a few words; likewise."""
+    cost_before_s: float | None
+    """What it cost before, seconds; None when that is not known or nothing."""
+    cost_after_s: float | None
+    """The same after."""
+
+
+def file_changes(
+    before: tuple[FileCost, ...], after: tuple[FileCost, ...], *, top: int
+) -> FileChanges:
+    """Match paths; both sides are in the order of their paths. `top` files, or all with 0."""
+    first = {cost.path: cost for cost in before}
+    second = {cost.path: cost for cost in after}
+    both = sorted(first.keys() & second.keys())
+    rows = sorted(
+        (_file(first[path], second[path]) for path in both),
+        key=lambda row: -abs(row.time_after_s - row.time_before_s),
+    )
+    return FileChanges(
+        both=len(both),
+        only_before=len(first) - len(both),
+        only_after=len(second) - len(both),
+        both_before_s=sum(row.time_before_s for row in rows),
+        both_after_s=sum(row.time_after_s for row in rows),
+        only_before_s=sum(cost.time_s for path, cost in first.items() if path not in second),
+        only_after_s=sum(cost.time_s for path, cost in second.items() if path not in first),
+        files=tuple(rows[: top or None]),
+    )
+
+
+def pattern_changes(
+    before: tuple[PatternClass, ...], after: tuple[PatternClass, ...], *, top: int
+) -> PatternChanges:
+    """Match patterns of one kind of file. `top` of them, or all with 0."""
+    first = {(one.kind, one.pattern): one for one in before}
+    second = {(one.kind, one.pattern): one for one in after}
+    rows = sorted(
+        (_pattern(first.get(key), second.get(key)) for key in first.keys() | second.keys()),
+        key=lambda row: (-max(row.files_before, row.files_after), row.pattern, row.kind),
+    )
+    count = {where: sum(row.where == where for row in rows) for where in ("both", "came", "went")}
+    return PatternChanges(
+        both=count["both"],
+        came=count["came"],
+        went=count["went"],
+        patterns=tuple(rows[: top or None]),
+    )
+
+
+def finding_changes(
+    before: tuple[Finding, ...], after: tuple[Finding, ...]
+) -> tuple[FindingChange, ...]:
+    """Match findings by rule: those that came, those that went, those of both sides."""
+    first, second = _by_rule(before), _by_rule(after)
+    rows = [
+        _finding(first.get(rule, []), second.get(rule, []))
+        for rule in dict.fromkeys((*second, *first))
+    ]
+    order: tuple[Where, ...] = ("came", "went", "both")
+    return tuple(sorted(rows, key=lambda row: order.index(row.where)))
+
+
+def _file(before: FileCost, after: FileCost) -> FileChange:
+    return FileChange(
+        path=before.path,
+        calls_before=before.calls,
+        calls_after=after.calls,
+        stable_before=before.stable_calls,
+        stable_after=after.stable_calls,
+        time_before_s=before.time_s,
+        time_after_s=after.time_s,
+    )
+
+
+def _pattern(before: PatternClass | None, after: PatternClass | None) -> PatternChange:
+    known = next(one for one in (before, after) if one is not None)
+    return PatternChange(
+        where=_where(before is not None, after is not None),
+        pattern=known.pattern,
+        kind=known.kind,
+        files_before=0 if before is None else before.files,
+        files_after=0 if after is None else after.files,
+        time_per_file_before_s=None if before is None else before.time_per_file_s,
+        time_per_file_after_s=None if after is None else after.time_per_file_s,
+    )
+
+
+def _by_rule(found: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """One rule may find the same of several pairs of client and server."""
+    rules: dict[str, list[Finding]] = {}
+    for finding in found:
+        rules.setdefault(finding.id, []).append(finding)
+    return rules
+
+
+def _finding(before: list[Finding], after: list[Finding]) -> FindingChange:
+    known = (after or before)[0]
+    return FindingChange(
+        where=_where(bool(before), bool(after)),
+        id=known.id,
+        severity=known.severity,
+        title=known.title,
+        cost_before_s=_sum(finding.cost_s for finding in before),
+        cost_after_s=_sum(finding.cost_s for finding in after),
+    )
+
+
+def _sum(costs: Iterator[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+def _where(before: bool, after: bool) -> Where:
+    if before and after:
+        return "both"
+    return "went" if before else "came"

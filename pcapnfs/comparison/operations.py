@@ -1,0 +1,135 @@
+"""Which operations became faster or slower.
+
+Takes the service times of both sides; gives a row for each operation with both distributions, how
+far one is shifted from the other, and whether that may be chance (rank_test.py). An operation is
+compared with itself in the same version only: a CREATE of NFSv3 and an OPEN that creates do not do
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcapnfs.analyses.timeline import LEAST_CALLS
+from pcapnfs.comparison import rank_test
+from pcapnfs.comparison.side import Times
+
+SIGNIFICANT = 0.01
+"""Probability of a slip in all tests together."""
+
+CLEARLY = 0.14
+"""How far the probability that a time after is longer must be from one half, for a move to matter:
+a medium effect by Vargha and Delaney."""
+
+RELEVANT = 0.1
+"""Part of the median before that the shift must come to: machines are not alike to the percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationChange:
+    """One operation on both sides. Calls sent more than once are left out."""
+
+    version: str
+    """`3`, `4` (all minor versions) or `nfsacl`."""
+    op: str
+    """Procedure or main operation with its marks, as in patterns."""
+    stable: bool
+    """Its calls are stable."""
+    calls_before: int
+    """Answered calls before."""
+    calls_after: int
+    """Answered calls after."""
+    sum_before_s: float
+    """Sum of what the client waited for them before, seconds."""
+    sum_after_s: float
+    """The same after."""
+    p50_before_s: float | None
+    """Median before, seconds; None without calls."""
+    p50_after_s: float | None
+    """Median after, seconds; None likewise."""
+    p95_before_s: float | None
+    """95th percentile before, seconds; None likewise."""
+    p95_after_s: float | None
+    """95th percentile after, seconds; None likewise."""
+    shift_s: float | None
+    """By how much the distribution is shifted: median of the differences of all pairs of a call
+    after and one before (Hodges and Lehmann), seconds; None with fewer than 30 calls on a side."""
+    superiority: float | None
+    """Probability that a call after takes longer than one before, 0…1; None likewise."""
+    p: float | None
+    """Probability that ranks are as far apart by chance (Mann and Whitney, with correction for
+    ties, for the correlation of neighbouring calls, and for the number of operations); None
+    likewise."""
+    verdict: str
+    """`faster` or `slower`: significant, and a tenth of the median or more; `same`: not; `few`:
+    fewer than 30 calls on a side; `new` or `gone`: calls on one side only."""
+
+
+def operation_changes(
+    before: Mapping[tuple[str, str], Times], after: Mapping[tuple[str, str], Times]
+) -> tuple[OperationChange, ...]:
+    """Compare each operation with itself; the largest difference of time first."""
+    keys = sorted(before.keys() | after.keys())
+    tests = {
+        key: rank_test.shift(before[key].seconds, after[key].seconds)
+        for key in keys
+        if all(key in side and len(side[key].seconds) >= LEAST_CALLS for side in (before, after))
+    }
+    together = rank_test.corrected([test.p for test in tests.values()])
+    chances = dict(zip(tests, together, strict=True))
+    rows = [_row(key, before, after, tests.get(key), chances.get(key)) for key in keys]
+    return tuple(sorted(rows, key=lambda row: -abs(row.sum_after_s - row.sum_before_s)))
+
+
+def _row(
+    key: tuple[str, str],
+    before: Mapping[tuple[str, str], Times],
+    after: Mapping[tuple[str, str], Times],
+    test: rank_test.Shift | None,
+    p: float | None,
+) -> OperationChange:
+    nothing = np.zeros(0)
+    first, second = (side[key].seconds if key in side else nothing for side in (before, after))
+    known = before.get(key) or after[key]
+    median = _quantile(first, 0.5)
+    return OperationChange(
+        version=key[0],
+        op=key[1],
+        stable=known.stable,
+        calls_before=len(first),
+        calls_after=len(second),
+        sum_before_s=float(first.sum()),
+        sum_after_s=float(second.sum()),
+        p50_before_s=median,
+        p50_after_s=_quantile(second, 0.5),
+        p95_before_s=_quantile(first, 0.95),
+        p95_after_s=_quantile(second, 0.95),
+        shift_s=None if test is None else test.shift_s,
+        superiority=None if test is None else test.superiority,
+        p=p,
+        verdict=_verdict(len(first), len(second), test, p, median),
+    )
+
+
+def _verdict(
+    before: int,
+    after: int,
+    test: rank_test.Shift | None,
+    p: float | None,
+    median: float | None,
+) -> str:
+    if not before or not after:
+        return "gone" if before else "new"
+    if test is None or p is None or median is None:
+        return "few"
+    moved = p < SIGNIFICANT and abs(test.superiority - 0.5) >= CLEARLY
+    if not moved or abs(test.shift_s) < RELEVANT * median:
+        return "same"
+    return "slower" if test.shift_s > 0 else "faster"
+
+
+def _quantile(values: rank_test.Floats, share: float) -> float | None:
+    return float(np.quantile(values, share)) if len(values) else None

@@ -1,0 +1,253 @@
+"""One side of a comparison: all that is asked of its trace, once.
+
+Takes a trace; gives a `Side`, after which the trace may be closed: two captures are never open at
+the same time. Times are those that the client saw, so that captures from different vantage points
+can be held side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs import columns
+from pcapnfs.analyses import measurement as _measurement
+from pcapnfs.analyses import network_path as _network_path
+from pcapnfs.analyses import owners, steps
+from pcapnfs.analyses import patterns as _patterns
+from pcapnfs.analyses import readdir as _readdir
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.measurement import Measurement, measure
+from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.patterns import patterns
+from pcapnfs.analyses.readdir import readdir
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, text, whole
+from pcapnfs.analyses.timeline import COUNTED_PROGRAMS
+from pcapnfs.diagnosis import judging
+from pcapnfs.diagnosis import material as _material
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.mount_options import Mount
+    from pcapnfs.analyses.patterns import PatternClass
+    from pcapnfs.diagnosis.finding import Finding
+    from pcapnfs.trace import Trace
+
+    Floats = NDArray[np.float64]
+
+READS = columns.together(
+    _measurement.READS,
+    _network_path.READS,
+    _patterns.READS,
+    _readdir.READS,
+    judging.READS,
+    owners.READS,
+    steps.READS,
+    columns.of(
+        calls="call client server connection callback program version protocol op flavor srt "
+        "call_first_time reply_time transmissions stability file",
+        operations="op requested committed",
+        files="file identity role path listed_only",
+        connections="connection transport",
+    ),
+)
+"""The columns that this reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Service times of one operation."""
+
+    stable: bool
+    """Its calls are stable."""
+    seconds: Floats
+    """What the client waited for each call, in the order of the calls, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileCost:
+    """What the calls of one path came to."""
+
+    path: str
+    """The path, as in the table files; not escaped."""
+    calls: int
+    """Calls."""
+    stable_calls: int
+    """Stable ones."""
+    time_s: float
+    """Sum of service times, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one trace says."""
+
+    captures: tuple[str, ...]
+    """Its captures, as they were named."""
+    truncated_packets: int
+    """Packets that were longer on the wire than in the captures."""
+    undecoded: int
+    """Messages that were not decoded to their end."""
+    measured: Measurement
+    """The inputs of the model."""
+    times: Mapping[tuple[str, str], Times]
+    """Service times by version (`3`, `4`, `nfsacl`) and operation, as steps.py writes it. Calls
+    sent more than once are not in it: their time holds the wait until that."""
+    files: tuple[FileCost, ...]
+    """Costs of paths, in the order of the paths."""
+    classes: tuple[PatternClass, ...]
+    """Classes of files by pattern, all of them."""
+    mounts: tuple[Mount, ...]
+    """What the questions of the clients say of mount options."""
+    findings: tuple[Finding, ...]
+    """What the rules found."""
+    versions: Mapping[str, int]
+    """Calls by version of NFS: 3, 4.0, 4.1 …"""
+    transports: Mapping[str, int]
+    """Calls by transport: TCP, UDP."""
+    flavors: Mapping[str, int]
+    """Calls by security flavor."""
+    plain_listings: int
+    """Calls that listed without attributes."""
+    plus_listings: int
+    """Calls that listed with them."""
+    largest_listing_bytes: int | None
+    """The most that a listing asked for, bytes; None without one."""
+    largest_read_bytes: int | None
+    """The most that a READ asked for, bytes; None without one."""
+    largest_write_bytes: int | None
+    """The most that a WRITE brought, bytes; None without one."""
+    writes_of_largest: int
+    """WRITEs that brought so much."""
+    writes_stable: int
+    """Answered WRITEs whose data was on stable storage at once."""
+    writes_unstable: int
+    """Answered WRITEs whose data was not."""
+
+
+def gather(trace: Trace) -> Side:
+    """Ask a trace all that a comparison needs."""
+    path = network_path(trace)
+    material = _material.gather(trace)
+    listed = readdir(trace, top=1)
+    read, write, of_largest, stable, unstable = _transfers(trace)
+    versions, transports, flavors = _kinds(trace)
+    return Side(
+        captures=tuple(file.path for file in trace.meta.files),
+        truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
+        undecoded=trace.meta.undecoded,
+        measured=measure(trace, path),
+        times=_times(trace, path.added_ns),
+        files=_files(trace),
+        classes=patterns(trace, top=0).classes,
+        mounts=material.cache.mounts,
+        findings=judging.judge(material).findings,
+        versions=versions,
+        transports=transports,
+        flavors=flavors,
+        plain_listings=listed.readdir_calls,
+        plus_listings=listed.readdirplus_calls,
+        largest_listing_bytes=listed.largest_request_bytes,
+        largest_read_bytes=read,
+        largest_write_bytes=write,
+        writes_of_largest=of_largest,
+        writes_stable=stable,
+        writes_unstable=unstable,
+    )
+
+
+def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], Times]:
+    """The times of each operation, in the order of its calls."""
+    chosen = f"""
+        with {owners.OWNED}, {steps.STEPS},
+        chosen as (
+            select case when program = 100227 then 'nfsacl' else version::varchar end as family,
+                   step, stability = 'stable' as stable, client, server, call_first_time, call,
+                   greatest(srt, 0) as srt
+            from steps
+            where program in {COUNTED_PROGRAMS} and srt is not null and transmissions = 1
+        )
+    """
+    # One query gives names and lengths, the next all times in that order, as plain numbers.
+    groups = trace.sql(
+        f"""{chosen} select family, step, stable, client, server, count(*) from chosen
+        group by all order by family, step, stable, client, server"""
+    ).fetchall()
+    order = "family, step, stable, client, server, call_first_time, call"
+    rows = trace.sql(f"{chosen} select srt, call_first_time from chosen order by {order}")
+    numbers = rows.fetchnumpy()
+    srt, sent = np.asarray(numbers["srt"]), np.asarray(numbers["call_first_time"])
+    parts: dict[tuple[str, str], list[tuple[bool, Floats, NDArray[np.int64]]]] = {}
+    begin = 0
+    for family, step, stable, client, server, count in groups:
+        end = begin + integer(count)
+        waited = (srt[begin:end] + added_ns.get((client, server), 0)) / NANOSECONDS
+        parts.setdefault((family, step), []).append((bool(stable), waited, sent[begin:end]))
+        begin = end
+    return {key: _together(pieces) for key, pieces in parts.items()}
+
+
+def _together(pieces: list[tuple[bool, Floats, NDArray[np.int64]]]) -> Times:
+    """The times of several clients in one order; stable when most of them are."""
+    order = np.argsort(np.concatenate([sent for _, _, sent in pieces]), kind="stable")
+    seconds = np.concatenate([waited for _, waited, _ in pieces])[order]
+    stable = sum(len(waited) for is_stable, waited, _ in pieces if is_stable)
+    return Times(stable=2 * stable > len(seconds), seconds=seconds)
+
+
+def _files(trace: Trace) -> tuple[FileCost, ...]:
+    """What each path cost; several objects may have had one path after the other."""
+    rows = trace.sql(
+        f"""
+        with {owners.OWNED}, {owners.OBJECTS}
+        select path, count(*), count(*) filter (stability = 'stable'), coalesce(sum(srt), 0)
+        from owned join objects using (file)
+        where not listed_only and role not in ('pseudo', 'absent')
+        group by path order by path
+        """
+    ).fetchall()
+    return tuple(
+        FileCost(str(path), integer(calls), integer(stable), integer(time) / NANOSECONDS)
+        for path, calls, stable, time in rows
+    )
+
+
+def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
+    """The largest READ and WRITE asked for, how many of that, and WRITEs by what was promised."""
+    ((read, write, of_largest, stable, unstable),) = trace.sql(
+        """
+        with largest as (
+            select max(requested) as widest from operations where list_contains($writes, op)
+        )
+        select max(requested) filter (list_contains($reads, op)), max(widest),
+               count(*) filter (list_contains($writes, op) and requested = widest),
+               count(*) filter (op = 'WRITE' and committed <> 'UNSTABLE'),
+               count(*) filter (op = 'WRITE' and committed = 'UNSTABLE')
+        from operations cross join largest
+        """,
+        {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS},
+    ).fetchall()
+    counts = integer(of_largest), integer(stable), integer(unstable)
+    return whole(read), whole(write), *counts
+
+
+def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Calls of NFS by version, transport and security flavor."""
+    rows = trace.sql(
+        """
+        select protocol, transport, flavor, count(*) from calls join connections using (connection)
+        where program = 100003 and not calls.callback and op <> 'NULL'
+        group by all order by all
+        """
+    ).fetchall()
+    answer: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
+    for *kinds, count in rows:
+        for place, kind in enumerate(kinds):
+            name = text(kind) or "unknown"
+            answer[place][name] = answer[place].get(name, 0) + integer(count)
+    return answer

@@ -1,0 +1,221 @@
+"""What the difference of the run times is made of: a step for each factor of the model.
+
+Takes what was measured on both sides; gives steps that add up to the difference exactly. How much a
+factor brings depends on which others have changed already, so that any order of steps would favour
+some of them. A step here is the mean over all orders (Shapley's value): it does not depend on the
+order, and with the sides exchanged it only changes its sign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import factorial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.resampling import SEED, interval, resampled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.measurement import Measurement
+
+    Floats = NDArray[np.float64]
+
+FACTORS = (
+    "files",
+    "rpcs_per_file",
+    "network_rtt_s",
+    "server_s",
+    "syncops_per_file",
+    "persist_s",
+    "transfer_s",
+    "waiting_s",
+    "other_s",
+    "concurrency",
+    "client_s",
+    "pauses_s",
+)
+"""The factors in the order of the formula, files to pauses."""
+
+NOTICEABLE = 0.05
+"""Part of the longer run time below which a step is none to speak of: two runs of one set-up differ
+by a few per cent, which resampling the files of each does not show."""
+
+
+BLOCKS = 20
+"""Groups of neighbouring files that are resampled as wholes, so that a server that was slow for a
+while is seen as what it is."""
+
+CERTAIN = 0.99
+"""Share of the resamples in which a clear step has the same sign: there are a dozen of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one factor brings."""
+
+    factor: str
+    """`files` (1 where the sides do not count files of one kind, and all that is said for each file
+    is then for the run); `rpcs_per_file`; `network_rtt_s` (the network's round trip) and `server_s`
+    (what a small unstable call takes beyond it), or `rtt_s` for both where TCP does not tell them
+    apart; `syncops_per_file`; `persist_s`; `transfer_s` and `waiting_s` (for each file: bytes
+    moving, server not ready); `other_s` (for each file: what the calls take beyond all these, such
+    as reads and listings, and what means do not explain); `concurrency`; `client_s` (for each
+    call); `pauses_s` (all together)."""
+    before: float
+    """The factor before; times in seconds."""
+    after: float
+    """The factor after."""
+    change_s: float
+    """How much longer the run took because of it, seconds; negative: shorter."""
+    low_s: float | None
+    """Lower end of the interval that 90 % of resampled runs of files give, seconds; None with fewer
+    than 10 files on a side."""
+    high_s: float | None
+    """Upper end of it, seconds; None likewise."""
+    clear: bool
+    """It is at least a twentieth of the longer run time, and has one sign in 99 % of the
+    resamples."""
+
+
+def waterfall(before: Measurement, after: Measurement) -> tuple[Step, ...]:
+    """The steps from one run time to the other, in the order of `FACTORS`."""
+    told = _networks(before, after)
+    by_file = comparable(before, after)
+    sides = [
+        _factors(side, side.costs(), network_s, by_file=by_file)
+        for side, network_s in zip((before, after), told, strict=True)
+    ]
+    changes = _shapley(sides[0], sides[1])[:, 0]
+    # Rounding of what the model holds, and time without any call that it counts.
+    difference = after.span_s - before.span_s
+    changes[FACTORS.index("other_s")] += difference - float(changes.sum())
+    resamples = _resamples(before, after, told) if by_file else None
+    ends = None if resamples is None else [interval(row) for row in resamples]
+    least = NOTICEABLE * max(before.span_s, after.span_s)
+    return tuple(
+        Step(
+            factor="rtt_s" if factor == "server_s" and told == (0.0, 0.0) else factor,
+            before=float(sides[0][place, 0]),
+            after=float(sides[1][place, 0]),
+            change_s=float(changes[place]),
+            low_s=None if ends is None else ends[place][0],
+            high_s=None if ends is None else ends[place][1],
+            clear=abs(float(changes[place])) >= least
+            and (resamples is None or _one_sign(resamples[place])),
+        )
+        for place, factor in enumerate(FACTORS)
+        if factor != "network_rtt_s" or told != (0.0, 0.0)
+    )
+
+
+def comparable(before: Measurement, after: Measurement) -> bool:
+    """Whether both count files of one kind; else a run is taken as a whole."""
+    return bool(before.files and after.files) and before.counted == after.counted
+
+
+def _networks(before: Measurement, after: Measurement) -> tuple[float, float]:
+    """The network's part of both round trips, seconds; 0 where one of them is not known."""
+    parts = []
+    for side in (before, after):
+        if side.rtt_s is None or side.path.rtt_s is None or side.path.source == "gaps":
+            return 0.0, 0.0
+        parts.append(min(side.rtt_s, side.path.rtt_s))
+    return parts[0], parts[1]
+
+
+def _factors(
+    measured: Measurement,
+    costs: Costs[float] | Costs[Floats],
+    network_s: float,
+    *,
+    by_file: bool,
+) -> Floats:
+    """A row for each of `FACTORS`, a column for each resample."""
+    # Taken as a whole, a run is one file that all calls are for.
+    unit = 1.0 if by_file else costs.files
+    files = max(1, measured.files) if by_file else 1
+    transfer, waiting = measured.transfer_s / files, measured.postponed_s / files
+    rows = (
+        costs.files / unit,
+        costs.rpcs_per_file * unit,
+        network_s,
+        costs.rtt_s - network_s,
+        costs.syncops_per_file * unit,
+        costs.persist_s,
+        transfer,
+        waiting,
+        costs.other_s * unit - transfer - waiting,
+        costs.concurrency,
+        costs.client_s,
+        costs.pauses_s,
+    )
+    width = np.broadcast_shapes(*(np.shape(row) for row in rows)) or (1,)
+    return np.stack([np.broadcast_to(np.asarray(row, np.float64), width) for row in rows])
+
+
+def _run_time(factors: Floats) -> Floats:
+    """The model's run time from the rows of `FACTORS`."""
+    files, rpcs, network, server, stable, persist, transfer, waiting, other, *rest = factors
+    concurrency, client, pauses = rest
+    run: Costs[Floats] = Costs(
+        files=files,
+        rpcs_per_file=rpcs,
+        rtt_s=network + server,
+        syncops_per_file=stable,
+        persist_s=persist,
+        other_s=transfer + waiting + other,
+        client_s=client,
+        pauses_s=pauses,
+        concurrency=concurrency,
+    )
+    return run.forecast_s
+
+
+def _shapley(before: Floats, after: Floats) -> Floats:
+    """What each factor brings, in the mean over all orders of changing them."""
+    count = len(FACTORS)
+    times = np.stack(
+        [
+            _run_time(np.where(_chosen(subset)[:, None], after, before))
+            for subset in range(1 << count)
+        ]
+    )
+    sizes = np.array([subset.bit_count() for subset in range(1 << count)])
+    weights = np.array(
+        [factorial(size) * factorial(count - 1 - size) / factorial(count) for size in range(count)]
+    )
+    changes = np.empty(before.shape)
+    numbers = np.arange(1 << count)
+    for place in range(count):
+        without = numbers[numbers >> place & 1 == 0]
+        brought = times[without | 1 << place] - times[without]
+        changes[place] = weights[sizes[without]] @ brought
+    return changes
+
+
+def _chosen(subset: int) -> NDArray[np.bool_]:
+    """Which factors have changed, by the bits of a number."""
+    return np.array([bool(subset >> place & 1) for place in range(len(FACTORS))])
+
+
+def _resamples(before: Measurement, after: Measurement, told: tuple[float, float]) -> Floats | None:
+    """Each step for many resamples; None with too few files on a side."""
+    # Two seeds: the files of the two runs were not drawn together.
+    first = resampled(before, most=BLOCKS)
+    second = resampled(after, seed=SEED + 1, most=BLOCKS)
+    if first is None or second is None:
+        return None
+    return _shapley(
+        _factors(before, first, told[0], by_file=True),
+        _factors(after, second, told[1], by_file=True),
+    )
+
+
+def _one_sign(changes: Floats) -> bool:
+    """Whether nearly all resamples agree in what a step does."""
+    low, high = np.quantile(changes, ((1 - CERTAIN) / 2, (1 + CERTAIN) / 2))
+    return bool(low > 0 or high < 0)

@@ -1,0 +1,226 @@
+"""What `compare` says of the lab's captures: what was changed, by their truth, and nothing else.
+
+Pairs are of one machine and one workload. What differs between them is read from the files beside
+the captures; what traffic cannot show is not asked for: stable calls of two major versions are not
+the same calls, `actimeo=0` and `noac` ask the same questions, and a fast disk answers as an async
+export does.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pcapnfs
+from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.comparing import Comparison, of_sides
+from pcapnfs.comparison.operations import operation_changes
+from pcapnfs.comparison.side import Side, gather
+from tests.oracles.corpus import Capture, lab_captures, require_corpus
+
+CAPTURES = {capture.name: capture for capture in lab_captures()}
+
+FAMILIES = (
+    (
+        "k61-tar-v3", "k61-tar-v41", "k61-tar-v42", "k61-tar-async-v3", "k61-tar-async-v42",
+        "k61-tar-fastdisk-v3", "k61-tar-fastdisk-v42", "k61-tar-rtt5-v3", "k61-tar-rtt5-v42",
+    ),
+    ("tar-v3", "tar-v42", "tar-async-v3", "tar-fastdisk-v3"),
+    (
+        "opt-default-v3", "opt-noac-v3", "opt-actimeo0-v3", "opt-acdirmin0-v3",
+        "opt-rwsize4096-v3", "opt-default-v42",
+    ),
+    ("opt-default-v42", "opt-noac-v42", "opt-actimeo0-v42", "opt-acdirmin0-v42",
+     "opt-rwsize4096-v42"),
+    ("walk-v3", "walk-nordirplus-v3", "walk-v42", "walk-nordirplus-v42"),
+    ("k61-sec-krb5-v3", "k61-sec-krb5i-v3"),
+    ("k61-tar-sizes-v3", "k61-tar-sizes-v3-w32k"),
+    ("k61-tar-sizes-v41", "k61-tar-sizes-v41-w32k"),
+    ("tar-sizes-v3", "tar-sizes-v3-w32k"),
+    ("tar-sizes-v41", "tar-sizes-v41-w32k"),
+)  # fmt: skip
+"""Captures of one machine and one workload."""
+
+PAIRS = [pair for family in FAMILIES for pair in combinations(family, 2)]
+
+SAME = [
+    ("tar-v3", "tar-v3-server"),
+    ("tar-v41", "tar-v41-server"),
+    ("k61-fmt-vlan-v42", "k61-fmt-vlan-v42-any"),
+    ("fmt-plain-v3", "fmt-plain-v3-any"),
+    ("fmt-plain-v3", "fmt-plain-v3-nano"),
+    ("fmt-plain-v42", "fmt-plain-v42-wire-any"),
+    ("k61-tar-v3", "k61-tar-v3"),
+]
+"""The same traffic, captured elsewhere or in another format."""
+
+HALVED = ("k61-tar-v3", "k61-tar-v42", "k61-tar-async-v3", "tar-v3", "tar-v42", "tar-async-v3")
+"""Captures of one workload from begin to end."""
+
+
+def test_there_is_a_corpus() -> None:
+    require_corpus()
+
+
+@functools.cache
+def side(name: str) -> Side:
+    with pcapnfs.open(CAPTURES[name].files) as trace:
+        return gather(trace)
+
+
+def settings(capture: Capture) -> dict[str, Any]:
+    """What was set, as far as traffic shows it, by subject of a cause."""
+    truth = capture.truth()
+    server = truth["server"]
+    (mount, *_) = truth["clients"]["client1"]["mounts"]
+    asked = mount["command"].split(" -o ", 1)[1].split(" ", 1)[0].split(",")
+    force = mount["proc_mounts"].split(" ")[3].split(",")
+    cache = next(
+        ("none" if option in ("noac", "actimeo=0") else option)
+        for option in (*asked, "default")
+        if option in ("noac", "default") or option.startswith(("actimeo=", "acdirmin="))
+    )
+    slow = server["block_device_delay_ms_per_io"] > 0 and "async" not in server[
+        "export_options"
+    ].split(",")
+    return {
+        "version": truth["nfs_version"],
+        "storage": "slow" if slow else "fast",
+        "network_rtt": truth["network"]["rtt_configured_ms"],
+        "attribute_cache": cache,
+        # Of files that are only written, rsize shows nothing; of files of one page, wsize.
+        "rsize": "rsize=4096" if "rsize=4096" in force else "larger",
+        "wsize": "wsize=32768" if "wsize=32768" in force else "larger",
+        "readdirplus": "nordirplus" not in force,
+        "security": next(option for option in force if option.startswith("sec=")),
+    }
+
+
+def expected(before: str, after: str) -> set[str]:
+    """The subjects that differ, as far as traffic can show it."""
+    first, second = settings(CAPTURES[before]), settings(CAPTURES[after])
+    differing = {subject for subject in first if first[subject] != second[subject]}
+    if first["version"][0] != second["version"][0]:
+        differing.discard("storage")
+    return differing
+
+
+@pytest.mark.parametrize(("before", "after"), PAIRS, ids=lambda name: name)
+def test_what_was_changed_is_told_and_nothing_else(before: str, after: str) -> None:
+    one, other = side(before), side(after)
+    found = causes(one, other, operation_changes(one.times, other.times))
+    assert {cause.subject for cause in found} == expected(before, after)
+    words = {cause.subject: (cause.before, cause.after) for cause in found}
+    told = [settings(CAPTURES[name]) for name in (before, after)]
+    for place in range(2):
+        if "version" in words:
+            assert words["version"][place] == told[place]["version"]
+        if "rsize" in words and told[place]["rsize"] == "rsize=4096":
+            assert words["rsize"][place] == "rsize=4096"
+        if "wsize" in words and told[place]["wsize"] == "wsize=32768":
+            assert words["wsize"][place] == "wsize=32768"
+        if "attribute_cache" in words:
+            spoken = {"none": "noac or actimeo=0", "default": "default"}
+            option = told[place]["attribute_cache"]
+            assert words["attribute_cache"][place] == spoken.get(option, option)
+        if "storage" in words:
+            slow = words["storage"][place].startswith("slower")
+            assert slow == (told[place]["storage"] == "slow")
+
+
+def _moved(result: Comparison) -> list[str]:
+    return [row.op for row in result.operations if row.verdict in ("faster", "slower")]
+
+
+@pytest.mark.parametrize(("before", "after"), SAME, ids=lambda name: name)
+def test_the_same_traffic_differs_in_nothing(before: str, after: str) -> None:
+    result = of_sides(side(before), side(after))
+    assert result.causes == ()
+    assert _moved(result) == []
+    assert [step.factor for step in result.steps if step.clear] == []
+    assert (result.files.only_before, result.files.only_after) == (0, 0)
+    assert (result.patterns.came, result.patterns.went) == (0, 0)
+    assert [row.id for row in result.findings if row.where != "both"] == []
+
+
+def test_two_runs_of_one_set_up_differ_in_nothing_but_the_minor_version() -> None:
+    result = of_sides(side("k61-tar-v41"), side("k61-tar-v42"))
+    assert [cause.subject for cause in result.causes] == ["version"]
+    assert _moved(result) == []
+    assert [step.factor for step in result.steps if step.clear] == []
+
+
+def halves(path: Path, folder: Path) -> Iterator[Path]:
+    """A classic little-endian capture cut in two by the number of its packets."""
+    data = path.read_bytes()
+    places, place = [], 24
+    while place < len(data):
+        places.append(place)
+        place += 16 + struct.unpack_from("<I", data, place + 8)[0]
+    middle = places[len(places) // 2]
+    for name, body in (("first", data[24:middle]), ("second", data[middle:])):
+        half = folder / f"{name}.pcap"
+        half.write_bytes(data[:24] + body)
+        yield half
+
+
+@pytest.mark.parametrize("name", HALVED)
+def test_the_halves_of_a_capture_differ_in_nothing(name: str, tmp_path: Path) -> None:
+    sides = []
+    for half in halves(CAPTURES[name].files[0], tmp_path):
+        with pcapnfs.open([half]) as trace:
+            sides.append(gather(trace))
+    first, second = sides
+    operations = operation_changes(first.times, second.times)
+    assert any(row.verdict == "same" for row in operations)
+    assert [row.op for row in operations if row.verdict in ("faster", "slower")] == []
+    assert causes(first, second, operations) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "most"),
+    [
+        ("k61-tar-v3", "k61-tar-async-v3", "persist_s"),
+        ("k61-tar-v3", "k61-tar-fastdisk-v3", "persist_s"),
+        ("k61-tar-v42", "k61-tar-async-v42", "persist_s"),
+        ("tar-v3", "tar-async-v3", "persist_s"),
+        ("opt-default-v3", "opt-noac-v3", "rpcs_per_file"),
+        ("opt-default-v42", "opt-actimeo0-v42", "rpcs_per_file"),
+        ("walk-v3", "walk-nordirplus-v3", "rpcs_per_file"),
+    ],
+)
+def test_the_steps_add_up_and_the_right_one_is_the_largest(
+    before: str, after: str, most: str
+) -> None:
+    result = of_sides(side(before), side(after))
+    assert sum(step.change_s for step in result.steps) == pytest.approx(result.change_s, abs=1e-9)
+    largest = max(result.steps, key=lambda step: abs(step.change_s))
+    assert (largest.factor, largest.clear) == (most, True)
+    back = of_sides(side(after), side(before))
+    for there, again in zip(result.steps, back.steps, strict=True):
+        assert there.change_s == pytest.approx(-again.change_s, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "within"),
+    [
+        ("k61-tar-v3", "k61-tar-async-v3", 0.2),
+        ("k61-tar-v3", "k61-tar-fastdisk-v3", 0.2),
+        ("k61-tar-v3", "k61-tar-rtt5-v3", 0.1),
+        ("k61-tar-v42", "k61-tar-rtt5-v42", 0.1),
+        ("k61-tar-async-v42", "k61-tar-v42", 0.1),
+    ],
+)
+def test_after_is_foretold_from_before(before: str, after: str, within: float) -> None:
+    result = of_sides(side(before), side(after))
+    (told,) = [each for each in result.foretold if each.given == "set_up"]
+    assert told.measured_s == result.after.run_s
+    assert told.error == pytest.approx(told.forecast_s / told.measured_s - 1)
+    assert told.error is not None
+    assert abs(told.error) < within

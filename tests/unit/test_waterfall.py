@@ -1,0 +1,79 @@
+"""Steps from one run time to the other, by hand where runs are simple."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.measurement import Measurement, measure
+from pcapnfs.comparison.waterfall import FACTORS, comparable, waterfall
+from tests.unit.rows import Row, call, file, trace_of
+
+
+def run(files: int, srt_ms: float, *, calls: int = 3) -> Measurement:
+    """Each file created, then asked for; every call 10 ms after the one before."""
+    rows: list[Row] = []
+    for number in range(1, files * calls + 1):
+        of = (number - 1) // calls + 1
+        stable = (number - 1) % calls == 0
+        rows.append(
+            call(number, "CREATE", srt_ms, file=of, stability="stable")
+            if stable
+            else call(number, "GETATTR", 1, file=of)
+        )
+    with trace_of(
+        calls=rows, files=[file(number, f"f{number}") for number in range(1, files + 1)]
+    ) as trace:
+        return measure(trace)
+
+
+def changes(before: Measurement, after: Measurement) -> dict[str, float]:
+    return {step.factor: step.change_s for step in waterfall(before, after)}
+
+
+def test_slower_storage_is_one_step_and_what_the_client_no_longer_waits_another() -> None:
+    before, after = run(40, 2), run(40, 6)
+    found = changes(before, after)
+    assert found.pop("persist_s") == pytest.approx(40 * 4e-3)
+    # Calls are sent at set times: what storage takes longer, the client has less.
+    assert found.pop("client_s") == pytest.approx(-40 * 4e-3)
+    assert list(found.values()) == pytest.approx([0] * len(found), abs=1e-9)
+
+
+def test_twice_the_files_cost_all_that_a_file_costs() -> None:
+    before, after = run(40, 5), run(80, 5)
+    found = changes(before, after)
+    assert found["files"] == pytest.approx(after.span_s - before.span_s, rel=0.02)
+    steps = {step.factor: step for step in waterfall(before, after)}
+    assert (steps["files"].before, steps["files"].after, steps["files"].clear) == (40, 80, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (run(40, 5), run(30, 1, calls=5)),
+        (run(12, 9), run(11, 9)),
+        (run(5, 1), run(50, 1)),
+        (run(40, 5), run(0, 5)),
+        (run(0, 5), run(0, 5)),
+    ],
+)
+def test_the_steps_add_up_and_only_change_their_sign(
+    before: Measurement, after: Measurement
+) -> None:
+    there, back = changes(before, after), changes(after, before)
+    assert sum(there.values()) == pytest.approx(after.span_s - before.span_s, abs=1e-9)
+    assert there == pytest.approx({name: -value for name, value in back.items()}, abs=1e-9)
+    assert set(there) <= {*FACTORS, "rtt_s"}
+
+
+def test_with_few_files_there_is_no_interval() -> None:
+    assert {step.low_s for step in waterfall(run(5, 1), run(50, 1))} == {None}
+    assert None not in {step.low_s for step in waterfall(run(40, 1), run(50, 1))}
+
+
+def test_runs_are_taken_as_wholes_where_one_shows_no_file() -> None:
+    before, after = run(40, 5), run(0, 5)
+    assert not comparable(before, after)
+    steps = {step.factor: step for step in waterfall(before, after)}
+    assert (steps["files"].before, steps["files"].after) == (1, 1)
+    assert (steps["rpcs_per_file"].before, steps["rpcs_per_file"].after) == (120, 0)

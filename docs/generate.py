@@ -124,6 +124,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.sequence import Sequence
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.analyses.time_budget import TimeBudget
+    from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.decoding import Decoded
     from pcapnfs.diagnosis.judging import Findings
     from pcapnfs.redaction import Redaction
@@ -139,6 +140,7 @@ def documents() -> dict[str, type]:
         "pcapnfs budget --json": TimeBudget,
         "pcapnfs findings --json": Findings,
         "pcapnfs estimate --json": Model,
+        "pcapnfs compare --json": Comparison,
         "pcapnfs perfile --json": PerFile,
         "pcapnfs perfile --by … --json": PerGroup,
         "pcapnfs patterns --json": Patterns,

@@ -3,7 +3,8 @@
 `open` decodes captures into a `Trace`, `decode` into one on disk; `summarize` answers the first
 questions, `findings` says what is wrong, `patterns`, `sequence`, `perfile`, `pergroup` and `sizes`
 answer those about files, `readdir` and `cache` those about listings and caches, `time_budget` where
-the clock went, `model` what the run time is made of and would be; `Trace.sql` takes all others.
+the clock went, `model` what the run time is made of and would be, `compare` what changed from one
+trace to another; `Trace.sql` takes all others.
 Heavy libraries are imported when a name is first used.
 """
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.sequence import sequence
     from pcapnfs.analyses.sizes import sizes
     from pcapnfs.analyses.time_budget import time_budget
+    from pcapnfs.comparison.comparing import Comparison, compare
     from pcapnfs.decoding import decode
     from pcapnfs.diagnosis.judging import findings
     from pcapnfs.summary import Summary, summarize
@@ -35,6 +37,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CaptureError",
+    "Comparison",
     "Model",
     "Overrides",
     "PcapnfsError",
@@ -43,6 +46,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "cache",
+    "compare",
     "decode",
     "findings",
     "model",
@@ -59,11 +63,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Comparison": "pcapnfs.comparison.comparing",
     "Model": "pcapnfs.analyses.model",
     "Overrides": "pcapnfs.analyses.overrides",
     "Summary": "pcapnfs.summary",
     "Trace": "pcapnfs.trace",
     "cache": "pcapnfs.analyses.cache",
+    "compare": "pcapnfs.comparison.comparing",
     "findings": "pcapnfs.diagnosis.judging",
     "network": "pcapnfs.analyses.network",
     "model": "pcapnfs.analyses.model",

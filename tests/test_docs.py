@@ -409,6 +409,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),
             "pcapnfs findings --json": document(samples.findings()),
             "pcapnfs estimate --json": document(pcapnfs.model(trace)),
+            "pcapnfs compare --json": document(samples.comparison()),
             "pcapnfs perfile --json": document(pcapnfs.perfile(trace)),
             "pcapnfs perfile --by … --json": document(pcapnfs.pergroup(trace, "client")),
             "pcapnfs patterns --json": document(pcapnfs.patterns(trace)),

@@ -20,6 +20,7 @@ from pcapnfs import __version__
 from pcapnfs.cli import (
     budget,
     cache,
+    compare,
     decode,
     estimate,
     export,
@@ -61,6 +62,7 @@ app.command("report")(report.report)
 app.command("budget")(budget.budget)
 app.command("findings")(findings.findings)
 app.command("estimate")(estimate.estimate)
+app.command("compare")(compare.compare)
 app.command("patterns")(patterns.patterns)
 app.command("sequence")(sequence.sequence)
 app.command("perfile")(perfile.perfile)

@@ -36,6 +36,19 @@ from pcapnfs.analyses.trust import Trust
 from pcapnfs.analyses.verdict import Cause
 from pcapnfs.analyses.verdict import Verdict as Bottleneck
 from pcapnfs.analyses.what_if import Scenario
+from pcapnfs.comparison.causes import Cause as Setting
+from pcapnfs.comparison.comparing import Comparison
+from pcapnfs.comparison.comparing import Run as ComparedRun
+from pcapnfs.comparison.foretold import Foretold
+from pcapnfs.comparison.matching import (
+    FileChange,
+    FileChanges,
+    FindingChange,
+    PatternChange,
+    PatternChanges,
+)
+from pcapnfs.comparison.operations import OperationChange
+from pcapnfs.comparison.waterfall import Step as WaterfallStep
 from pcapnfs.decoding import Decoded
 from pcapnfs.diagnosis.finding import Advice, Finding
 from pcapnfs.diagnosis.judging import Findings
@@ -979,4 +992,167 @@ def poor_report() -> Report:
         marks=(),
         perfile=perfile(),
         sequences=(),
+    )
+
+
+def comparison() -> Comparison:
+    before = ComparedRun(
+        captures=("captures/2026-11/client1-sync-export.pcap",),
+        run_s=30.0,
+        files=200,
+        calls=1_240,
+        stable_calls=1_220,
+        vantage="client",
+        truncated_packets=0,
+        undecoded=0,
+        rtt_source="calls",
+    )
+    return Comparison(
+        before=before,
+        after=replace(before, captures=("a.pcap0", "a.pcap1"), run_s=3.0),
+        change_s=-27.0,
+        factor=0.1,
+        by_file=True,
+        causes=(
+            Setting(
+                subject="storage",
+                before="waited for",
+                after="async export, log device, write cache or faster storage",
+                confidence="likely",
+                evidence="CREATE, SETATTR faster: CREATE took 20.0 ms before and 250 µs after "
+                "(medians)",
+            ),
+            Setting(
+                subject="attribute_cache",
+                before="default",
+                after="noac or actimeo=0",
+                confidence="likely",
+                evidence="asked for the unchanged directory between 209 of 209 moves",
+            ),
+        ),
+        steps=(
+            WaterfallStep("files", 200.0, 200.0, 0.0, 0.0, 0.0, False),
+            WaterfallStep("rpcs_per_file", 6.2, 6.2, 0.0, 0.0, 0.0, False),
+            WaterfallStep("rtt_s", 250e-6, 275e-6, 0.031, 0.02, 0.05, False),
+            WaterfallStep("syncops_per_file", 6.1, 6.1, 0.0, 0.0, 0.0, False),
+            WaterfallStep("persist_s", 22.0e-3, 100e-6, -27.0, -28.0, -26.0, True),
+            WaterfallStep("client_s", 300e-6, 275e-6, -0.031, None, None, False),
+        ),
+        foretold=(
+            Foretold("files", 200.0, 30.0, 29.0, 31.0, 3.0, 9.0),
+            Foretold("set_up", 200.0, 2.7, 2.5, 2.9, 3.0, -0.1),
+            Foretold("calls", 200.0, 3.0, None, None, 3.0, 0.0),
+        ),
+        operations=(
+            OperationChange(
+                version="3",
+                op="WRITE[FILE_SYNC]",
+                stable=True,
+                calls_before=200,
+                calls_after=200,
+                sum_before_s=8.0,
+                sum_after_s=0.06,
+                p50_before_s=40e-3,
+                p50_after_s=0.3e-3,
+                p95_before_s=60e-3,
+                p95_after_s=0.5e-3,
+                shift_s=-39.7e-3,
+                superiority=0.0,
+                p=1e-6,
+                verdict="faster",
+            ),
+            OperationChange(
+                version="3",
+                op="FSINFO",
+                stable=False,
+                calls_before=2,
+                calls_after=0,
+                sum_before_s=0.5e-3,
+                sum_after_s=0.0,
+                p50_before_s=0.25e-3,
+                p50_after_s=None,
+                p95_before_s=0.25e-3,
+                p95_after_s=None,
+                shift_s=None,
+                superiority=None,
+                p=None,
+                verdict="gone",
+            ),
+        ),
+        files=FileChanges(
+            both=205,
+            only_before=1,
+            only_after=2,
+            both_before_s=28.0,
+            both_after_s=0.5,
+            only_before_s=0.1,
+            only_after_s=0.02,
+            files=(
+                FileChange(
+                    path="src/deeply/nested/directory/with/a/long/path/to/main.c",
+                    calls_before=6,
+                    calls_after=7,
+                    stable_before=6,
+                    stable_after=6,
+                    time_before_s=0.16,
+                    time_after_s=0.002,
+                ),
+            ),
+        ),
+        patterns=PatternChanges(
+            both=1,
+            came=1,
+            went=0,
+            patterns=(
+                PatternChange(
+                    where="both",
+                    pattern="CREATE SETATTR WRITE[FILE_SYNC] SETATTR",
+                    kind="file",
+                    files_before=200,
+                    files_after=190,
+                    time_per_file_before_s=0.14,
+                    time_per_file_after_s=0.002,
+                ),
+                PatternChange(
+                    where="came",
+                    pattern="CREATE SETATTR GETATTR WRITE[FILE_SYNC] GETATTR SETATTR GETATTR",
+                    kind="file",
+                    files_before=0,
+                    files_after=10,
+                    time_per_file_before_s=None,
+                    time_per_file_after_s=0.003,
+                ),
+            ),
+        ),
+        findings=(
+            FindingChange(
+                where="came",
+                id="no_attribute_cache",
+                severity="problem",
+                title="the client keeps no attributes: noac or actimeo=0",
+                cost_before_s=None,
+                cost_after_s=1.5,
+            ),
+        ),
+    )
+
+
+def poor_comparison() -> Comparison:
+    """Nothing that could be told, of sides that are not alike."""
+    whole = comparison()
+    return replace(
+        whole,
+        after=replace(
+            whole.before, run_s=30.0, vantage="server", truncated_packets=2_912, undecoded=1
+        ),
+        change_s=0.0,
+        factor=1.0,
+        by_file=False,
+        causes=(),
+        steps=(),
+        foretold=(),
+        operations=(),
+        files=replace(whole.files, files=()),
+        patterns=PatternChanges(both=0, came=0, went=0, patterns=()),
+        findings=(),
     )

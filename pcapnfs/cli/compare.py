@@ -1,0 +1,86 @@
+"""`pcapnfs compare`: what changed from one run to another, and what explains it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.comparison.side import Side
+
+Sides = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[BEFORE AFTER]",
+        help="A capture or trace of each run.",
+        show_default=False,
+    ),
+]
+
+
+def compare(
+    captures: Sides = None,
+    before: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--before",
+            metavar="CAPTURE",
+            help="A capture of the run before, where there are several; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--after",
+            metavar="CAPTURE",
+            help="A capture of the run after, likewise.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int,
+        typer.Option("--top", min=0, metavar="N", help="Files and patterns to show; 0 shows all."),
+    ] = 10,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Say what changed from one run to another: settings, round trips, storage, calls, files.
+
+    Example: pcapnfs compare sync.pcap async.pcap
+    """
+    from pcapnfs.comparison import comparing, side
+    from pcapnfs.views import compare as view
+
+    first, second = _sides(captures or [], before or [], after or [])
+
+    def gathered(named: list[Path]) -> Side:
+        # One after the other: two captures of some size would share the memory of one.
+        with options.open_trace(named, port, memory, comparing.READS) as trace:
+            return side.gather(trace)
+
+    result = comparing.of_sides(gathered(first), gathered(second), top=top)
+    output.answer(result, lambda: view.screen(result), json=json)
+
+
+def _sides(
+    captures: list[Path], before: list[Path], after: list[Path]
+) -> tuple[list[Path], list[Path]]:
+    """The captures of each run.
+
+    Raises:
+        UsageError: It is not said which they are.
+    """
+    if before and after and not captures:
+        return before, after
+    if len(captures) == 2 and not before and not after:
+        return captures[:1], captures[1:]
+    raise UsageError(
+        "name one capture before and one after, or several of each with --before and --after"
+    )

@@ -1,0 +1,371 @@
+"""The screen of `compare`: what changed, what explains it, and how well it was foretold.
+
+Takes a `Comparison`; gives renderables that fit 80 columns and use 140.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape, sentence
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import heading, note
+from pcapnfs.views.words import plural
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.comparison.comparing import Comparison, Run
+    from pcapnfs.comparison.foretold import Foretold
+    from pcapnfs.comparison.matching import FileChanges, FindingChange, PatternChanges
+    from pcapnfs.comparison.operations import OperationChange
+    from pcapnfs.comparison.waterfall import Step
+
+OPERATIONS = 16
+"""Operations on the screen; JSON has all."""
+
+SUBJECTS = {
+    "version": "NFS version",
+    "transport": "transport",
+    "security": "security flavor",
+    "attribute_cache": "attribute caching",
+    "rsize": "rsize",
+    "wsize": "wsize",
+    "readdirplus": "directory listings",
+    "sync": "sync",
+    "nocto": "nocto",
+    "stable_writes": "WRITEs",
+    "storage": "the server's storage",
+    "network_rtt": "network round trip",
+}
+"""What a cause is about."""
+
+FACTORS = {
+    "files": "files",
+    "rpcs_per_file": "RPCs per file",
+    "network_rtt_s": "network round trip",
+    "server_s": "server, per small call",
+    "rtt_s": "round trip",
+    "syncops_per_file": "stable calls per file",
+    "persist_s": "persistence of a stable call",
+    "transfer_s": "transfer, per file",
+    "waiting_s": "server not ready, per file",
+    "other_s": "rest of the calls, per file",
+    "concurrency": "calls at the same time",
+    "client_s": "client, per call",
+    "pauses_s": "pauses of the client",
+}
+"""What the factors are called."""
+
+GIVEN = {
+    "files": "the number of files",
+    "set_up": "and AFTER's round trip and persistence",
+    "calls": "and AFTER's calls per file",
+}
+"""What a forecast was given, one after the other."""
+
+
+def screen(result: Comparison) -> RenderableType:
+    """Both runs, causes, steps, forecasts, operations, files, patterns, findings."""
+    return Group(
+        _runs(result),
+        note(_in_a_sentence(result), indent=0, style="bold"),
+        *(note(told, indent=0) for told in _remarks(result)),
+        heading("What must have changed"),
+        *_causes(result),
+        heading("What the difference is made of"),
+        *_steps(result),
+        heading("Foretold from BEFORE"),
+        *_foretold(result.foretold),
+        heading("Operations"),
+        *_operations(result.operations),
+        heading("Files"),
+        *_files(result.files),
+        heading("Patterns"),
+        *_patterns(result.patterns),
+        heading("Findings"),
+        *_findings(result.findings),
+    )
+
+
+def _runs(result: Comparison) -> RenderableType:
+    columns = [
+        Column("", align="left"),
+        Column("run time"),
+        Column("files", 1),
+        Column("calls"),
+        Column("stable", 2),
+        Column("captured at", 3, align="left"),
+        Column("capture", align="left", least=16),
+    ]
+    rows = [_run("BEFORE", result.before), _run("AFTER", result.after)]
+    return FittedTable(columns, rows)
+
+
+def _run(title: str, run: Run) -> list[str]:
+    more = f" and {plural(len(run.captures) - 1, 'more', 'more')}" if len(run.captures) > 1 else ""
+    return [
+        title,
+        units.duration(run.run_s),
+        units.count(run.files),
+        units.count(run.calls),
+        units.count(run.stable_calls),
+        run.vantage,
+        escape(run.captures[0]) + more if run.captures else "",
+    ]
+
+
+def _in_a_sentence(result: Comparison) -> str:
+    before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
+    if before == after:
+        return f"Both runs took {after}."
+    less = result.change_s < 0
+    told = f"{before} became {after}: {units.duration(abs(result.change_s))} "
+    told += "less" if less else "more"
+    if result.factor:
+        factor = 1 / result.factor if less else result.factor
+        told += f", {units.number(factor)} times as {'fast' if less else 'long'}"
+    return told + "."
+
+
+def _remarks(result: Comparison) -> list[str]:
+    """What makes the sides unlike, besides what was changed."""
+    told = []
+    for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
+        lacks = [
+            plural(number, one, many)
+            for number, one, many in (
+                (run.truncated_packets, "packet was cut", "packets were cut"),
+                (
+                    run.undecoded,
+                    "message is not decoded to its end",
+                    "messages are not decoded to their end",
+                ),
+            )
+            if number
+        ]
+        if lacks:
+            told.append(f"{title}: {', '.join(lacks)}; what is counted there may be too little.")
+    if result.before.vantage != result.after.vantage:
+        told.append(
+            "Captured at different places; times are those that the client saw, as far as known."
+        )
+    return told
+
+
+def _causes(result: Comparison) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for cause in result.causes:
+        title = Text(f"  {SUBJECTS[cause.subject]}: ", style="bold")
+        title.append(f"{escape(cause.before)} → {escape(cause.after)}", style="not bold")
+        title.append(f" ({cause.confidence})", style="not bold dim")
+        parts += [title, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
+    if not parts:
+        parts.append(note("Nothing that the traffic shows: neither settings nor storage."))
+    return parts
+
+
+def _steps(result: Comparison) -> list[RenderableType]:
+    columns = [
+        Column("", align="left"),
+        Column("before"),
+        Column("after"),
+        Column("run time"),
+        Column("90 % of resamples", 2, align="left"),
+        Column("", 1, align="left"),
+    ]
+    shown = [step for step in result.steps if step.change_s or step.before != step.after]
+    rows = [
+        [
+            FACTORS[step.factor],
+            _value(step.factor, step.before),
+            _value(step.factor, step.after),
+            _signed(step.change_s),
+            _range(step),
+            "clear" if step.clear else "",
+        ]
+        for step in shown
+    ]
+    rows.append(["together", "", "", _signed(result.change_s), "", ""])
+    whole = "" if result.by_file else "The sides count no files alike: each run is taken as one. "
+    return [
+        FittedTable(columns, rows, indent=2),
+        note(
+            f"{whole}The steps add up to the difference. Clear is one that is a twentieth of the "
+            "longer run or more, and no matter of which files were slow."
+        ),
+    ]
+
+
+def _value(factor: str, value: float) -> str:
+    return units.duration(value) if factor.endswith("_s") else units.number(value)
+
+
+def _signed(seconds: float | None) -> str:
+    if seconds is None:
+        return units.UNKNOWN
+    return f"+{units.duration(seconds)}" if seconds > 0 else units.duration(seconds)
+
+
+def _both(before: str, after: str) -> str:
+    """A figure on both sides."""
+    return f"{before} → {after}"
+
+
+def _range(step: Step) -> str:
+    if step.low_s is None or step.high_s is None:
+        return ""
+    return f"{_signed(step.low_s)} to {_signed(step.high_s)}"
+
+
+def _foretold(forecasts: tuple[Foretold, ...]) -> list[RenderableType]:
+    if not forecasts:
+        return [note("Not enough data: no files, or no round trip to go by, on both sides.")]
+    columns = [
+        Column("given", align="left", least=24, cut="end"),
+        Column("forecast"),
+        Column("90 % of resamples", 1, align="left"),
+        Column("measured"),
+        Column("error"),
+    ]
+    rows = [
+        [
+            GIVEN[each.given],
+            units.duration(each.forecast_s),
+            ""
+            if each.low_s is None
+            else f"{units.duration(each.low_s)} to {units.duration(each.high_s)}",
+            units.duration(each.measured_s),
+            _error(each.error),
+        ]
+        for each in forecasts
+    ]
+    return [FittedTable(columns, rows, indent=2)]
+
+
+def _error(error: float | None) -> str:
+    if error is None:
+        return units.UNKNOWN
+    return f"+{units.share(error)}" if error > 0 else units.share(error)
+
+
+def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]:
+    if not operations:
+        return [note("None was answered on either side.")]
+    columns = [
+        Column("version", 4, align="left"),
+        Column("operation", align="left", least=16),
+        Column("calls", 1),
+        Column("p50", 0),
+        Column("p95", 3),
+        Column("shift"),
+        Column("chance", 2),
+        Column("", align="left"),
+    ]
+    moved = [row for row in operations if row.verdict in ("faster", "slower")]
+    others = [row for row in operations if row.verdict not in ("faster", "slower")]
+    rows = [
+        [
+            row.version,
+            escape(row.op),
+            _both(units.count(row.calls_before), units.count(row.calls_after)),
+            _both(units.duration(row.p50_before_s), units.duration(row.p50_after_s)),
+            _both(units.duration(row.p95_before_s), units.duration(row.p95_after_s)),
+            _signed(row.shift_s),
+            units.share(row.p),
+            row.verdict,
+        ]
+        for row in (*moved, *others)[:OPERATIONS]
+    ]
+    told = f"{plural(len(moved), 'operation', 'operations')} moved beyond chance."
+    if len(operations) > OPERATIONS:
+        told += f" {plural(len(operations) - OPERATIONS, 'more', 'more')} in JSON."
+    return [FittedTable(columns, rows, indent=2), note(told)]
+
+
+def _files(files: FileChanges) -> list[RenderableType]:
+    told = (
+        f"{plural(files.both, 'path', 'paths')} on both sides "
+        f"({units.duration(files.both_before_s)} of service before, "
+        f"{units.duration(files.both_after_s)} after), "
+        f"{units.count(files.only_before)} only before "
+        f"({units.duration(files.only_before_s)}), {units.count(files.only_after)} only after "
+        f"({units.duration(files.only_after_s)})."
+    )
+    if not files.files:
+        return [note(told)]
+    columns = [
+        Column("calls", 1),
+        Column("stable", 2),
+        Column("time"),
+        Column("difference"),
+        Column("path", align="left", least=20),
+    ]
+    rows = [
+        [
+            _both(units.count(row.calls_before), units.count(row.calls_after)),
+            _both(units.count(row.stable_before), units.count(row.stable_after)),
+            _both(units.duration(row.time_before_s), units.duration(row.time_after_s)),
+            _signed(row.time_after_s - row.time_before_s),
+            escape(row.path),
+        ]
+        for row in files.files
+    ]
+    return [note(told), FittedTable(columns, rows, indent=2)]
+
+
+def _patterns(patterns: PatternChanges) -> list[RenderableType]:
+    told = (
+        f"{plural(patterns.both, 'pattern', 'patterns')} on both sides, "
+        f"{units.count(patterns.came)} came, {units.count(patterns.went)} went."
+    )
+    if not patterns.patterns:
+        return [note(told)]
+    columns = [
+        Column("", align="left"),
+        Column("files"),
+        Column("time per file", 1),
+        Column("kind", 2, align="left"),
+        Column("pattern", align="left", least=24, cut="end"),
+    ]
+    rows = [
+        [
+            "" if row.where == "both" else row.where,
+            _both(units.count(row.files_before), units.count(row.files_after)),
+            _both(
+                units.duration(row.time_per_file_before_s),
+                units.duration(row.time_per_file_after_s),
+            ),
+            row.kind,
+            escape(row.pattern),
+        ]
+        for row in patterns.patterns
+    ]
+    return [note(told), FittedTable(columns, rows, indent=2)]
+
+
+def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:
+    if not findings:
+        return [note("None on either side.")]
+    columns = [
+        Column("", align="left"),
+        Column("costs"),
+        Column("", 2, align="left"),
+        Column("finding", align="left", least=24, cut="end"),
+        Column("rule", 1, align="left"),
+    ]
+    rows = [
+        [
+            "" if row.where == "both" else row.where,
+            _both(units.duration(row.cost_before_s), units.duration(row.cost_after_s)),
+            row.severity,
+            sentence(row.title),
+            row.id,
+        ]
+        for row in findings
+    ]
+    return [FittedTable(columns, rows, indent=2)]

@@ -1,0 +1,69 @@
+"""`pcapnfs compare` from end to end: two captures, several of each, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.cli.app import run
+from pcapnfs.views.document import document
+from tests.unit.rows import ROOT
+
+BEFORE = str(ROOT / "samples" / "k61-tar-v3.pcap")
+AFTER = str(ROOT / "samples" / "k61-tar-v42.pcap")
+
+Printed = pytest.CaptureFixture[str]
+
+
+def test_two_captures_on_the_screen(capsys: Printed) -> None:
+    assert run(["compare", BEFORE, AFTER]) == 0
+    text = capsys.readouterr().out
+    assert "NFS version: 3 → 4.2 (certain)" in text
+    assert "together" in text
+
+
+def test_json_is_what_python_gives(capsys: Printed) -> None:
+    assert run(["compare", BEFORE, AFTER, "--top", "3", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    with pcapnfs.open([BEFORE]) as before, pcapnfs.open([AFTER]) as after:
+        result = pcapnfs.compare(before, after, top=3)
+    assert told == json.loads(json.dumps(document(result)))
+    assert [cause["subject"] for cause in told["causes"]] == ["version"]
+    assert sum(step["change_s"] for step in told["steps"]) == pytest.approx(told["change_s"])
+    assert len(told["files"]["files"]) == 3
+
+
+def test_several_captures_and_a_trace_of_them(tmp_path: Path, capsys: Printed) -> None:
+    trace = tmp_path / "after.nfstrace"
+    pcapnfs.decode([BEFORE], trace)
+    assert run(["compare", "--before", BEFORE, "--after", str(trace), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["causes"] == []
+    assert {step["change_s"] for step in told["steps"]} == {0}
+    assert run(["compare", "--before", BEFORE, "--before", AFTER, "--after", AFTER, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["before"]["captures"]) == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        [BEFORE],
+        [BEFORE, AFTER, AFTER],
+        ["--before", BEFORE],
+        ["--before", BEFORE, AFTER],
+        ["--before", BEFORE, "--after", AFTER, AFTER],
+    ],
+)
+def test_it_must_be_said_which_are_which(wrong: list[str], capsys: Printed) -> None:
+    assert run(["compare", *wrong]) == 2
+    assert "--before and --after" in capsys.readouterr().err
+
+
+def test_a_negative_number_of_files_is_refused() -> None:
+    with pcapnfs.open([BEFORE]) as trace, pytest.raises(pcapnfs.UsageError):
+        pcapnfs.compare(trace, trace, top=-1)

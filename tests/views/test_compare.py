@@ -1,0 +1,70 @@
+"""Screens of `compare` at 80 and 140 columns, compared with what people approved.
+
+After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from pcapnfs.views import compare
+from tests.views import samples
+
+SCREENS = Path(__file__).parent / "screens"
+
+RESULTS = {"compare": samples.comparison, "compare-poor": samples.poor_comparison}
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_screen_looks_as_approved(name: str, width: int) -> None:
+    text = samples.render(compare.screen(RESULTS[name]()), width)
+    approved = SCREENS / f"{name}-{width}.txt"
+    if os.environ.get("PCAPNFS_UPDATE_SCREENS"):
+        approved.write_text(text, encoding="utf-8")
+    assert text == approved.read_text(encoding="utf-8")
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 140, 200])
+def test_numbers_are_whole_at_any_width(width: int) -> None:
+    text = samples.render(compare.screen(samples.comparison()), width)
+    for number in ("30.0 s", "3.00 s", "-27.0 s", "-39.7 ms", "40.0 ms → 300 µs"):
+        assert number in text
+
+
+def test_what_is_from_a_capture_cannot_reach_the_terminal() -> None:
+    whole = samples.comparison()
+    (file, *_) = whole.files.files
+    hostile = replace(
+        whole,
+        before=replace(whole.before, captures=("a\x1b[2Jb",)),
+        files=replace(whole.files, files=(replace(file, path="x\x1b]0;y\x07"),)),
+    )
+    text = samples.render(compare.screen(hostile), 140)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+
+
+@pytest.mark.parametrize(
+    ("change_s", "factor", "after_s", "told"),
+    [
+        (-27.0, 0.1, 3.0, "30.0 s became 3.00 s: 27.0 s less, 10 times as fast."),
+        (30.0, 2.0, 60.0, "30.0 s became 60 s: 30.0 s more, 2 times as long."),
+        (0.0, 1.0, 30.0, "Both runs took 30.0 s."),
+    ],
+)
+def test_the_difference_in_a_sentence(
+    change_s: float, factor: float, after_s: float, told: str
+) -> None:
+    whole = samples.comparison()
+    result = replace(
+        whole, after=replace(whole.after, run_s=after_s), change_s=change_s, factor=factor
+    )
+    text = samples.render(compare.screen(result), 140)
+    assert told.replace("60 s", "1 m 0 s") in text

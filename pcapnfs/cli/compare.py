@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcapnfs.cli import options, output
+from pcapnfs.cli import files, options, output
 from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
+    from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.comparison.side import Side
 
 Sides = Annotated[
@@ -47,6 +48,17 @@ def compare(
         int,
         typer.Option("--top", min=0, metavar="N", help="Files and patterns to show; 0 shows all."),
     ] = 10,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write it as a page of HTML, or as Markdown to a name that ends in .md.",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     json: options.Json = False,
     port: options.Ports = None,
     memory: options.Memory = None,
@@ -58,6 +70,10 @@ def compare(
     from pcapnfs.comparison import comparing, side
     from pcapnfs.views import compare as view
 
+    if to is not None:
+        if json:
+            raise UsageError("--output writes HTML or Markdown; --json goes to standard output")
+        files.refuse(to, force=force)
     first, second = _sides(captures or [], before or [], after or [])
 
     def gathered(named: list[Path]) -> Side:
@@ -66,7 +82,20 @@ def compare(
             return side.gather(trace)
 
     result = comparing.of_sides(gathered(first), gathered(second), top=top)
+    if to is not None:
+        files.replace(to, _written(result, to), force=force)
+        return
     output.answer(result, lambda: view.screen(result), json=json)
+
+
+def _written(result: Comparison, path: Path) -> str:
+    """The text of the file, by its ending."""
+    from pcapnfs.views.report import compared, markdown, page
+
+    title, sections = compared.title(result), compared.sections(result)
+    if path.suffix.lower() in (".md", ".markdown"):
+        return markdown.of_sections(title, sections, "comparison")
+    return page.of_sections(title, sections, "comparison")
 
 
 def _sides(

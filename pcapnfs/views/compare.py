@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 OPERATIONS = 16
 """Operations on the screen; JSON has all."""
 
+NOTHING = "Nothing that the traffic shows: neither settings nor storage."
+NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
+NO_FINDINGS = "None on either side."
+"""What stands where there is nothing to list."""
+
 SUBJECTS = {
     "version": "NFS version",
     "transport": "transport",
@@ -73,8 +78,8 @@ def screen(result: Comparison) -> RenderableType:
     """Both runs, causes, steps, forecasts, operations, files, patterns, findings."""
     return Group(
         _runs(result),
-        note(_in_a_sentence(result), indent=0, style="bold"),
-        *(note(told, indent=0) for told in _remarks(result)),
+        note(in_a_sentence(result), indent=0, style="bold"),
+        *(note(told, indent=0) for told in remarks(result)),
         heading("What must have changed"),
         *_causes(result),
         heading("What the difference is made of"),
@@ -119,7 +124,8 @@ def _run(title: str, run: Run) -> list[str]:
     ]
 
 
-def _in_a_sentence(result: Comparison) -> str:
+def in_a_sentence(result: Comparison) -> str:
+    """How the run time changed."""
     before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
     if before == after:
         return f"Both runs took {after}."
@@ -132,7 +138,7 @@ def _in_a_sentence(result: Comparison) -> str:
     return told + "."
 
 
-def _remarks(result: Comparison) -> list[str]:
+def remarks(result: Comparison) -> list[str]:
     """What makes the sides unlike, besides what was changed."""
     told = []
     for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
@@ -165,7 +171,7 @@ def _causes(result: Comparison) -> list[RenderableType]:
         title.append(f" ({cause.confidence})", style="not bold dim")
         parts += [title, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
     if not parts:
-        parts.append(note("Nothing that the traffic shows: neither settings nor storage."))
+        parts.append(note(NOTHING))
     return parts
 
 
@@ -182,30 +188,34 @@ def _steps(result: Comparison) -> list[RenderableType]:
     rows = [
         [
             FACTORS[step.factor],
-            _value(step.factor, step.before),
-            _value(step.factor, step.after),
-            _signed(step.change_s),
-            _range(step),
+            value(step.factor, step.before),
+            value(step.factor, step.after),
+            signed(step.change_s),
+            interval(step),
             "clear" if step.clear else "",
         ]
         for step in shown
     ]
-    rows.append(["together", "", "", _signed(result.change_s), "", ""])
+    rows.append(["together", "", "", signed(result.change_s), "", ""])
+    return [FittedTable(columns, rows, indent=2), note(about_steps(result))]
+
+
+def about_steps(result: Comparison) -> str:
+    """What the steps are."""
     whole = "" if result.by_file else "The sides count no files alike: each run is taken as one. "
-    return [
-        FittedTable(columns, rows, indent=2),
-        note(
-            f"{whole}The steps add up to the difference. Clear is one that is a twentieth of the "
-            "longer run or more, and no matter of which files were slow."
-        ),
-    ]
+    return (
+        f"{whole}The steps add up to the difference. Clear is one that is a twentieth of the "
+        "longer run or more, and no matter of which files were slow."
+    )
 
 
-def _value(factor: str, value: float) -> str:
-    return units.duration(value) if factor.endswith("_s") else units.number(value)
+def value(factor: str, number: float) -> str:
+    """A factor with its unit."""
+    return units.duration(number) if factor.endswith("_s") else units.number(number)
 
 
-def _signed(seconds: float | None) -> str:
+def signed(seconds: float | None) -> str:
+    """A difference of times with its sign."""
     if seconds is None:
         return units.UNKNOWN
     return f"+{units.duration(seconds)}" if seconds > 0 else units.duration(seconds)
@@ -216,15 +226,16 @@ def _both(before: str, after: str) -> str:
     return f"{before} → {after}"
 
 
-def _range(step: Step) -> str:
+def interval(step: Step) -> str:
+    """What most resamples give for a step."""
     if step.low_s is None or step.high_s is None:
         return ""
-    return f"{_signed(step.low_s)} to {_signed(step.high_s)}"
+    return f"{signed(step.low_s)} to {signed(step.high_s)}"
 
 
 def _foretold(forecasts: tuple[Foretold, ...]) -> list[RenderableType]:
     if not forecasts:
-        return [note("Not enough data: no files, or no round trip to go by, on both sides.")]
+        return [note(NOT_FORETOLD)]
     columns = [
         Column("given", align="left", least=24, cut="end"),
         Column("forecast"),
@@ -240,17 +251,18 @@ def _foretold(forecasts: tuple[Foretold, ...]) -> list[RenderableType]:
             if each.low_s is None
             else f"{units.duration(each.low_s)} to {units.duration(each.high_s)}",
             units.duration(each.measured_s),
-            _error(each.error),
+            error(each.error),
         ]
         for each in forecasts
     ]
     return [FittedTable(columns, rows, indent=2)]
 
 
-def _error(error: float | None) -> str:
-    if error is None:
+def error(part: float | None) -> str:
+    """How far a forecast was off, with its sign."""
+    if part is None:
         return units.UNKNOWN
-    return f"+{units.share(error)}" if error > 0 else units.share(error)
+    return f"+{units.share(part)}" if part > 0 else units.share(part)
 
 
 def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]:
@@ -275,7 +287,7 @@ def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]
             _both(units.count(row.calls_before), units.count(row.calls_after)),
             _both(units.duration(row.p50_before_s), units.duration(row.p50_after_s)),
             _both(units.duration(row.p95_before_s), units.duration(row.p95_after_s)),
-            _signed(row.shift_s),
+            signed(row.shift_s),
             units.share(row.p),
             row.verdict,
         ]
@@ -287,8 +299,9 @@ def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]
     return [FittedTable(columns, rows, indent=2), note(told)]
 
 
-def _files(files: FileChanges) -> list[RenderableType]:
-    told = (
+def about_files(files: FileChanges) -> str:
+    """How paths were matched."""
+    return (
         f"{plural(files.both, 'path', 'paths')} on both sides "
         f"({units.duration(files.both_before_s)} of service before, "
         f"{units.duration(files.both_after_s)} after), "
@@ -296,6 +309,10 @@ def _files(files: FileChanges) -> list[RenderableType]:
         f"({units.duration(files.only_before_s)}), {units.count(files.only_after)} only after "
         f"({units.duration(files.only_after_s)})."
     )
+
+
+def _files(files: FileChanges) -> list[RenderableType]:
+    told = about_files(files)
     if not files.files:
         return [note(told)]
     columns = [
@@ -310,7 +327,7 @@ def _files(files: FileChanges) -> list[RenderableType]:
             _both(units.count(row.calls_before), units.count(row.calls_after)),
             _both(units.count(row.stable_before), units.count(row.stable_after)),
             _both(units.duration(row.time_before_s), units.duration(row.time_after_s)),
-            _signed(row.time_after_s - row.time_before_s),
+            signed(row.time_after_s - row.time_before_s),
             escape(row.path),
         ]
         for row in files.files
@@ -318,11 +335,16 @@ def _files(files: FileChanges) -> list[RenderableType]:
     return [note(told), FittedTable(columns, rows, indent=2)]
 
 
-def _patterns(patterns: PatternChanges) -> list[RenderableType]:
-    told = (
+def about_patterns(patterns: PatternChanges) -> str:
+    """How patterns were matched."""
+    return (
         f"{plural(patterns.both, 'pattern', 'patterns')} on both sides, "
         f"{units.count(patterns.came)} came, {units.count(patterns.went)} went."
     )
+
+
+def _patterns(patterns: PatternChanges) -> list[RenderableType]:
+    told = about_patterns(patterns)
     if not patterns.patterns:
         return [note(told)]
     columns = [
@@ -350,7 +372,7 @@ def _patterns(patterns: PatternChanges) -> list[RenderableType]:
 
 def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:
     if not findings:
-        return [note("None on either side.")]
+        return [note(NO_FINDINGS)]
     columns = [
         Column("", align="left"),
         Column("costs"),

@@ -48,6 +48,15 @@ def test_several_captures_and_a_trace_of_them(tmp_path: Path, capsys: Printed) -
     assert len(told["before"]["captures"]) == 2
 
 
+def test_a_page_is_written_once(tmp_path: Path, capsys: Printed) -> None:
+    written = tmp_path / "comparison.html"
+    assert run(["compare", BEFORE, BEFORE, "-o", str(written)]) == 0
+    assert written.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert run(["compare", BEFORE, BEFORE, "-o", str(written)]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert run(["compare", BEFORE, BEFORE, "-o", str(tmp_path / "c.html"), "--json"]) == 2
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

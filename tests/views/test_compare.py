@@ -13,6 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from pcapnfs.views import compare
+from pcapnfs.views.report import compared, markdown, page
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
@@ -68,3 +69,41 @@ def test_the_difference_in_a_sentence(
     )
     text = samples.render(compare.screen(result), 140)
     assert told.replace("60 s", "1 m 0 s") in text
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_page_says_what_the_screen_says(name: str) -> None:
+    result = RESULTS[name]()
+    sections = compared.sections(result)
+    text = page.of_sections(compared.title(result), sections, "comparison")
+    assert len(text.encode()) < page.LIMIT_BYTES
+    plain = text.replace("\u00a0", " ")
+    for cause in result.causes:
+        assert cause.after in plain
+    for title in ("What must have changed", "What the difference is made of", "Operations"):
+        assert f">{title}</h2>" in text
+    assert compare.in_a_sentence(result) in plain
+    written = markdown.of_sections(compared.title(result), sections, "comparison")
+    assert written.startswith("# pcapnfs comparison: ")
+    assert written.count("\n## ") == len(sections) + 1
+
+
+def test_names_stay_text_on_the_page() -> None:
+    whole = samples.comparison()
+    attack = "<script>alert(1)</script>\x1b[2J"
+    (file, *_), (row, *_) = whole.files.files, whole.operations
+    (pattern, *_), (finding, *_) = whole.patterns.patterns, whole.findings
+    (cause, *_) = whole.causes
+    hostile = replace(
+        whole,
+        before=replace(whole.before, captures=(attack,)),
+        causes=(replace(cause, before=attack, evidence=attack),),
+        operations=(replace(row, op=attack),),
+        files=replace(whole.files, files=(replace(file, path=attack),)),
+        patterns=replace(whole.patterns, patterns=(replace(pattern, pattern=attack),)),
+        findings=(replace(finding, title=attack),),
+    )
+    text = page.of_sections(compared.title(hostile), compared.sections(hostile), "comparison")
+    assert "<script>alert" not in text
+    assert "\x1b" not in text
+    assert text.count("&lt;script&gt;alert") >= 6

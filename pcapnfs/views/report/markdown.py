@@ -17,15 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pcapnfs.report import Report
-    from pcapnfs.views.report.blocks import Block
+    from pcapnfs.views.report.blocks import Block, Section
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
 
 
 def markdown(report: Report) -> str:
     """Write the report."""
-    lines = [f"# pcapnfs report: {_safe(content.title(report))}", ""]
-    for section in content.sections(report):
+    return of_sections(content.title(report), content.sections(report))
+
+
+def of_sections(title: str, sections: tuple[Section, ...], what: str = "report") -> str:
+    """Write sections; `what` they are stands before the title."""
+    lines = [f"# pcapnfs {what}: {_safe(title)}", ""]
+    for section in sections:
         lines += [f"## {section.title}", ""]
         for block in section.blocks:
             lines += _block(block)

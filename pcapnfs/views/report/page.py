@@ -41,10 +41,14 @@ _UNIT = re.compile(r"(\d) (%|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)")
 
 
 def html(report: Report) -> str:
-    """Write the page."""
-    sections = content.sections(report)
+    """Write the page of a report."""
+    return of_sections(content.title(report), content.sections(report))
+
+
+def of_sections(title: str, sections: tuple[Section, ...], what: str = "report") -> str:
+    """Write a page of sections; `what` it is stands before its title."""
     for rows in ROWS:
-        page = _page(content.title(report), tuple(_shortened(each, rows) for each in sections))
+        page = _page(title, what, tuple(_shortened(each, rows) for each in sections))
         if len(page.encode()) < LIMIT_BYTES:
             break
     return page
@@ -72,10 +76,11 @@ def _cut(block: Block, rows: int) -> Block:
     return block
 
 
-def _page(title: str, sections: tuple[Section, ...]) -> str:
+def _page(title: str, what: str, sections: tuple[Section, ...]) -> str:
     style, script = _file("style.css"), _file("script.js")
     return _environment().get_template("page.html").render(
         title=title,
+        what=what,
         sections=sections,
         terms=TERMS,
         version=__version__,

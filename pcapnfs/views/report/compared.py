@@ -1,0 +1,271 @@
+"""A comparison of two runs as sections of a report: the same content as the screen, sortable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs.views import compare as view
+from pcapnfs.views.report.blocks import (
+    Cell,
+    Column,
+    Facts,
+    Paragraph,
+    Section,
+    count,
+    name,
+    quoted,
+    share,
+    table,
+    time,
+    told,
+    total,
+    words,
+)
+
+if TYPE_CHECKING:
+    from pcapnfs.comparison.comparing import Comparison, Run
+    from pcapnfs.views.report.blocks import Block
+
+
+def title(result: Comparison) -> str:
+    """What was compared."""
+    before, after = (_capture(run) for run in (result.before, result.after))
+    return f"{before} and {after}"
+
+
+def sections(result: Comparison) -> tuple[Section, ...]:
+    """The sections, from both runs to findings."""
+    return (
+        Section("runs", "Runs", _runs(result), ("calls", "stable")),
+        Section("causes", "What must have changed", _causes(result)),
+        Section("steps", "What the difference is made of", _steps(result), ("persistence",)),
+        Section("foretold", "Foretold from the run before", _foretold(result)),
+        Section("operations", "Operations", _operations(result), ("srt",)),
+        Section("files", "Files", _files(result)),
+        Section("patterns", "Patterns", _patterns(result)),
+        Section("findings", "Findings", _findings(result)),
+    )
+
+
+def _capture(run: Run) -> str:
+    if not run.captures:
+        return "trace"
+    more = f" and {len(run.captures) - 1} more" if len(run.captures) > 1 else ""
+    return f"{told(run.captures[0].rstrip('/').rpartition('/')[2], 40)}{more}"
+
+
+def _runs(result: Comparison) -> tuple[Block, ...]:
+    columns = (
+        Column("run", "words"),
+        Column("run time"),
+        Column("files"),
+        Column("calls"),
+        Column("stable"),
+        Column("captured at", "words"),
+        Column("capture", "name"),
+    )
+    rows = [
+        (
+            words(title),
+            time(run.run_s),
+            total(run.files),
+            total(run.calls),
+            total(run.stable_calls),
+            words(run.vantage),
+            Cell(_capture(run)),
+        )
+        for title, run in (("before", result.before), ("after", result.after))
+    ]
+    return (
+        Paragraph(view.in_a_sentence(result), "verdict"),
+        table("Both runs", columns, rows),
+        *(Paragraph(remark, "warning") for remark in view.remarks(result)),
+    )
+
+
+def _causes(result: Comparison) -> tuple[Block, ...]:
+    if not result.causes:
+        return (Paragraph(view.NOTHING),)
+    return (
+        Facts(
+            tuple(
+                pair
+                for cause in result.causes
+                for pair in (
+                    (
+                        view.SUBJECTS[cause.subject],
+                        f"{quoted(cause.before)} → {quoted(cause.after)} ({cause.confidence})",
+                    ),
+                    ("", quoted(cause.evidence)),
+                )
+            )
+        ),
+    )
+
+
+def _steps(result: Comparison) -> tuple[Block, ...]:
+    columns = (
+        Column("factor", "words"),
+        Column("before"),
+        Column("after"),
+        Column("run time"),
+        Column("90 % of resamples"),
+        Column("clear", "words"),
+    )
+    rows = [
+        (
+            words(view.FACTORS[step.factor]),
+            Cell(view.value(step.factor, step.before), step.before),
+            Cell(view.value(step.factor, step.after), step.after),
+            Cell(view.signed(step.change_s), step.change_s),
+            words(view.interval(step)),
+            words("clear" if step.clear else ""),
+        )
+        for step in result.steps
+        if step.change_s or step.before != step.after
+    ]
+    nothing, together = words(""), Cell(view.signed(result.change_s), result.change_s)
+    rows.append((words("together"), nothing, nothing, together, nothing, nothing))
+    return table("Steps from one run time to the other", columns, rows), Paragraph(
+        view.about_steps(result), "note"
+    )
+
+
+def _foretold(result: Comparison) -> tuple[Block, ...]:
+    if not result.foretold:
+        return (Paragraph(view.NOT_FORETOLD),)
+    columns = (
+        Column("given", "words"),
+        Column("forecast"),
+        Column("least"),
+        Column("most"),
+        Column("measured"),
+        Column("error"),
+    )
+    rows = [
+        (
+            words(view.GIVEN[each.given]),
+            time(each.forecast_s),
+            time(each.low_s),
+            time(each.high_s),
+            time(each.measured_s),
+            Cell(view.error(each.error), each.error),
+        )
+        for each in result.foretold
+    ]
+    return (table("Forecasts of the run after, with 90 % of resamples", columns, rows),)
+
+
+def _operations(result: Comparison) -> tuple[Block, ...]:
+    columns = (
+        Column("operation", "name"),
+        Column("version", "words"),
+        Column("calls before"),
+        Column("after"),
+        Column("median before"),
+        Column("after"),
+        Column("p95 before"),
+        Column("after"),
+        Column("shift"),
+        Column("chance"),
+        Column("", "words"),
+    )
+    rows = [
+        (
+            name(row.op),
+            words(row.version),
+            count(row.calls_before),
+            count(row.calls_after),
+            time(row.p50_before_s),
+            time(row.p50_after_s),
+            time(row.p95_before_s),
+            time(row.p95_after_s),
+            Cell("" if row.shift_s is None else view.signed(row.shift_s), row.shift_s),
+            share(row.p),
+            words(row.verdict),
+        )
+        for row in result.operations
+    ]
+    return (table("Operations on both sides", columns, rows),)
+
+
+def _files(result: Comparison) -> tuple[Block, ...]:
+    columns = (
+        Column("path", "name"),
+        Column("calls before"),
+        Column("after"),
+        Column("stable before"),
+        Column("after"),
+        Column("time before"),
+        Column("after"),
+        Column("difference"),
+    )
+    rows = [
+        (
+            name(row.path),
+            count(row.calls_before),
+            count(row.calls_after),
+            count(row.stable_before),
+            count(row.stable_after),
+            time(row.time_before_s),
+            time(row.time_after_s),
+            Cell(
+                view.signed(row.time_after_s - row.time_before_s),
+                row.time_after_s - row.time_before_s,
+            ),
+        )
+        for row in result.files.files
+    ]
+    found = (table("Files whose time differs most", columns, rows),) if rows else ()
+    return (Paragraph(view.about_files(result.files)), *found)
+
+
+def _patterns(result: Comparison) -> tuple[Block, ...]:
+    columns = (
+        Column("pattern", "name"),
+        Column("kind", "words"),
+        Column("files before"),
+        Column("after"),
+        Column("time per file before"),
+        Column("after"),
+        Column("", "words"),
+    )
+    rows = [
+        (
+            name(row.pattern),
+            words(row.kind),
+            count(row.files_before),
+            count(row.files_after),
+            time(row.time_per_file_before_s),
+            time(row.time_per_file_after_s),
+            words("" if row.where == "both" else row.where),
+        )
+        for row in result.patterns.patterns
+    ]
+    found = (table("Patterns of most files", columns, rows),) if rows else ()
+    return (Paragraph(view.about_patterns(result.patterns)), *found)
+
+
+def _findings(result: Comparison) -> tuple[Block, ...]:
+    if not result.findings:
+        return (Paragraph(view.NO_FINDINGS),)
+    columns = (
+        Column("finding", "long"),
+        Column("", "words"),
+        Column("severity", "words"),
+        Column("cost before"),
+        Column("after"),
+        Column("rule", "name"),
+    )
+    rows = [
+        (
+            words(quoted(row.title)),
+            words("" if row.where == "both" else row.where),
+            words(row.severity),
+            time(row.cost_before_s),
+            time(row.cost_after_s),
+            words(row.id),
+        )
+        for row in result.findings
+    ]
+    return (table("Findings of either side", columns, rows),)

@@ -47,6 +47,10 @@ FASTER = "faster: async export, log device, write cache, faster disks or file sy
 FEW = 3
 """Listings or WRITEs below which there is no habit."""
 
+MANY = 100
+"""Stable calls on each side from which on storage is likely to be what moved them: a machine that
+is busy for some seconds slows a few dozen."""
+
 CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
 """What the options begin with that say how long attributes are kept."""
 
@@ -343,12 +347,18 @@ def _storage(before: Side, after: Side, operations: tuple[OperationChange, ...])
             "storage",
             SLOWER if direction == "faster" else FASTER,
             FASTER if direction == "faster" else SLOWER,
-            "likely",
+            "likely" if _calls(moved) >= MANY else "possible",
             f"{', '.join(row.op for row in moved)} {direction}: {shown.op} took "
             f"{units.duration(shown.p50_before_s)} before and "
             f"{units.duration(shown.p50_after_s)} after (medians); replies are the same, so that "
             "traffic cannot tell which of these it was",
         )
+
+
+def _calls(rows: list[OperationChange]) -> int:
+    """Calls of the side that has fewer."""
+    before, after = (row.calls_before for row in rows), (row.calls_after for row in rows)
+    return min(sum(before), sum(after))
 
 
 def _beyond(row: OperationChange, added_s: float) -> bool:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.waterfall import Step
 
+CLOCK_S = 0.5e-9
+"""Times are whole nanoseconds: what is less is what adding floats has left."""
+
 OPERATIONS = 16
 """Operations on the screen; JSON has all."""
 
@@ -184,7 +187,7 @@ def _steps(result: Comparison) -> list[RenderableType]:
         Column("90 % of resamples", 2, align="left"),
         Column("", 1, align="left"),
     ]
-    shown = [step for step in result.steps if step.change_s or step.before != step.after]
+    shown = shown_steps(result)
     rows = [
         [
             FACTORS[step.factor],
@@ -198,6 +201,15 @@ def _steps(result: Comparison) -> list[RenderableType]:
     ]
     rows.append(["together", "", "", signed(result.change_s), "", ""])
     return [FittedTable(columns, rows, indent=2), note(about_steps(result))]
+
+
+def shown_steps(result: Comparison) -> list[Step]:
+    """The steps of factors that differ."""
+    return [
+        step
+        for step in result.steps
+        if abs(step.change_s) >= CLOCK_S or abs(step.after - step.before) >= CLOCK_S
+    ]
 
 
 def about_steps(result: Comparison) -> str:
@@ -218,6 +230,8 @@ def signed(seconds: float | None) -> str:
     """A difference of times with its sign."""
     if seconds is None:
         return units.UNKNOWN
+    if abs(seconds) < CLOCK_S:
+        return units.duration(0.0)
     return f"+{units.duration(seconds)}" if seconds > 0 else units.duration(seconds)
 
 

@@ -121,8 +121,7 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
             words(view.interval(step)),
             words("clear" if step.clear else ""),
         )
-        for step in result.steps
-        if step.change_s or step.before != step.after
+        for step in view.shown_steps(result)
     ]
     nothing, together = words(""), Cell(view.signed(result.change_s), result.change_s)
     rows.append((words("together"), nothing, nothing, together, nothing, nothing))
@@ -168,7 +167,7 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
         Column("after"),
         Column("shift"),
         Column("chance"),
-        Column("", "words"),
+        Column("verdict", "words"),
     )
     rows = [
         (
@@ -228,7 +227,7 @@ def _patterns(result: Comparison) -> tuple[Block, ...]:
         Column("after"),
         Column("time per file before"),
         Column("after"),
-        Column("", "words"),
+        Column("side", "words"),
     )
     rows = [
         (
@@ -251,7 +250,7 @@ def _findings(result: Comparison) -> tuple[Block, ...]:
         return (Paragraph(view.NO_FINDINGS),)
     columns = (
         Column("finding", "long"),
-        Column("", "words"),
+        Column("side", "words"),
         Column("severity", "words"),
         Column("cost before"),
         Column("after"),

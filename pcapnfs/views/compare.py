@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group
+from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
@@ -169,10 +170,11 @@ def remarks(result: Comparison) -> list[str]:
 def _causes(result: Comparison) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for cause in result.causes:
-        title = Text(f"  {SUBJECTS[cause.subject]}: ", style="bold")
+        title = Text(f"{SUBJECTS[cause.subject]}: ", style="bold")
         title.append(f"{escape(cause.before)} → {escape(cause.after)}", style="not bold")
         title.append(f" ({cause.confidence})", style="not bold dim")
-        parts += [title, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
+        indented = Padding(title, (0, 0, 0, 2), expand=False)
+        parts += [indented, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
     if not parts:
         parts.append(note(NOTHING))
     return parts

@@ -20,7 +20,7 @@ use pcapnfs_core::names::{Names, Placed};
 use pcapnfs_core::nfs::{Walk, protocol};
 use pcapnfs_core::packet::{Content, Dissector, Payload, Segment, TcpFlags};
 use pcapnfs_core::rpc::message::{Call, ReplyStatus, recognise, unwrap_body};
-use pcapnfs_core::rpc::record::{Peer, RecordReader, SHORTENED};
+use pcapnfs_core::rpc::record::{Peer, RecordReader, SHORTENED_MEMORY};
 use pcapnfs_core::stream::assembler::{Piece, Stamp};
 use pcapnfs_core::stream::{Connections, Event};
 
@@ -211,7 +211,7 @@ pub fn record(data: &[u8]) {
         assert_eq!(piece.length, 0, "a piece is used up");
         if lost == &1 {
             reader.shorten();
-            assert!(reader.capacity() <= SHORTENED);
+            assert!(reader.capacity() <= SHORTENED_MEMORY);
         }
         rest = after;
     }

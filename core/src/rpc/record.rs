@@ -24,6 +24,12 @@ const FRAGMENTS_LIMIT: usize = 1024;
 /// What is kept of a message whose connection takes part in using up the memory for all of them.
 pub const SHORTENED: usize = 512;
 
+/// Fragments of such a message whose places are kept.
+const SHORTENED_FRAGMENTS: usize = 8;
+
+/// What it takes at most from then on, until more of it comes.
+pub const SHORTENED_MEMORY: usize = SHORTENED + SHORTENED_FRAGMENTS * size_of::<Fragment>();
+
 /// Bytes before the first header that are searched for it before the connection is taken for
 /// something else than RPC, where the port does not say that it is RPC.
 const SEARCH_LIMIT: u64 = 1 << 16;
@@ -281,6 +287,8 @@ impl RecordReader {
             self.hole = Some(Reason::RecordLimit);
         }
         self.buffer.shrink_to_fit();
+        self.fragments.truncate(SHORTENED_FRAGMENTS);
+        self.fragments.shrink_to_fit();
     }
 
     /// The next record that `piece` completes, consuming it up to there; `None` when it is used up.
@@ -576,6 +584,22 @@ mod tests {
         let out = records(&mut reader, &[&a, &a[..2], &a[2..]]);
         assert_eq!(out.len(), 2);
         assert_eq!(out[1], (a[4..].to_vec(), 3, 3));
+    }
+
+    #[test]
+    fn a_shortened_message_of_many_fragments_takes_little() {
+        let message = &null_call(1)[4..];
+        let (end, begin) = message.split_last().unwrap();
+        let bytes: Vec<u8> = begin.iter().flat_map(|byte| [0, 0, 0, 1, *byte]).collect();
+        let mut reader = RecordReader::new(true);
+        // Believed from the first whole one on.
+        assert_eq!(records(&mut reader, &[&null_call(2)]).len(), 1);
+        assert!(records(&mut reader, &[&bytes]).is_empty());
+        assert!(reader.capacity() > SHORTENED_MEMORY);
+        reader.shorten();
+        assert!(reader.capacity() <= SHORTENED_MEMORY);
+        let (whole, ..) = records(&mut reader, &[&[0x80, 0, 0, 1, *end]]).remove(0);
+        assert_eq!(whole, message);
     }
 
     #[test]

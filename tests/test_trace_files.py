@@ -112,6 +112,12 @@ def test_a_full_disk_is_one_sentence_and_keeps_the_old(stored: Path) -> None:
     assert [path.name for path in stored.parent.iterdir()] == [stored.name]
 
 
+def hear_signals() -> None:
+    """As in a terminal: who starts the tests in the background may have signals ignored."""
+    for each in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
+
+
 def endless(command: list[str], **environment: str) -> subprocess.Popen[bytes]:
     """A command that reads its capture from a pipe, which is never closed."""
     process = subprocess.Popen(
@@ -121,6 +127,7 @@ def endless(command: list[str], **environment: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         cwd=ROOT,
         env=os.environ | environment,
+        preexec_fn=hear_signals,
     )
     assert process.stdin is not None
     process.stdin.write(CAPTURE.read_bytes())
@@ -204,6 +211,7 @@ def test_a_signal_ends_a_query_that_runs(
         stderr=subprocess.PIPE,
         cwd=ROOT,
         env=os.environ | {"TMPDIR": str(place)},
+        preexec_fn=hear_signals,
     )
     wait_for(lambda: list(place.glob(f"pcapnfs-*/{temporary.LOCK}")))
     time.sleep(1)  # By now the query runs, as a rule; before it, the outcome is the same.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from pcapnfs import decoding, meta, schema, store, temporary
+from pcapnfs import decoding, meta, schema, store, temporary, units
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
@@ -60,7 +60,7 @@ STANDARD_INPUT = "-"
 def open(
     paths: PathLike | Sequence[PathLike],
     *,
-    memory: int | None = None,
+    memory: int | str | None = None,
     ports: Sequence[int] = (),
     columns: Columns | None = None,
     stored: bool = False,
@@ -72,8 +72,8 @@ def open(
         paths: One capture, or several that are one stream in order of time; `-` is standard input.
             Or traces on disk: each of several, and the captures beside them, is a part of its own,
             decoded by itself.
-        memory: Limit for the whole process, in bytes; None: half of what is free. The database
-            gets what decoding leaves of it, and uses the disk beyond that.
+        memory: Limit for the whole process, in bytes or as `512M`; None: half of what is free. The
+            database gets what decoding leaves of it, and uses the disk beyond that.
         ports: Ports that carry RPC besides those that are recognised by themselves.
         columns: The columns that will be asked for, by table, as the analyses name theirs in
             `READS`: decoding and storing nothing else takes less time and memory. None: all.
@@ -88,6 +88,8 @@ def open(
         WriteError: The tables of captures are to be kept in files, and the disk is full.
     """
     named = decoding.named(paths)
+    if isinstance(memory, str):
+        memory = units.parse_size(memory)
     limit = limits.default_limit() if memory is None else memory
     room = None if limit is None else limits.of_database(limit)
     from pcapnfs import _core

@@ -246,11 +246,11 @@ def pairs(path: Path, *, every_table: bool = False) -> list[Pair]:
     return [Pair(*row) for row in rows(path, _PAIRS, every_table=every_table)]
 
 
-def rows(path: Path, query: str, *, every_table: bool = False) -> list[tuple[Any, ...]]:
-    """What a query gives over the table `calls` of a file.
+def rows(path: Path, query: str, *, every_table: bool = True) -> list[tuple[Any, ...]]:
+    """What a query gives over the tables of a file.
 
     All tables are decoded. ``every_table``: all are taken into the database as well, which refuses
-    what their types do not allow.
+    what their types do not allow; otherwise only `calls` is.
     """
     with duckdb.connect(config={"threads": 1}) as database:
         for name, columns in _columns().items():

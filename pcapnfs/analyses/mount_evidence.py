@@ -123,7 +123,7 @@ def evidence(cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
         )
     ]  # fmt: skip
     addresses = cursor.execute(
-        "select mount, client, server from mounts order by client, server"
+        "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
     return tuple(
         _evidence(

@@ -25,6 +25,7 @@ from pcapnfs.analyses import stability as _stability
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import verdict as _verdict
+from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.diagnosis import judging as _judging
@@ -114,9 +115,10 @@ def summarize(trace: Trace) -> Summary:
     listings = _readdir.readdir(trace, top=SHOWN)
     network = network_path(trace)
     calls = outstanding(trace, added_ns=network.added_ns)
-    model = _model.model(trace, listings=listings, network=network, outstanding=calls)
+    measured = measure(trace, network, calls)
+    model = _model.model(trace, listings=listings, measured=measured)
     clocks = _time_budget.time_budget(trace, calls, top=SHOWN)
-    material = _material.gather(trace, _material.Known(network, calls, clocks))
+    material = _material.gather(trace, _material.Known(calls, measured, clocks))
     return Summary(
         verdict=model.verdict,
         findings=_judging.judge(material),

@@ -14,8 +14,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.measurement import KindOfStable, measure
-from pcapnfs.analyses.network_path import network_path
-from pcapnfs.analyses.outstanding import NOT_READY, outstanding
+from pcapnfs.analyses.outstanding import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.analyses.verdict import Evidence, Verdict, verdict
@@ -23,7 +22,6 @@ from pcapnfs.analyses.verdict import Evidence, Verdict, verdict
 if TYPE_CHECKING:
     from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.network_path import NetworkPath
-    from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -90,20 +88,16 @@ class Bottleneck:
     """Time in which no call was under way, seconds, of all clients as one."""
 
 
-def bottleneck(
-    trace: Trace, network: NetworkPath | None = None, calls: Outstanding | None = None
-) -> Bottleneck:
+def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
     """Say what the run is bound by.
 
     Args:
         trace: The trace.
-        network: The network, where it is known already.
-        calls: When calls were outstanding, with what the network adds, likewise.
+        measured: What the model measures, where it is known already.
     """
-    network = network or network_path(trace)
-    calls = calls or outstanding(trace, added_ns=network.added_ns)
-    shares.register(trace, calls)
-    measured = measure(trace, network, calls)
+    measured = measured or measure(trace)
+    network = measured.path
+    shares.register(trace)
     costs = measured.costs()
     rows = _rows(trace, measured, network)
     return Bottleneck(

@@ -27,8 +27,6 @@ from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.network_path import NetworkPath
-    from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.analyses.readdir import Readdir
     from pcapnfs.trace import Trace
 
@@ -145,8 +143,7 @@ def model(
     given: Overrides | None = None,
     *,
     listings: Readdir | None = None,
-    network: NetworkPath | None = None,
-    outstanding: Outstanding | None = None,
+    measured: Measurement | None = None,
 ) -> Model:
     """Measure the inputs, replace those that are given, and work out the figures.
 
@@ -154,8 +151,7 @@ def model(
         trace: The trace; None when all inputs are given.
         given: Inputs given instead of measured ones.
         listings: What `readdir` says of the trace, where it is known already.
-        network: The network, likewise.
-        outstanding: When calls were outstanding, with what the network adds, likewise.
+        measured: What `measure` says of it, likewise.
 
     Raises:
         UsageError: There is no trace, and inputs are missing.
@@ -168,7 +164,7 @@ def model(
                 "--persist are needed"
             )
         return _finished(None, given, ())
-    measured = measure(trace, network, outstanding).with_rtt(given.rtt_s)
+    measured = (measured or measure(trace)).with_rtt(given.rtt_s)
     plain = (listings or readdir(trace, top=1)).after_plain
     saved = _asking_otherwise(measured, plain.lookups + plain.getattrs, larger_writes(trace))
     return _finished(measured, given, tuple(saved))

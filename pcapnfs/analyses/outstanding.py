@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses import round_trip
+from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses.equal_shares import Intervals
-from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.network_path import network_path
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Rows = dict[str, NDArray[Any]]
 
 READS = columns.together(
-    round_trip.READS,
+    _network_path.READS,
     columns.of(
         calls="call client server callback connection op signature file directory uid stability "
         "call_first_time call_time reply_first_time reply_time transmissions status_name",
@@ -119,7 +119,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     pairs, rows = _rows(trace, span)
     clients = sorted({client for client, _ in pairs})
     number = {client: place for place, client in enumerate(clients)}
-    known = _asked(trace) if added_ns is None else added_ns
+    known = network_path(trace).added_ns if added_ns is None else added_ns
     added = np.array([known.get(pair, 0) for pair in pairs], np.int64)
     placed = np.array([pair in known for pair in pairs], np.bool_)
     group = np.array([number[client] for client, _ in pairs], np.int32)[rows["pair"]]
@@ -237,19 +237,6 @@ class _Span:
         within_span: Times = np.clip(times, self.start_ns, self.start_ns + self.length_ns)
         within_span -= self.start_ns
         return within_span
-
-
-def _asked(trace: Trace) -> Added:
-    """What TCP tells of the round trip between client and capture point.
-
-    Only where it tells the place of the capture, too: else what looks like a round trip may be the
-    time that the client took to send its next call.
-    """
-    return {
-        (pair.client, pair.server): round((pair.addition_s or 0.0) * NANOSECONDS)
-        for pair in round_trip.round_trips(trace).pairs
-        if pair.vantage != "unknown"
-    }
 
 
 def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:

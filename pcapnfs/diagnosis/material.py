@@ -40,13 +40,14 @@ from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import write_shapes as _write_shapes
 from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.outstanding import outstanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pcapnfs.analyses.network_path import NetworkPath
+    from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -127,10 +128,10 @@ class Material:
 class Known:
     """What somebody has asked for already."""
 
-    network: NetworkPath
-    """Round trips and vantage point."""
     calls: Outstanding
     """When calls were outstanding."""
+    measured: Measurement
+    """What the model measures."""
     time_budget: _time_budget.TimeBudget
     """Where the clock went."""
 
@@ -140,7 +141,8 @@ def gather(trace: Trace, known: Known | None = None) -> Material:
     if known is None:
         network = network_path(trace)
         calls = outstanding(trace, added_ns=network.added_ns)
-        known = Known(network, calls, _time_budget.time_budget(trace, calls))
+        measured = measure(trace, network, calls)
+        known = Known(calls, measured, _time_budget.time_budget(trace, calls))
     shares.register(trace, known.calls)
     # What clients learnt of files is costly to find out: once for all who ask.
     with change_ids(trace) as learned:
@@ -148,7 +150,7 @@ def gather(trace: Trace, known: Known | None = None) -> Material:
         questions = _questions.of_learned(trace, learned)
     return Material(
         beginnings=_beginnings.beginnings(trace),
-        bottleneck=_bottleneck.bottleneck(trace, known.network, known.calls),
+        bottleneck=_bottleneck.bottleneck(trace, known.measured),
         cache=cache,
         caps=_caps.caps(trace),
         capture=_capture.capture(trace),

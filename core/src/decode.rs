@@ -13,7 +13,7 @@ use crate::capture::merge::{Merge, Next};
 use crate::capture::{LinkType, Packet};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
-use crate::packet::{Content, Datagram, Dissector, Payload};
+use crate::packet::{Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
 use crate::stream::Connections;
 use crate::stream::assembler::Stamp;
@@ -272,33 +272,34 @@ fn take(
         });
     }
     take_overdue(Some(packet.time_ns), dissector, connections, conversations);
-    match dissector.dissect(packet) {
-        Content::Segment(segment) => {
-            let mut no_rpc = None;
-            if let Some(witness) = conversations.witness() {
-                witness.segment(&segment, stamp.frame);
-            }
-            let id = connections.segment(&segment, stamp, |id, connection, side, event| {
-                if !conversations.event(id, connection, side, event) {
-                    no_rpc = Some(id);
-                }
-            });
-            if let Some(witness) = conversations.witness() {
-                witness.belongs(id);
-            }
-            if let Some(id) = no_rpc {
-                connections.ignore(id);
-                conversations.dismiss(id);
-            }
-            conversations.give_up_overdue();
-            Kind::Tcp
-        }
-        Content::Datagram(datagram) => {
+    let mut segment = Segment::EMPTY;
+    match dissector.dissect_to(packet, &mut segment) {
+        None => {}
+        Some(Content::Segment(tunnelled)) => segment = tunnelled,
+        Some(Content::Datagram(datagram)) => {
             take_datagram(&datagram, stamp, Reason::Truncated, connections, conversations);
-            Kind::Udp
+            return Kind::Udp;
         }
-        Content::Other(other) => Kind::Other(other.code()),
+        Some(Content::Other(other)) => return Kind::Other(other.code()),
     }
+    let mut no_rpc = None;
+    if let Some(witness) = conversations.witness() {
+        witness.segment(&segment, stamp.frame);
+    }
+    let id = connections.segment(&segment, stamp, |id, connection, side, event| {
+        if !conversations.event(id, connection, side, event) {
+            no_rpc = Some(id);
+        }
+    });
+    if let Some(witness) = conversations.witness() {
+        witness.belongs(id);
+    }
+    if let Some(id) = no_rpc {
+        connections.ignore(id);
+        conversations.dismiss(id);
+    }
+    conversations.give_up_overdue();
+    Kind::Tcp
 }
 
 /// What a packet held.

@@ -70,7 +70,10 @@ impl Copies {
     }
 
     /// Whether this whole packet of TCP or UDP, at its own level of nesting, was seen a moment ago.
-    pub(super) fn packet(&mut self, carried: &Carried<'_>, time_ns: i64) -> bool {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn packet(&mut self, carried: Carried<'_>, time_ns: i64) -> bool {
+        let carried = &carried;
         let mut print = self.print(carried);
         let bytes = carried.payload.bytes;
         if carried.protocol == ip::TCP {

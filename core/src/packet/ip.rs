@@ -71,7 +71,7 @@ pub(super) fn completed(carried: Carried<'_>) -> Result<Carried<'_>, Other> {
 }
 
 #[inline]
-fn v4(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
+pub(super) fn v4(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
     let (header, _) = packet.header::<20>()?;
     let [first, _, l0, l1, i0, i1, f0, f1, _, protocol, _, _, s0, s1, s2, s3, d0, d1, d2, d3] = *header;
     let header_length = usize::from(first & 0x0f) * 4;
@@ -95,7 +95,7 @@ fn v4(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
 }
 
 #[inline]
-fn v6(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
+pub(super) fn v6(packet: Payload<'_>) -> Result<(Carried<'_>, Option<Piece>), Other> {
     // version, class and flow 4, payload length 2, next header 1, hop limit 1, source 16, destination 16
     let (header, payload) = packet.header::<8>()?;
     let [first, _, _, _, l0, l1, protocol, _] = *header;

@@ -147,7 +147,10 @@ impl<'a> Outline<'a, '_> {
         }
         match carried.protocol {
             ip::TCP => {
-                let Ok(segment) = Segment::parse(&carried) else { return Carried::Other };
+                let mut segment = Segment::EMPTY;
+                if segment.read(carried).is_err() {
+                    return Carried::Other;
+                }
                 self.field(Field::Tcp, to, self.place(segment.payload.bytes));
                 Carried::Segment(segment)
             }

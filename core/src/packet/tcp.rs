@@ -1,6 +1,6 @@
 //! TCP segments (RFC 9293 section 3.1).
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use super::ip::Carried;
 use super::{Other, Payload};
@@ -58,16 +58,32 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
+    /// What holds no segment yet.
+    pub(crate) const EMPTY: Self = {
+        let nowhere = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+        Self {
+            source: nowhere,
+            destination: nowhere,
+            sequence: 0,
+            acknowledgement: 0,
+            flags: TcpFlags(0),
+            window: 0,
+            options: &[],
+            payload: Payload { bytes: &[], length: 0 },
+        }
+    };
+
+    /// Takes on what an IP packet carries.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // So that a segment need not be written down before it is taken.
-    pub(super) fn parse(carried: &Carried<'a>) -> Result<Self, Other> {
+    #[allow(clippy::inline_always)] // So that the fields are written once, to where they are needed.
+    pub(super) fn read(&mut self, carried: Carried<'a>) -> Result<(), Other> {
         let (header, rest) = carried.payload.header::<20>()?;
         let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;
         let Some(options_length) = (usize::from(offset >> 4) * 4).checked_sub(20) else {
             return Err(Other::MalformedHeader);
         };
         let (options, payload) = rest.split(options_length)?;
-        Ok(Self {
+        *self = Self {
             source: SocketAddr::new(carried.source, u16::from_be_bytes([s0, s1])),
             destination: SocketAddr::new(carried.destination, u16::from_be_bytes([d0, d1])),
             sequence: u32::from_be_bytes([q0, q1, q2, q3]),
@@ -76,7 +92,8 @@ impl<'a> Segment<'a> {
             window: u16::from_be_bytes([w0, w1]),
             options,
             payload,
-        })
+        };
+        Ok(())
     }
 
     /// The maximum segment size that a SYN announces (RFC 9293 section 3.7.1), without the options

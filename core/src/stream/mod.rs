@@ -95,7 +95,7 @@ impl Connections {
         stamp: Stamp,
         mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>),
     ) -> ConnectionId {
-        let (side, id) = self.connection(segment.source, segment.destination, Transport::Tcp, stamp);
+        let (side, id) = self.connection(&segment.source, &segment.destination, Transport::Tcp, stamp);
         // A SYN with data on a pair of ports in use is no opening but a damaged packet.
         let opens = segment.flags.syn() && !segment.flags.ack() && segment.payload.length == 0;
         let id = if opens && self.states.get(&id).is_some_and(|state| state.reused_by(side, segment)) {
@@ -200,7 +200,7 @@ impl Connections {
 
     /// Takes a UDP datagram: the exchange it belongs to, and the side that sent it.
     pub fn datagram(&mut self, datagram: &Datagram<'_>, stamp: Stamp) -> (ConnectionId, Side) {
-        let (side, id) = self.connection(datagram.source, datagram.destination, Transport::Udp, stamp);
+        let (side, id) = self.connection(&datagram.source, &datagram.destination, Transport::Udp, stamp);
         if let Some(state) = self.states.get_mut(&id) {
             state.connection.last = stamp;
             let counts = state.connection.counts.of_mut(side);
@@ -232,25 +232,38 @@ impl Connections {
         self.account(id);
     }
 
+    #[inline]
     fn connection(
+        &mut self,
+        source: &SocketAddr,
+        destination: &SocketAddr,
+        transport: Transport,
+        stamp: Stamp,
+    ) -> (Side, ConnectionId) {
+        if let Some(Some((recent, side, id))) = self.recent.get(place(source, destination))
+            && recent.0 == *source
+            && recent.1 == *destination
+            && recent.2 == transport
+        {
+            return (*side, *id);
+        }
+        self.look_up(*source, *destination, transport, stamp)
+    }
+
+    #[inline(never)]
+    fn look_up(
         &mut self,
         source: SocketAddr,
         destination: SocketAddr,
         transport: Transport,
         stamp: Stamp,
     ) -> (Side, ConnectionId) {
-        let direction = (source, destination, transport);
-        if let Some(Some((recent, side, id))) = self.recent.get(place(&direction))
-            && *recent == direction
-        {
-            return (*side, *id);
-        }
         let (side, ends) = ordered(source, destination, transport);
         let id = match self.by_ends.get(&ends) {
             Some(id) => *id,
             None => self.open(source, destination, transport, stamp),
         };
-        self.remember(direction, side, id);
+        self.remember((source, destination, transport), side, id);
         (side, id)
     }
 
@@ -287,7 +300,7 @@ impl Connections {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, None);
         }
-        if let Some(recent) = self.recent.get_mut(place(&direction)) {
+        if let Some(recent) = self.recent.get_mut(place(&direction.0, &direction.1)) {
             *recent = Some((direction, side, id));
         }
     }
@@ -303,7 +316,7 @@ fn ordered(source: SocketAddr, destination: SocketAddr, transport: Transport) ->
 }
 
 /// Where a direction is remembered: not where the other one is.
-fn place((source, destination, _): &Ends) -> usize {
+fn place(source: &SocketAddr, destination: &SocketAddr) -> usize {
     usize::from(source.port().wrapping_mul(3) ^ destination.port()) % RECENT
 }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -23,9 +24,6 @@ READS = columns.of(
     files="server path role listed_only",
 )
 """The columns that the queries here read."""
-
-NFS = 100_003
-"""The program number of NFS."""
 
 MOUNTING = ("MNT", "FSINFO", "PUTROOTFH", "EXCHANGE_ID", "SETCLIENTID", "CREATE_SESSION")
 """Operations that a client sends when it mounts, and hardly ever later."""

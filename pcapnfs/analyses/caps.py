@@ -16,6 +16,7 @@ from pcapnfs.analyses import sessions as _sessions
 from pcapnfs.analyses.levels import levels
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.sessions import sessions
+from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,9 +33,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-NFS = 100_003
-"""The program number of NFS."""
 
 PAIRS = 1000
 """Pairs that are looked at, most calls first: a hostile capture may have one for each call."""

@@ -21,6 +21,7 @@ from pcapnfs.analyses.questions import FILE_FRESH_S
 from pcapnfs.analyses.readdir import FOLLOW_UP_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -114,13 +115,13 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     )  # fmt: skip
 
 
-_LISTED = """
+_LISTED = f"""
     create temp table listed as
     select mount, operations.call, position, operations.file as directory, call_frame, reply_time,
            operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus
     from operations join calls using (call)
     where operations.op in ('READDIR', 'READDIRPLUS') and operations.file is not null
-          and not callback and program = 100003 and version >= 3 and reply_time is not null
+          and not callback and program = {NFS} and version >= 3 and reply_time is not null
 """
 
 _TOLD = """
@@ -137,7 +138,7 @@ _FOLLOWED = f"""
         select mount, coalesce(calls.directory, parent) as directory, name, call, call_frame,
                call_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
         from calls join files using (file)
-        where $plain and op in ('GETATTR', 'LOOKUP') and not callback and program = 100003
+        where $plain and op in ('GETATTR', 'LOOKUP') and not callback and program = {NFS}
               and reply_time is not null
               and coalesce(calls.directory, parent) in (select directory from listed where not plus)
     ),
@@ -209,7 +210,7 @@ _BY_MOUNT = f"""
     small as (
         select mount, median(share) as usual
         from calls join shares using (call)
-        where $plus and op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
+        where $plus and op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = {NFS}
               and reply_time is not null and mount in (select mount from listed where plus)
         group by mount
     ),

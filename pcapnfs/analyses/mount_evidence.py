@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.change_ids import age_s
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
+from pcapnfs.programs import NFS_PROGRAMS
 
 if TYPE_CHECKING:
     import duckdb
@@ -232,7 +233,7 @@ _STEPS = f"""
            asked.call is not null as asked,
            {age_s("call_time - known_time")} as age
     from calls join files using (file) left join kinds using (op) left join asked using (call, file)
-    where not callback and program in (100003, 100227)
+    where not callback and program in {NFS_PROGRAMS}
 """
 """Every call about an object, with the directory that it is in; `asked`: it asked, and nothing had
 changed."""

@@ -21,6 +21,7 @@ from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.round_trip import RoundTrip, Source, Vantage, round_trips
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.sessions import Session, sessions
+from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -39,9 +40,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-NFS = 100_003
-"""The program number of NFS."""
 
 
 @dataclass(frozen=True, slots=True)

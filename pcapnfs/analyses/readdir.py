@@ -16,6 +16,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import order
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
+from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
     import duckdb
@@ -207,7 +208,7 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
         )
 
 
-_LISTED = """
+_LISTED = f"""
     create temp table listed as
     select operations.call, position, mount, operations.file as directory, version = 4 as v4,
            operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus, cookie, entries,
@@ -215,7 +216,7 @@ _LISTED = """
            case when calls.op = operations.op then srt end as srt,
            case when calls.op = operations.op then reply_bytes end as reply_bytes
     from operations join calls using (call)
-    where operations.op in ('READDIR', 'READDIRPLUS') and not callback and program = 100003
+    where operations.op in ('READDIR', 'READDIRPLUS') and not callback and program = {NFS}
 """
 
 # A name is what a listing always has; handles come with attributes alone. Its hash of 64 bits is
@@ -230,7 +231,7 @@ _FOLLOWED = f"""
         select mount, coalesce(calls.directory, parent) as directory, hash(name) as title, op, call,
                call_time, reply_time, srt, version = 4 and op = 'GETATTR' as unsure
         from calls join files using (file)
-        where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = 100003
+        where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = {NFS}
               and reply_time is not null and name is not null
               and coalesce(calls.directory, parent) in (select directory from listed)
     ),
@@ -294,7 +295,7 @@ _BY_DIRECTORY = f"""
     asked as (
         select file as directory, count(*) as asked, sum(srt) as asked_time
         from calls
-        where op = 'GETATTR' and not callback and program = 100003 and reply_time is not null
+        where op = 'GETATTR' and not callback and program = {NFS} and reply_time is not null
               and file in (select directory from listed)
               and (version < 4 or call in (
                   select call from operations where op = 'GETATTR' and {ASKS_STATE}))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
+from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -27,9 +28,6 @@ READS = columns.of(
 STALE = (70, 10014)
 """NFS3ERR_STALE and NFS4ERR_STALE, NFS4ERR_FHEXPIRED (RFC 1813 section 2.6, RFC 8881 section
 15.1)."""
-
-NFS = 100_003
-"""The program number of NFS."""
 
 FILES_SHOWN = 3
 """Files that are told."""

@@ -19,6 +19,7 @@ from pcapnfs.analyses import owners
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.outstanding import NOT_READY, TRANSFER, outstanding
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.programs import NFS_PROGRAMS, NLM
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,12 +50,9 @@ SMALL_OPERATIONS = (
 """Operations that a server answers from memory in a few bytes, and that so show the round trip:
 those that docs/operations.md calls small."""
 
-COUNTED_PROGRAMS = (100003, 100227)
-"""NFS and NFSACL: the calls that a file costs."""
-
-PROGRAMS = (*COUNTED_PROGRAMS, 100021)
-"""With the lock manager, whose calls are waited for but not counted. What mounts and unmounts
-(MOUNT, portmapper) is before and after the run."""
+PROGRAMS = (*NFS_PROGRAMS, NLM)
+"""NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
+not counted. What mounts and unmounts (MOUNT, portmapper) is before and after the run."""
 
 LEAST_CALLS = 30
 """Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
@@ -218,8 +216,8 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
         select call, coalesce(owned.file::integer, {NO_FILE}) as unit,
                coalesce(role = 'file', false) as regular,
                coalesce(role = 'directory', false) as directory,
-               program in {PROGRAMS} as program, program in {COUNTED_PROGRAMS} as counted,
-               stability = 'unstable' and program in {COUNTED_PROGRAMS}
+               program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
+               stability = 'unstable' and program in {NFS_PROGRAMS}
                    and op in {SMALL_OPERATIONS} as small,
                (case when stability = 'stable' and reply_time is not null then {place} else -1 end)
                    ::smallint as operation,

@@ -24,9 +24,9 @@ from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.patterns import patterns
 from pcapnfs.analyses.readdir import readdir
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, text, whole
-from pcapnfs.analyses.timeline import COUNTED_PROGRAMS
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
+from pcapnfs.programs import NFS, NFS_PROGRAMS, NFSACL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,11 +166,11 @@ def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[
     chosen = f"""
         with {owners.OWNED}, {steps.STEPS},
         chosen as (
-            select case when program = 100227 then 'nfsacl' else version::varchar end as family,
+            select case when program = {NFSACL} then 'nfsacl' else version::varchar end as family,
                    step, stability = 'stable' as stable, client, server, call_first_time, call,
                    greatest(srt, 0) as srt
             from steps
-            where program in {COUNTED_PROGRAMS} and srt is not null and transmissions = 1
+            where program in {NFS_PROGRAMS} and srt is not null and transmissions = 1
         )
     """
     # One query gives names and lengths, the next all times in that order, as plain numbers.
@@ -239,9 +239,9 @@ def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
 def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     """Calls of NFS by version, transport and security flavor."""
     rows = trace.sql(
-        """
+        f"""
         select protocol, transport, flavor, count(*) from calls join connections using (connection)
-        where program = 100003 and not calls.callback and op <> 'NULL'
+        where program = {NFS} and not calls.callback and op <> 'NULL'
         group by all order by all
         """
     ).fetchall()

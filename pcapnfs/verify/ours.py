@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -94,7 +95,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                    coalesce(list(opcode order by position) filter (executed), []) as executed
             from operations semi join (
                 select call from calls
-                where procedure = 1 and (program = 100003 and version = 4 or program >= $transient)
+                where procedure = 1 and (program = $nfs and version = 4 or program >= $transient)
             ) using (call)
             group by call
         )
@@ -111,7 +112,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
         where call_frame <= $end
         order by call_first_frame, call_frame, call
         """,
-        {"transient": TRANSIENT, "end": end},
+        {"nfs": NFS, "transient": TRANSIENT, "end": end},
     )
     while rows := cursor.fetchmany(_ROWS):
         for *values, operations, executed in rows:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from pcapnfs.programs import MOUNT, NFS, NFSACL, NLM, NSM, PORTMAPPER, RQUOTA
 from pcapnfs.trace import operation_numbers
 from pcapnfs.verify.messages import Message
 from pcapnfs.verify.ours import TRANSIENT, Call
@@ -38,7 +39,7 @@ TEXTS = {
 }
 """Codes and what they mean, as a clause."""
 
-_PROGRAMS = {100000, 100003, 100005, 100011, 100021, 100024, 100227}
+_PROGRAMS = {PORTMAPPER, NFS, MOUNT, RQUOTA, NLM, NSM, NFSACL}
 """What pcapnfs looks for: portmapper, NFS, MOUNT, remote quotas, NLM, NSM, NFSACL."""
 
 _UNKNOWN_TO_TSHARK = {46}

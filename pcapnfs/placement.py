@@ -23,6 +23,9 @@ from pcapnfs.errors import UsageError
 UNFINISHED = ".unfinished-"
 """Between the hidden name of a target and a number, in the name of a directory being filled."""
 
+_SHOWN = 32
+"""Characters of a target's name in that of its unfinished file: names have at most 255 bytes."""
+
 _EXCHANGE = 2
 """RENAME_EXCHANGE of renameat2(2)."""
 _HERE = -100
@@ -67,7 +70,8 @@ def placed_file(target: Path) -> Iterator[Path]:
         OSError: Something could not be written.
     """
     target = target.absolute()
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}{UNFINISHED}", dir=target.parent)
+    prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
+    handle, name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
     os.close(handle)
     fresh = Path(name)
     try:

@@ -10,11 +10,11 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pcapnfs import placement
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
 
 KEY_BYTES = 32
@@ -84,7 +84,7 @@ def redact(
     try:
         size = original.stat().st_size if original.exists() else 0
         with (
-            _replacing(redacted) as new,
+            placement.placed_file(redacted) as new,
             tempfile.NamedTemporaryFile(dir=redacted.parent) as journal,
         ):
             told = _core.redact(
@@ -150,19 +150,6 @@ def _check(source: Path, target: Path, *, overwrite: bool) -> None:
             raise UsageError(f"{target} is the capture itself")
         if not overwrite:
             raise UsageError(f"{target} is there already; --force overwrites it")
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A new file beside the target, which takes its place when all went well, else goes away."""
-    new = target.with_name(f".{target.name[:200]}.{secrets.token_hex(8)}")
-    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    try:
-        yield new
-        new.replace(target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
 
 
 def _parse(text: str) -> Redaction:

@@ -5,10 +5,9 @@ Takes a path and text; writes the file whole or not at all, and never over anoth
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
+from pcapnfs import placement
 from pcapnfs.errors import UsageError
 
 STANDARD_OUTPUT = "-"
@@ -38,20 +37,9 @@ def replace(path: Path, text: str, *, force: bool) -> None:
     Raises:
         UsageError: The file has come into being meanwhile, or it cannot be written.
     """
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:32]}-")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        # A temporary file is its owner's alone; a report is as readable as any new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        refuse(path, force=force)
-        os.replace(temporary, path)
-        temporary = None
+        with placement.placed_file(path) as fresh:
+            fresh.write_text(text, encoding="utf-8", newline="\n")
+            refuse(path, force=force)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)

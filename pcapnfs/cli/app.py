@@ -99,6 +99,8 @@ def _common(
 
 def main() -> None:
     """Run the command line of this process and exit with its status."""
+    # numpy would start threads for matrices, of which there are none here; they wait busily.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for name in ENDING:
         # Ignored by whoever started us (nohup): that is to stay so.
         if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:

@@ -38,7 +38,7 @@ use crate::table::signature::{Signatures, plus};
 
 /// Rows of one table that leave together: few enough for the processor's cache, and for the allocator
 /// to use the memory of one batch for the next.
-pub const BATCH_ROWS: usize = 8192;
+pub const BATCH_ROWS: usize = 4096;
 
 /// Everything about a call that becomes rows.
 #[derive(Debug)]

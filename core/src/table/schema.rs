@@ -185,6 +185,8 @@ macro_rules! table {
         #[derive(Default)]
         pub struct $batch {
             rows: usize,
+            /// That of the columns that are wanted, once it is known.
+            schema: Option<SchemaRef>,
             $(pub(super) $column: builder!($kind $null),)+
         }
 
@@ -220,7 +222,8 @@ macro_rules! table {
                     columns.push(self.$column.finish(rows));
                 })+
                 let options = RecordBatchOptions::new().with_row_count(Some(rows));
-                RecordBatch::try_new_with_options($table.arrow(&wanted), columns, &options)
+                let schema = self.schema.get_or_insert_with(|| $table.arrow(&wanted));
+                RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
             }
         }
     };

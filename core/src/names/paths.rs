@@ -232,18 +232,32 @@ fn short(handle: Option<&[u8]>) -> String {
 }
 
 fn join(below: &[&[u8]]) -> String {
-    let names: Vec<String> = below.iter().rev().map(|name| text(name)).collect();
-    names.join("/")
+    let mut path = String::with_capacity(below.iter().map(|name| name.len() + 1).sum());
+    for (place, name) in below.iter().rev().enumerate() {
+        if place > 0 {
+            path.push('/');
+        }
+        write_text(name, &mut path);
+    }
+    path
 }
 
 /// Bytes of a name as text: what is not UTF-8 is written `\xNN`, a backslash stays.
 pub fn text(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
+    write_text(bytes, &mut out);
+    out
+}
+
+fn write_text(bytes: &[u8], out: &mut String) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        out.push_str(text);
+        return;
+    }
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
         for byte in chunk.invalid() {
             let _infallible = write!(out, "\\x{byte:02x}");
         }
     }
-    out
 }

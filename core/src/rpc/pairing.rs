@@ -91,8 +91,13 @@ pub struct Kept {
 
 impl Kept {
     fn fill(&mut self, record: &Record<'_>, room: usize) {
+        let bytes = record.bytes.get(..room).unwrap_or(record.bytes);
         self.bytes.clear();
-        self.bytes.extend_from_slice(record.bytes.get(..room).unwrap_or(record.bytes));
+        if self.bytes.capacity() < bytes.len() {
+            // To grow would move what was here before.
+            self.bytes = Vec::with_capacity(bytes.len());
+        }
+        self.bytes.extend_from_slice(bytes);
         self.length = record.length;
         self.limit = Some(if record.bytes.len() > room { Reason::PendingLimit } else { record.limit });
         self.first = record.first;

@@ -83,7 +83,9 @@ def test_a_bomb_of_calls(tmp_path: Path, idle_bytes: int) -> None:
     assert decode(path)["calls"] == 1
 
 
-@pytest.mark.parametrize("nested", [gzip.compress(bytes(1000)), bytes(100_000)])
+@pytest.mark.parametrize(
+    "nested", [gzip.compress(bytes(1000)), bytes(100_000)], ids=["gzip", "zeros"]
+)
 def test_a_bomb_of_nothing_is_refused(nested: bytes, tmp_path: Path) -> None:
     path = tmp_path / "nothing.gz"
     path.write_bytes(gzip.compress(nested))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import duckdb
@@ -60,7 +61,7 @@ from pcapnfs.analyses import (
 from pcapnfs.comparison import side
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
-from tests.unit.rows import ROOT
+from tests.unit.rows import ROOT, tables
 
 SAMPLES = sorted(path for path in (ROOT / "samples").iterdir() if ".pcap" in path.name)
 
@@ -175,13 +176,23 @@ ASKED_ELSEWHERE = {
 }
 """Columns that are asked for in other captures than the one that is tried below."""
 
+DECODED = {table.name for table in tables()}
+"""The tables of a trace; those that a question makes are others."""
+
+
+@pytest.fixture(scope="module", params=SAMPLES, ids=lambda path: path.name)
+def sample(request: pytest.FixtureRequest) -> Iterator[tuple[Path, Trace]]:
+    """A sample, and all of its columns, decoded once for all questions."""
+    with pcapnfs.open(request.param) as whole:
+        yield request.param, whole
+
 
 @pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
-def test_an_answer_needs_no_other_columns(question: str, sample: Path) -> None:
+def test_an_answer_needs_no_other_columns(question: str, sample: tuple[Path, Trace]) -> None:
     """With nothing but its columns decoded, the answer is the same."""
     reads, ask = QUESTIONS[question]
-    with pcapnfs.open(sample) as whole, pcapnfs.open(sample, columns=reads) as narrow:
+    path, whole = sample
+    with pcapnfs.open(path, columns=reads) as narrow, as_decoded(whole):
         assert ask(narrow) == ask(whole)
 
 
@@ -189,19 +200,44 @@ def test_an_answer_needs_no_other_columns(question: str, sample: Path) -> None:
 def test_an_answer_needs_each_of_its_columns(question: str) -> None:
     """Without any one of its columns, the question cannot be asked."""
     reads, ask = QUESTIONS[question]
-    sample = ROOT / "samples" / SHOWN_BY.get(question, "k61-walk-v3.pcap")
     superfluous = []
-    for table, names in reads.items():
-        for name in sorted(names):
-            rest = {**reads, table: names - {name}}
-            with pcapnfs.open(sample, columns=rest) as trace:
-                try:
-                    ask(trace)
-                except duckdb.Error:
-                    continue
-            if (question, table, name) not in OF_AN_OUTER_QUERY | ASKED_ELSEWHERE:
-                superfluous.append(f"{table}.{name}")
+    with pcapnfs.open(
+        ROOT / "samples" / SHOWN_BY.get(question, "k61-walk-v3.pcap"), columns=reads
+    ) as trace:
+        for table, names in reads.items():
+            for name in sorted(names):
+                with without(trace, table, name), as_decoded(trace):
+                    try:
+                        ask(trace)
+                    except duckdb.Error:
+                        continue
+                if (question, table, name) not in OF_AN_OUTER_QUERY | ASKED_ELSEWHERE:
+                    superfluous.append(f"{table}.{name}")
     assert superfluous == []
+
+
+@contextmanager
+def without(trace: Trace, table: str, column: str) -> Iterator[None]:
+    """A column is not there under its name, as if it had not been decoded."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(f'alter table {table} rename column "{column}" to left_out')
+        try:
+            yield
+        finally:
+            cursor.execute(f'alter table {table} rename column left_out to "{column}"')
+
+
+@contextmanager
+def as_decoded(trace: Trace) -> Iterator[None]:
+    """Tables that questions add to a trace go away: the next one asks for all it needs itself."""
+    try:
+        yield
+    finally:
+        with closing(trace.cursor()) as cursor:
+            made = cursor.execute("select table_name from duckdb_tables() where not temporary")
+            for (name,) in made.fetchall():
+                if name not in DECODED:
+                    cursor.execute(f'drop table "{name}"')
 
 
 def test_a_column_that_does_not_exist_is_refused() -> None:

@@ -23,6 +23,8 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 FUZZ = ROOT / "core" / "fuzz"
 SAMPLE = "samples/k61-tar-v3.pcap"
 OLDEST_PYTHON = (3, 11)
+MOST_WORKERS = 8
+"""Tests at once: each may hold a capture of some size in memory."""
 
 
 class UnusableError(Exception):
@@ -89,7 +91,9 @@ def check() -> None:
     run(BIN / "mypy")
     run(python, "-m", "mypy.stubtest", "pcapnfs._core")
     run(python, "docs/generate.py", "--check")
-    run(python, "-m", "pytest")
+    # Each worker takes what stands together, so that its tests share what a module makes for them.
+    workers = ("-n", "auto", "--maxprocesses", str(MOST_WORKERS), "--dist", "worksteal")
+    run(python, "-m", "pytest", *workers)
 
 
 def docs() -> None:

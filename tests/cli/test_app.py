@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -271,7 +271,7 @@ def test_a_terminal_without_unicode_gets_replacements(capture: Path) -> None:
 
 
 def test_python_m_runs_and_help_is_fast_and_light() -> None:
-    start = time.monotonic()
+    start = _of_children_s()
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "pcapnfs", "--help"],
         cwd=ROOT,
@@ -279,7 +279,7 @@ def test_python_m_runs_and_help_is_fast_and_light() -> None:
         text=True,
         check=True,
     )
-    assert time.monotonic() - start < 2  # 0.2 s on an idle machine
+    assert _of_children_s() - start < 2  # It takes 0.2 s.
     assert "perfile" in done.stdout
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
     assert not imported & {
@@ -291,3 +291,9 @@ def test_python_m_runs_and_help_is_fast_and_light() -> None:
         "jinja2",
         "pcapnfs._core",
     }
+
+
+def _of_children_s() -> float:
+    """What finished processes took of the processor: the same on a busy machine, unlike a clock."""
+    times = os.times()
+    return times.children_user + times.children_system

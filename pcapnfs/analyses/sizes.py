@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    operations="op file offset requested max_read max_write",
+    operations="op offset requested max_read max_write",
     files="file identity role size listed_only",
     connections="client segment_size",
 )
@@ -114,8 +114,7 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
     """
     mtu, mtu_source = _mtu(trace)
     payload = mtu - HEADERS
-    rsize, rsize_source = _transfer_size(trace, READ_OPERATIONS, "max_read")
-    wsize, wsize_source = _transfer_size(trace, WRITE_OPERATIONS, "max_write")
+    (rsize, rsize_source), (wsize, wsize_source) = _transfer_sizes(trace)
     population = f"""
         with {OBJECTS},
         regular as (
@@ -201,22 +200,31 @@ def _mtu(trace: Trace) -> tuple[int, str]:
     return (mtu, "handshake") if mtu > 2 * HEADERS else (USUAL_MTU, "assumed")
 
 
-def _transfer_size(trace: Trace, ops: tuple[str, ...], offered: str) -> tuple[int | None, str]:
-    """What one call carries: the largest one, if it was a limit; else what the server offers."""
+def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | None, str]]:
+    """What one READ and one WRITE carries."""
     (row,) = trace.sql(
         f"""
-        with calls_of_data as (
-            select file, max(requested) as largest, max("offset" + requested) as reach
+        with asked as (
+            select max_read, max_write,
+                   case when op in {READ_OPERATIONS} and "offset" is not null
+                        then requested end as brought,
+                   case when op in {WRITE_OPERATIONS} and "offset" is not null
+                        then requested end as taken,
+                   -- Offsets of other operations may be so large that there is no sum.
+                   case when brought is not null or taken is not null
+                        then "offset" + requested end as reach
             from operations
-            where list_contains($ops, op) and requested is not null and "offset" is not null
-            group by file
         )
-        select max(largest), max(reach), (select max({offered}) from operations)
-        from calls_of_data
-        """,
-        {"ops": ops},
+        select max(brought), max(reach) filter (brought is not null), max(max_read),
+               max(taken), max(reach) filter (taken is not null), max(max_write)
+        from asked
+        """
     ).fetchall()
-    largest, reach, server = row
+    return _transfer_size(*row[:3]), _transfer_size(*row[3:])
+
+
+def _transfer_size(largest: object, reach: object, server: object) -> tuple[int | None, str]:
+    """What one call carries: the largest one, if it was a limit; else what the server offers."""
     if largest and number(reach) > number(largest) and number(largest) % KIBIBYTE == 0:
         return integer(largest), "calls"
     if server is not None:

@@ -5,7 +5,7 @@ Takes results; gives drawings. What can be read off them stands in a table besid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import units
 from pcapnfs.views.budget import SHORT, TITLES
@@ -145,11 +145,8 @@ def course(found: Course, marks: Sequence[Mark]) -> str:
         parts.append(
             svg.text(x(value), bottom + 14, _short(value), text_anchor="middle", class_="small")
         )
-    width = max((right - left) / len(found.parts) - 1, 0.5)
-    tops = [top + place * (panel + gap) for place in range(3)]
-    parts += _calls(found.parts, x, (left, right), (tops[0], panel), width)
-    parts += _times(found.parts, x, (left, right), (tops[1], panel), width)
-    parts += _under_way(found.parts, x, (left, right), (tops[2], panel), width)
+    for row, drawing in enumerate((_calls, _times, _under_way)):
+        parts += drawing(found.parts, _Panel(x, left, right, top + row * (panel + gap), panel))
     for mark, place, lane in placed:
         label = str(mark.finding + 1)
         tip = f"finding {label}: frame {mark.frame}, {units.duration(mark.at_s)}"
@@ -196,19 +193,32 @@ def _lanes(marks: Sequence[Mark], x: svg.Scale) -> list[tuple[Mark, float, int]]
     return placed
 
 
-def _calls(
-    parts: Sequence[Part],
-    x: svg.Scale,
-    ends: tuple[float, float],
-    place: tuple[float, float],
-    width: float,
-) -> list[str]:
+class _Panel(NamedTuple):
+    """A panel's place in the picture, and the scale of its time."""
+
+    x: svg.Scale
+    left: float
+    right: float
+    top: float
+    height: float
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+    def width(self, parts: Sequence[Part]) -> float:
+        """That of what is drawn for each part."""
+        return max((self.right - self.left) / len(parts) - 1, 0.5)
+
+
+def _calls(parts: Sequence[Part], panel: _Panel) -> list[str]:
     most = float(max(part.calls for part in parts))
-    y = svg.linear(0.0, most, place[0] + place[1], place[0])
-    drawn = _frame("calls sent", ends, place, [(y(v), units.number(v)) for v in (0.0, most)])
+    y = svg.linear(0.0, most, panel.bottom, panel.top)
+    drawn = _frame("calls sent", panel, [(y(v), units.number(v)) for v in (0.0, most)])
     floor = y(0.0)
+    width = panel.width(parts)
     for part in parts:
-        at = x(part.at_s) + 0.5
+        at = panel.x(part.at_s) + 0.5
         if not part.calls:
             continue
         tip = (
@@ -222,32 +232,27 @@ def _calls(
     return drawn
 
 
-def _times(
-    parts: Sequence[Part],
-    x: svg.Scale,
-    ends: tuple[float, float],
-    place: tuple[float, float],
-    width: float,
-) -> list[str]:
+def _times(parts: Sequence[Part], panel: _Panel) -> list[str]:
     """From median to 95th percentile, on a logarithmic scale of whole powers of ten."""
     known = [value for part in parts for value in (part.p50_s, part.p95_s) if value is not None]
     positive = [value for value in known if value > 0]
     if not positive:
-        return _frame("service time", ends, place, [])
+        return _frame("service time", panel, [])
     low, high = min(positive), max(positive)
     lower = max((each for each in svg.decades(low / 10, low)), default=low)
     upper = min((each for each in svg.decades(high, high * 10)), default=high)
     if upper <= lower:
         upper = lower * 10
-    y = svg.logarithmic(lower, upper, place[0] + place[1], place[0])
+    y = svg.logarithmic(lower, upper, panel.bottom, panel.top)
     values = svg.decades(lower, upper)
     drawn = _frame(
-        "service time", ends, place, [(y(v), _short(v)) for v in values[:: len(values) // 5 + 1]]
+        "service time", panel, [(y(v), _short(v)) for v in values[:: len(values) // 5 + 1]]
     )
+    width = panel.width(parts)
     for part in parts:
         if part.p50_s is None or part.p95_s is None:
             continue
-        at = x(part.at_s) + 0.5
+        at = panel.x(part.at_s) + 0.5
         tip = (
             f"from {units.duration(part.at_s)}: median {units.duration(part.p50_s)}, "
             f"95th percentile {units.duration(part.p95_s)}"
@@ -260,40 +265,30 @@ def _times(
     return drawn
 
 
-def _under_way(
-    parts: Sequence[Part],
-    x: svg.Scale,
-    ends: tuple[float, float],
-    place: tuple[float, float],
-    width: float,
-) -> list[str]:
+def _under_way(parts: Sequence[Part], panel: _Panel) -> list[str]:
     most = max(part.outstanding for part in parts)
-    y = svg.linear(0.0, most, place[0] + place[1], place[0])
-    drawn = _frame("calls under way", ends, place, [(y(v), units.number(v)) for v in (0.0, most)])
+    y = svg.linear(0.0, most, panel.bottom, panel.top)
+    drawn = _frame("calls under way", panel, [(y(v), units.number(v)) for v in (0.0, most)])
+    width = panel.width(parts)
     for part in parts:
         if part.outstanding <= 0:
             continue
         tip = f"from {units.duration(part.at_s)}: {units.number(part.outstanding)} under way"
-        height = max(y(0.0) - y(part.outstanding), 0.5)
-        drawn.append(svg.rectangle(x(part.at_s) + 0.5, y(0.0) - height, width, height, "bar", tip))
+        at, height = panel.x(part.at_s) + 0.5, max(y(0.0) - y(part.outstanding), 0.5)
+        drawn.append(svg.rectangle(at, y(0.0) - height, width, height, "bar", tip))
     return drawn
 
 
-def _frame(
-    title: str,
-    ends: tuple[float, float],
-    place: tuple[float, float],
-    steps: Sequence[tuple[float, str]],
-) -> list[str]:
+def _frame(title: str, panel: _Panel, steps: Sequence[tuple[float, str]]) -> list[str]:
     """The title of a panel, its floor, and the steps of its scale."""
-    top, height = place
+    left, right, floor = panel.left, panel.right, panel.bottom
     parts = [
-        svg.text(ends[0] + 4, top - 4, title, class_="panel"),
-        svg.line(ends[0], top + height, ends[1], top + height, "axis"),
+        svg.text(left + 4, panel.top - 4, title, class_="panel"),
+        svg.line(left, floor, right, floor, "axis"),
     ]
     for y, label in steps:
-        parts.append(svg.line(ends[0], y, ends[1], y, "grid"))
-        parts.append(svg.text(ends[0] - 6, y + 4, label, text_anchor="end", class_="small"))
+        parts.append(svg.line(left, y, right, y, "grid"))
+        parts.append(svg.text(left - 6, y + 4, label, text_anchor="end", class_="small"))
     return parts
 
 

@@ -22,11 +22,7 @@ def budget(
     """Say where the time went by the clock, for each client and each phase of its work."""
     from pcapnfs.analyses import time_budget as analysis
     from pcapnfs.views import budget as view
-    from pcapnfs.views import document
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.time_budget(trace, top=top)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(view.screen(result))
+    output.answer(result, lambda: view.screen(result), json=json)

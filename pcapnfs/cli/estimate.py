@@ -59,7 +59,6 @@ def estimate(
     """
     from pcapnfs.analyses import model as analysis
     from pcapnfs.analyses.overrides import Overrides
-    from pcapnfs.views import document
     from pcapnfs.views import estimate as view
 
     given = Overrides(
@@ -76,10 +75,7 @@ def estimate(
     else:
         with options.open_trace(captures, port, memory, analysis.READS) as trace:
             result = analysis.model(trace, given)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(view.screen(result))
+    output.answer(result, lambda: view.screen(result), json=json)
 
 
 def _seconds(text: str | None) -> float | None:

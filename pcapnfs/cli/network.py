@@ -21,12 +21,8 @@ def network(
 ) -> None:
     """Say how far clients and servers are apart, where that was captured, and what was lost."""
     from pcapnfs.analyses import network as analysis
-    from pcapnfs.views import document
     from pcapnfs.views import network as view
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.network(trace, top=top)
-    if json:
-        output.write([document.to_json(result)])
-    else:
-        output.screen(view.screen(result))
+    output.answer(result, lambda: view.screen(result), json=json)

@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -31,11 +32,29 @@ class UnusableError(Exception):
     """Something that this machine lacks, with what to do about it."""
 
 
-def run(*command: str | Path) -> None:
-    """Runs a command in the repository; its failure is ours."""
-    print("·", *(str(word) for word in command), flush=True)
+def run(*command: str | Path, aside: bool = False) -> None:
+    """Runs a command in the repository; its failure is ours.
+
+    What is done aside says what it has to say in one piece, at its end.
+    """
+    words = [str(word) for word in command]
     environment = dict(os.environ, MATURIN_NO_INSTALL_RUST="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
-    subprocess.run([str(word) for word in command], cwd=ROOT, env=environment, check=True)
+    if not aside:
+        print("·", *words, flush=True)
+        subprocess.run(words, cwd=ROOT, env=environment, check=True)
+        return
+    done = subprocess.run(
+        words,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    print("\n·", *words)
+    print(done.stdout, flush=True)
+    done.check_returncode()
 
 
 def require_tools() -> None:
@@ -77,17 +96,31 @@ def check() -> None:
             raise UnusableError(
                 f"cargo {component} is missing: rustup component add rustfmt clippy"
             )
-    python = BIN / "python"
     run("cargo", "fmt", "--all", "--check")
-    run("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings")
-    run("cargo", "test", "--workspace", "--locked")
     run("cargo", "fmt", "--manifest-path", FUZZ / "Cargo.toml", "--check")
-    if shutil.which(os.environ.get("CXX", "c++")):
-        run(sys.executable, FUZZ / "fuzz.py", "--seconds", "5")
-    else:
-        print("dev.py: no C++ compiler, so the decoder is not fuzzed", file=sys.stderr)
     run(BIN / "ruff", "format", "--check", ".")
     run(BIN / "ruff", "check", ".")
+    # Compilers often keep one processor alone busy: what they leave is the package's.
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        core = aside.submit(check_core)
+        check_package()
+        core.result()
+
+
+def check_core() -> None:
+    """The crates: lints, tests, a few seconds of fuzzing."""
+    lints = ("--workspace", "--all-targets", "--locked", "--", "-D", "warnings")
+    run("cargo", "clippy", *lints, aside=True)
+    run("cargo", "test", "--workspace", "--locked", aside=True)
+    if shutil.which(os.environ.get("CXX", "c++")):
+        run(sys.executable, FUZZ / "fuzz.py", "--seconds", "5", aside=True)
+    else:
+        print("dev.py: no C++ compiler, so the decoder is not fuzzed", file=sys.stderr)
+
+
+def check_package() -> None:
+    """The Python package with the core as it was installed: types, generated pages, tests."""
+    python = BIN / "python"
     run(BIN / "mypy")
     run(python, "-m", "mypy.stubtest", "pcapnfs._core")
     run(python, "docs/generate.py", "--check")

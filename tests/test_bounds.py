@@ -1,4 +1,4 @@
-"""What findings say of time in general, against the verdict and against what changes really saved.
+"""What findings say of time in general, against what changes really saved.
 
 The pairs of captures differ in one thing only: what the first one's finding names as its cost is
 what the second one's run took less.
@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.bottleneck import bottleneck
-from pcapnfs.analyses.model import model
-from pcapnfs.diagnosis.bound import LEAST
 from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
@@ -22,14 +19,6 @@ from tests.oracles.corpus import Capture, lab_captures, require_corpus
 AGREEMENT = 0.2
 """What a finding names is within this share of what was really saved."""
 
-GENERAL = {
-    "persistence": "persistence_bound",
-    "round_trips": "round_trip_bound",
-    "transfer": "transfer_bound",
-    "client": "client_bound",
-}
-"""The finding for each cause that a verdict may name; the others have findings of their own."""
-
 RESTART_FILES = 60
 """Files that the runs with a restart unpack."""
 
@@ -37,23 +26,6 @@ MS = 1_000_000
 """Nanoseconds."""
 
 CAPTURES = {capture.name: capture for capture in lab_captures()}
-
-
-@pytest.mark.parametrize("name", CAPTURES)
-def test_the_verdict_and_the_findings_name_the_same(name: str) -> None:
-    files = [str(path) for path in CAPTURES[name].files]
-    with pcapnfs.open(files) as trace:
-        verdict = model(trace).verdict
-        said = {finding.id for finding in pcapnfs.findings(trace).findings}
-        measured = bottleneck(trace)
-    assert measured.verdict == verdict
-    named = {GENERAL[cause] for cause in verdict.named if cause in GENERAL} if verdict else set()
-    if measured.calls < LEAST:
-        named = set()
-    if 2 * measured.timed_calls < measured.stable_calls:
-        # Most were sent again: what they took is not the storage's.
-        named -= {"persistence_bound"}
-    assert said & set(GENERAL.values()) == named
 
 
 @pytest.mark.parametrize("version", ["v3", "v42"])

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.bottleneck import bottleneck
+from pcapnfs.analyses.model import model
+from pcapnfs.diagnosis.bound import LEAST
+from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.diagnosis.rules import RULES
+from pcapnfs.trace import Trace
 from tests.oracles import matrix, survey
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.oracles.expected import expectation
@@ -22,11 +30,48 @@ def test_every_rule_has_its_expectation() -> None:
         assert callable(expectation(rule.id))
 
 
-@pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
-def test_findings_agree_with_the_truth(capture: Capture) -> None:
-    row = matrix.row(capture)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A capture, open, and what is found in it."""
+
+    capture: Capture
+    trace: Trace
+    found: Findings
+
+
+@pytest.fixture(scope="module", params=CAPTURES, ids=lambda capture: capture.name)
+def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
+    files = [str(path) for path in request.param.files]
+    with pcapnfs.open(files) as trace:
+        yield Asked(request.param, trace, pcapnfs.findings(trace))
+
+
+def test_findings_agree_with_the_truth(asked: Asked) -> None:
+    row = matrix.judged(asked.capture, asked.found)
     assert row.contradictions() == []
-    assert matrix.told()[capture.name] == matrix.cells(row), "python -m tests.oracles.matrix"
+    assert matrix.told()[asked.capture.name] == matrix.cells(row), "python -m tests.oracles.matrix"
+
+
+GENERAL = {
+    "persistence": "persistence_bound",
+    "round_trips": "round_trip_bound",
+    "transfer": "transfer_bound",
+    "client": "client_bound",
+}
+"""The finding for each cause that a verdict may name; the others have findings of their own."""
+
+
+def test_the_verdict_and_the_findings_name_the_same(asked: Asked) -> None:
+    verdict, measured = model(asked.trace).verdict, bottleneck(asked.trace)
+    said = {finding.id for finding in asked.found.findings}
+    assert measured.verdict == verdict
+    named = {GENERAL[cause] for cause in verdict.named if cause in GENERAL} if verdict else set()
+    if measured.calls < LEAST:
+        named = set()
+    if 2 * measured.timed_calls < measured.stable_calls:
+        # Most were sent again: what they took is not the storage's.
+        named -= {"persistence_bound"}
+    assert said & set(GENERAL.values()) == named
 
 
 ELSEWHERE = {

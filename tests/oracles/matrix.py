@@ -49,7 +49,11 @@ class Row:
 def row(capture: Capture) -> Row:
     """Judge one capture."""
     with pcapnfs.open([str(path) for path in capture.files]) as trace:
-        found = pcapnfs.findings(trace)
+        return judged(capture, pcapnfs.findings(trace))
+
+
+def judged(capture: Capture, found: Findings) -> Row:
+    """What was found in a capture, beside the truth."""
     due = {rule.id: expectation(rule.id)(capture) for rule in RULES}
     return Row(capture.name, severities(found), due)
 

@@ -113,7 +113,7 @@ def check_core() -> None:
     run("cargo", "clippy", *lints, aside=True)
     run("cargo", "test", "--workspace", "--locked", aside=True)
     if shutil.which(os.environ.get("CXX", "c++")):
-        # As many inputs as in 5 s alone: the tests take a third of the processors meanwhile.
+        # As many inputs as in 5 s alone: two workers and this share two processors in CI.
         run(sys.executable, FUZZ / "fuzz.py", "--seconds", "8", aside=True)
     else:
         print("dev.py: no C++ compiler, so the decoder is not fuzzed", file=sys.stderr)

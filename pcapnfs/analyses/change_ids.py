@@ -184,16 +184,11 @@ _LEARNED = f"""
                false as modified
         from entries join answered using (call) where entries.file is not null
     ),
-    compared as (
+    ordered as (
         select *,
-               lag(case when change_id is not null then change_id end ignore nulls) over around
-                   as known,
-               lag(case when change_id is not null then reply_time end ignore nulls) over around
-                   as known_time,
-               lag(case when change_id is not null then call_time end ignore nulls) over around
-                   as known_call_time,
-               lag(case when change_id is not null then modified end ignore nulls) over around
-                   as known_modified,
+               lag(case when change_id is not null
+                   then {{'id': change_id, 'at': reply_time, 'asked': call_time,
+                         'modified': modified}} end ignore nulls) over around as last,
                lag(case when modified then reply_time end ignore nulls) over around
                    as modified_before,
                lag(case when modified then reply_time end, 2 ignore nulls) over around
@@ -202,6 +197,11 @@ _LEARNED = f"""
                    as modified_after
         from told where change_id is not null or modified or question is not null
         window around as (partition by mount, file order by reply_time, call, position)
+    ),
+    compared as (
+        select *, last.id as known, last.at as known_time, last.asked as known_call_time,
+               last.modified as known_modified
+        from ordered
     )
     select mount, file, call, call_time, reply_time, question, modified, alone, known_time,
            coalesce(modified_before > known_time, false) as meddled,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 
 if TYPE_CHECKING:
@@ -170,6 +171,7 @@ ADDITIONS = """
 """The additions as rows, with the parameters that `Additions.parameters` gives."""
 
 
+@once
 def round_trips(trace: Trace) -> RoundTrips:
     """Say how long the round trip is, and where the capture was taken."""
     pairs = tuple(_pairs(trace).values())
@@ -299,6 +301,7 @@ class _Evidence:
         )
 
 
+@once
 def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     """The round trip of each client and server, most calls first."""
     client_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from pcapnfs.trace import Trace
 
 READS = columns.of(
@@ -50,7 +53,28 @@ class Session:
 
 def sessions(trace: Trace, *, top: int = 20) -> tuple[int, tuple[Session, ...]]:
     """How many sessions carried calls, and the busiest of them; 0 for all."""
-    rows = trace.sql(
+    rows = _rows(trace)
+    shown = rows[:top] if top else rows
+    return len(rows), tuple(
+        Session(
+            session=str(session).lower(),
+            clients=tuple(clients),
+            servers=tuple(servers),
+            connections=connections,
+            calls=calls,
+            slots_offered=None if offered is None else integer(offered),
+            slots_used=integer(used),
+            slots_wanted_least=None if least is None else integer(least),
+            slots_wanted_most=None if most is None else integer(most),
+        )
+        for session, clients, servers, connections, calls, offered, used, least, most in shown
+    )
+
+
+@once
+def _rows(trace: Trace) -> list[tuple[Any, ...]]:
+    """Each session with what the server offered and the client used, busiest first."""
+    return trace.sql(
         """
         with named as (
             select call, client, server, connection, session, slot from calls
@@ -70,18 +94,3 @@ def sessions(trace: Trace, *, top: int = 20) -> tuple[int, tuple[Session, ...]]:
         group by session having count(slot) > 0 order by count(slot) desc, 1
         """
     ).fetchall()
-    shown = rows[:top] if top else rows
-    return len(rows), tuple(
-        Session(
-            session=str(session).lower(),
-            clients=tuple(clients),
-            servers=tuple(servers),
-            connections=connections,
-            calls=calls,
-            slots_offered=None if offered is None else integer(offered),
-            slots_used=integer(used),
-            slots_wanted_least=None if least is None else integer(least),
-            slots_wanted_most=None if most is None else integer(most),
-        )
-        for session, clients, servers, connections, calls, offered, used, least, most in shown
-    )

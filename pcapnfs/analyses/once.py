@@ -6,25 +6,29 @@ stay as long as the trace. A trace does not change, so neither do they.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 Answer = TypeVar("Answer")
 
+ANSWERS: WeakKeyDictionary[Trace, dict[Callable[[Trace], Any], Any]] = WeakKeyDictionary()
+"""What was worked out for each trace that is still in use."""
+
 
 def once(question: Callable[[Trace], Answer]) -> Callable[[Trace], Answer]:
     """Let the question be asked of each trace once."""
-    known: weakref.WeakKeyDictionary[Trace, Answer] = weakref.WeakKeyDictionary()
 
     @wraps(question)
     def answer(trace: Trace) -> Answer:
-        if trace not in known:
-            known[trace] = question(trace)
-        return known[trace]
+        known = ANSWERS.setdefault(trace, {})
+        if question not in known:
+            known[question] = question(trace)
+        found: Answer = known[question]
+        return found
 
     return answer

@@ -282,7 +282,8 @@ def _answered(rows: Rows, end: int) -> Times:
         return answered
     order = np.lexsort((rows["sent"], rows["pair"]))
     pair, sent = rows["pair"][order], rows["sent"][order]
-    replied = np.where(rows["unanswered"], end, answered)[order]
+    # A capture may put a reply before its call.
+    replied = np.where(rows["unanswered"], end, np.maximum(answered, rows["sent"]))[order]
     found = answered.copy()
     for each in np.unique(rows["pair"][unanswered]):
         members = slice(*np.searchsorted(pair, (each, each + 1)))

@@ -30,6 +30,7 @@ from pcapnfs.analyses import (
     model,
     network,
     not_found,
+    once,
     open_order,
     operations,
     patterns,
@@ -238,10 +239,12 @@ def without(trace: Trace, table: str, column: str) -> Iterator[None]:
 
 @contextmanager
 def as_decoded(trace: Trace) -> Iterator[None]:
-    """Tables that questions add to a trace go away: the next one asks for all it needs itself."""
+    """What questions add to a trace goes away: the next one asks for all it needs itself."""
+    once.ANSWERS.pop(trace, None)
     try:
         yield
     finally:
+        once.ANSWERS.pop(trace, None)
         with closing(trace.cursor()) as cursor:
             made = cursor.execute("select table_name from duckdb_tables() where not temporary")
             for (name,) in made.fetchall():

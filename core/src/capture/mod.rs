@@ -9,6 +9,7 @@
 //!
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
+mod ahead;
 mod compression;
 
 pub mod merge;

@@ -144,8 +144,16 @@ def of_address(value: str) -> Iterator[tuple[str, bytes]]:
         yield f"address {value}", address.packed
 
 
-def found(wanted: Iterable[tuple[str, bytes]], within: bytes) -> list[str]:
-    """Which secrets a file holds. Each sign has at least `START` bytes by which it is found."""
+def found(
+    wanted: Iterable[tuple[str, bytes]], within: bytes, original: bytes | None = None
+) -> list[str]:
+    """Which secrets a file holds. Each sign has at least `START` bytes by which it is found.
+
+    Pseudonyms of short names are dealt out by a shuffle, so that one of many may be what another
+    file is really called: `m6.js` became `m1.js`, and `m1.js` something else. With the original,
+    whose packets are at the same places, a short name counts only where it stood there before, or
+    where no other name of its length did.
+    """
     by_start: dict[bytes, list[tuple[str, bytes]]] = {}
     for what, sign in wanted:
         if len(sign) < START:
@@ -153,14 +161,22 @@ def found(wanted: Iterable[tuple[str, bytes]], within: bytes) -> list[str]:
         by_start.setdefault(sign[:START], []).append((what, sign))
     starts = by_start.keys()
     hits = [at for at in range(len(within)) if within[at : at + START] in starts]
+    same_places = original is not None and len(original) == len(within)
     return sorted(
         {
             what
             for at in hits
             for what, sign in by_start[within[at : at + START]]
             if within.startswith(sign, at)
+            and not (same_places and original and _another(sign, original[at : at + len(sign)]))
         }
     )
+
+
+def _another(sign: bytes, before: bytes) -> bool:
+    """Whether, where a short name is now, another one of its length stood before."""
+    length = struct.unpack(">I", sign[:4])[0]
+    return length < LONG_NAME and before[:4] == sign[:4] and before != sign
 
 
 def addresses(path: Path) -> set[str]:

@@ -190,3 +190,14 @@ def test_progress_is_told_and_may_stop_it(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         redaction.redact(TAR, tmp_path / "other.pcap", key=KEY, progress=stop)
     assert _names(tmp_path) == ["out.pcap"]
+
+
+def test_a_short_name_that_another_got_is_no_leak_and_a_kept_one_is() -> None:
+    wanted = list(leaks.as_told(b"m1.js"))
+    kept, other = b"\0\0\0\5m1.js\0\0\0", b"\0\0\0\5m6.js\0\0\0"
+    assert leaks.found(wanted, kept, other) == []
+    assert leaks.found(wanted, kept, kept) == ["name b'm1.js'"]
+    assert leaks.found(wanted, kept, bytes(12)) == ["name b'm1.js'"]
+    assert leaks.found(wanted, kept) == ["name b'm1.js'"]
+    long = list(leaks.as_told(b"a long name"))
+    assert leaks.found(long, b"\0\0\0\x0ba long name\0", b"\0\0\0\x0bb long name\0") != []

@@ -124,6 +124,7 @@ def documents() -> dict[str, type]:
     from pcapnfs.analyses.sequence import Sequence
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.analyses.time_budget import TimeBudget
+    from pcapnfs.annotation import Annotation
     from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.decoding import Decoded
     from pcapnfs.diagnosis.judging import Findings
@@ -152,6 +153,7 @@ def documents() -> dict[str, type]:
         "pcapnfs verify --json": Verification,
         "pcapnfs show --json": Shown,
         "pcapnfs decode --json": Decoded,
+        "pcapnfs annotate --json": Annotation,
         "pcapnfs redact --json": Redaction,
         "pcapnfs synth --json": Truth,
     }

@@ -8,6 +8,7 @@ __all__ = [
     "Decoder",
     "ReadError",
     "Writer",
+    "annotate",
     "attributes",
     "joined",
     "operations",
@@ -53,13 +54,20 @@ class Writer:
     def finish(self) -> str: ...
 
 def redact(
-    path: str,
+    paths: list[str],
     to: str,
     scratch: str,
     key: bytes,
     strict: bool = False,
     packing: str = "none",
     ports: list[int] = ...,
+    progress: Callable[[float], None] | None = None,
+) -> str: ...
+def annotate(
+    paths: list[str],
+    to: str,
+    comments: dict[int, list[str]],
+    packing: str = "none",
     progress: Callable[[float], None] | None = None,
 ) -> str: ...
 def joined(batches: list[Batch]) -> Batch: ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,10 @@ class Meta:
 def parse(document: str) -> Meta:
     """Read the text of `Decoder.finish()`."""
     told = json.loads(document)
-    files = tuple(
-        CaptureFile(**{**file, "link_types": tuple(file["link_types"])}) for file in told["files"]
-    )
+    files = tuple(file(each) for each in told["files"])
     return Meta(files, told["packets"], told["limits_hit"], told["calls"], told["undecoded"])
+
+
+def file(told: Mapping[str, Any]) -> CaptureFile:
+    """Read what the decoder says of one file."""
+    return CaptureFile(**{**told, "link_types": tuple(told["link_types"])})

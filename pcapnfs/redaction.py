@@ -1,6 +1,6 @@
 """A capture without names and data, to be given away: its analysis is the same but for names.
 
-Takes a capture file and a key; gives a capture file. What stays in it and what does not is said in
+Takes capture files and a key; gives a capture file. What stays in it and what does not is said in
 docs/redaction.md. Promises that the capture is written whole or not at all.
 """
 
@@ -14,17 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pcapnfs import placement
-from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
+from pcapnfs import meta, rewriting
+from pcapnfs.errors import UsageError
 
 KEY_BYTES = 32
 """Length of a key."""
-
-PACKINGS = {".gz": "gzip", ".zst": "zstd"}
-"""How a redacted capture is compressed, by the end of its name."""
-
-UNWRITTEN = (".lz4", ".xz", ".bz2")
-"""Endings of compressions that are read and not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +36,13 @@ class Redaction:
     removed_bytes: int
     """Bytes that are zero now: data of files, other protocols, all that is not known."""
     damage: str | None
-    """Where and why the original breaks off; None when it was read to its end."""
+    """Where and why the original breaks off; None when it was read to its end. Of several files,
+    what is said of each."""
 
 
 def redact(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: rewriting.PathLike | Sequence[rewriting.PathLike],
+    target: rewriting.PathLike,
     *,
     key: bytes | None = None,
     strict: bool = False,
@@ -59,12 +54,13 @@ def redact(
 
     Args:
         source: The capture, in any form that is read; it is read twice, so it must be a file.
+            Several that are one stream become one, in order of time.
         target: The redacted capture: of the same format, compressed as its name says.
         key: 32 bytes; equal keys give equal pseudonyms. None: one that nobody knows afterwards.
         strict: Also replace endings of names, and the dots before them.
         overwrite: Replace what is at `target`.
         ports: TCP and UDP ports taken for RPC without proof.
-        progress: Called now and then with bytes done and bytes in all; the file counts twice.
+        progress: Called now and then with bytes done and bytes in all; files count twice.
 
     Raises:
         CaptureError: The source cannot be opened, or is no capture. A capture that breaks off is no
@@ -73,35 +69,58 @@ def redact(
             source is no file; the key has another length.
         PcapnfsError: The target cannot be written.
     """
-    original, redacted = Path(source), Path(target)
-    _check(original, redacted, overwrite=overwrite)
+    redaction, _ = redact_knowing(
+        source,
+        target,
+        key=key,
+        strict=strict,
+        overwrite=overwrite,
+        ports=ports,
+        progress=progress,
+    )
+    return redaction
+
+
+def redact_knowing(
+    source: rewriting.PathLike | Sequence[rewriting.PathLike],
+    target: rewriting.PathLike,
+    *,
+    key: bytes | None = None,
+    strict: bool = False,
+    overwrite: bool = False,
+    ports: Sequence[int] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Redaction, tuple[meta.CaptureFile, ...]]:
+    """Do as `redact`; give also what is known of the original files, in the order of time."""
+    originals, redacted = rewriting.named(source), Path(target)
+    rewriting.check(originals, redacted, overwrite=overwrite)
     if key is None:
-        key = secrets.token_bytes(KEY_BYTES)
+        key = new_key()
     if len(key) != KEY_BYTES:
         raise UsageError(f"a key has {KEY_BYTES} bytes")
     from pcapnfs import _core
 
-    try:
-        size = original.stat().st_size if original.exists() else 0
-        with (
-            placement.placed_file(redacted) as new,
-            tempfile.NamedTemporaryFile(dir=redacted.parent) as journal,
-        ):
-            told = _core.redact(
-                os.fspath(original),
-                str(new),
-                journal.name,
-                key,
-                strict,
-                PACKINGS.get(redacted.suffix, "none"),
-                list(ports),
-                progress and (lambda done: progress(int(2 * size * done), 2 * size)),
-            )
-    except _core.ReadError as error:
-        raise CaptureError(str(error)) from error
-    except OSError as error:
-        raise PcapnfsError(f"{redacted}: {error.strerror or error}") from error
+    size = sum(original.stat().st_size for original in originals if original.exists())
+    with (
+        rewriting.writing(redacted) as new,
+        tempfile.NamedTemporaryFile(dir=redacted.absolute().parent) as journal,
+    ):
+        told = _core.redact(
+            [os.fspath(original) for original in originals],
+            str(new),
+            journal.name,
+            key,
+            strict,
+            rewriting.packing(redacted),
+            list(ports),
+            progress and (lambda done: progress(int(2 * size * done), 2 * size)),
+        )
     return _parse(told)
+
+
+def new_key() -> bytes:
+    """A key that nobody has had before."""
+    return secrets.token_bytes(KEY_BYTES)
 
 
 def read_key(path: Path) -> bytes:
@@ -126,7 +145,7 @@ def read_key(path: Path) -> bytes:
 
 
 def _new_key(path: Path) -> bytes:
-    key = secrets.token_bytes(KEY_BYTES)
+    key = new_key()
     try:
         # Nobody else may read it, not even for a moment.
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -137,27 +156,16 @@ def _new_key(path: Path) -> bytes:
     return key
 
 
-def _check(source: Path, target: Path, *, overwrite: bool) -> None:
-    if str(source) == "-" or (source.exists() and not (source.is_file() or source.is_dir())):
-        raise UsageError(f"{source}: the capture is read twice, so it must be a file")
-    if target.suffix in UNWRITTEN:
-        kinds = " and ".join(PACKINGS)
-        raise UsageError(f"{target}: {target.suffix} is not written; {kinds} are")
-    if target.is_dir():
-        raise UsageError(f"{target} is a directory")
-    if target.exists():
-        if source.exists() and target.samefile(source):
-            raise UsageError(f"{target} is the capture itself")
-        if not overwrite:
-            raise UsageError(f"{target} is there already; --force overwrites it")
-
-
-def _parse(text: str) -> Redaction:
+def _parse(text: str) -> tuple[Redaction, tuple[meta.CaptureFile, ...]]:
     told = json.loads(text)
-    return Redaction(
+    files = tuple(meta.file(file) for file in told["files"])
+    damage = [(file.path, file.damage) for file in files if file.damage is not None]
+    redaction = Redaction(
         packets=told["packets"],
         messages=told["messages"],
         replaced=told["replaced"],
         removed_bytes=told["removed_bytes"],
-        damage=told["file"]["damage"],
+        damage="; ".join(what if len(files) == 1 else f"{path}: {what}" for path, what in damage)
+        or None,
     )
+    return redaction, files

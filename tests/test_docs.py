@@ -423,6 +423,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
                 replace(samples.shown(), packet=samples.shown().readings[0].messages[0])
             ),
             "pcapnfs decode --json": document(samples.decoded()),
+            "pcapnfs annotate --json": document(samples.annotation()),
             "pcapnfs redact --json": document(samples.redaction()),
             "pcapnfs synth --json": document(Simulation(Options(files=1)).run()[1]),
         }

@@ -3,10 +3,10 @@
 //! No decisions are taken here. What the functions mean is written in `pcapnfs/_core.pyi`.
 
 mod error;
+mod rewriting;
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -15,10 +15,9 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use pcapnfs_core::decode::{FileSummary, Meta};
 use pcapnfs_core::nfs::attributes::ATTRIBUTES;
 use pcapnfs_core::nfs::catalogue;
-use pcapnfs_core::redact::{Failure, KEY_LENGTH, Options, Packing, Report};
 use pcapnfs_core::table::schema::{Column, TABLES, Table};
 use pcapnfs_core::table::{Choice, parquet};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
@@ -149,7 +148,7 @@ fn meta(meta: &Meta) -> Value {
     })
 }
 
-fn file(file: &FileSummary) -> Value {
+pub(crate) fn file(file: &FileSummary) -> Value {
     json!({
         "path": file.path.to_string_lossy(),
         "format": file.format,
@@ -246,61 +245,6 @@ fn joined(batches: Vec<PyRef<'_, Batch>>) -> PyResult<Batch> {
     Ok(Batch { table, first, rest: all.collect() })
 }
 
-/// Writes a capture without names and data.
-#[pyfunction]
-#[pyo3(signature = (path, to, scratch, key, strict=false, packing="none", ports=Vec::new(), progress=None))]
-#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)] // As `_core.pyi` has them.
-fn redact(
-    py: Python<'_>,
-    path: PathBuf,
-    to: PathBuf,
-    scratch: PathBuf,
-    key: [u8; KEY_LENGTH],
-    strict: bool,
-    packing: &str,
-    ports: Vec<u16>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let packing = match packing {
-        "none" => Packing::None,
-        "gzip" => Packing::Gzip,
-        "zstd" => Packing::Zstd,
-        other => return Err(PyValueError::new_err(format!("no packing is called {other}"))),
-    };
-    let options = Options { key, strict, ports, packing };
-    let mut stop = None;
-    let go_on = |done: f64| {
-        let asked = Python::attach(|py| {
-            py.check_signals()?;
-            progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(drop))
-        });
-        stop = asked.err();
-        stop.is_none()
-    };
-    let outcome = py.detach(|| {
-        let existing = |path: &PathBuf| File::options().read(true).write(true).open(path);
-        let (to, scratch) = (existing(&to)?, existing(&scratch)?);
-        pcapnfs_core::redact::redact(&path, to, scratch, &options, go_on)
-    });
-    match (outcome, stop) {
-        (_, Some(stop)) => Err(stop),
-        (Ok(report), None) => Ok(redacted(&report).to_string()),
-        (Err(Failure::Read(error)), None) => Err(read_error(&error)),
-        (Err(Failure::Write(error)), None) => Err(error.into()),
-        (Err(Failure::Stopped), None) => Err(PyKeyboardInterrupt::new_err(())),
-    }
-}
-
-fn redacted(report: &Report) -> Value {
-    json!({
-        "file": file(&report.file),
-        "packets": report.packets,
-        "removed_bytes": report.removed_bytes,
-        "messages": report.messages,
-        "replaced": report.replaced,
-    })
-}
-
 /// The version of the core.
 #[pyfunction]
 fn version() -> &'static str {
@@ -319,7 +263,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(operations, module)?)?;
     module.add_function(wrap_pyfunction!(attributes, module)?)?;
     module.add_function(wrap_pyfunction!(reasons, module)?)?;
-    module.add_function(wrap_pyfunction!(redact, module)?)?;
+    module.add_function(wrap_pyfunction!(rewriting::annotate, module)?)?;
+    module.add_function(wrap_pyfunction!(rewriting::redact, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())
 }

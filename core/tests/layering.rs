@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
     "error",
     "cursor",
     "wire_enum",
@@ -25,6 +25,7 @@ const ORDER: [&str; 15] = [
     "conversation",
     "decode",
     "redact",
+    "annotate",
 ];
 
 /// Top modules that one line of a file names. `depth` is how many modules down the file stands:

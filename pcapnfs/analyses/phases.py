@@ -102,6 +102,13 @@ def phases(
         calls: Its calls, where they are known already.
         clients: Addresses of the clients, in the order in which they are told; None for all.
     """
+    return tuple(phase for phase, _ in begun(trace, calls, clients))
+
+
+def begun(
+    trace: Trace, calls: Outstanding | None = None, clients: Sequence[str] | None = None
+) -> tuple[tuple[Phase, int], ...]:
+    """The phases, as of `phases`, each with the number of its first call (table calls)."""
     found = calls or outstanding(trace)
     what = _What.of(trace)
     return tuple(
@@ -149,8 +156,8 @@ class _What:
         )
 
 
-def _of_client(calls: Outstanding, what: _What, client: int) -> list[Phase]:
-    """The phases of one client in order."""
+def _of_client(calls: Outstanding, what: _What, client: int) -> list[tuple[Phase, int]]:
+    """The phases of one client in order, each with its first call."""
     intervals = calls.intervals
     mine = np.flatnonzero(intervals.group == client)
     mine = mine[np.argsort(intervals.begin[mine], kind="stable")]
@@ -158,7 +165,7 @@ def _of_client(calls: Outstanding, what: _What, client: int) -> list[Phase]:
     reached = np.maximum.accumulate(end)
     pauses = begin - np.concatenate(([0], reached))[:-1]
     starts = _divided(begin, reached, mixture.changes(what.op[mine], pauses))
-    told: list[Phase] = []
+    told: list[tuple[Phase, int]] = []
     until = 0
     for start, following in zip(starts, [*starts[1:], len(mine)], strict=True):
         first = int(begin[start])
@@ -166,7 +173,8 @@ def _of_client(calls: Outstanding, what: _What, client: int) -> list[Phase]:
         if following < len(mine):
             last = min(last, int(begin[following]))
         members = mine[start:following]
-        told.append(_phase(calls, what, client, members, (first, last), first - until))
+        phase = _phase(calls, what, client, members, (first, last), first - until)
+        told.append((phase, int(calls.call[members[0]])))
         until = last
     return told
 

@@ -18,6 +18,7 @@ import typer
 
 from pcapnfs import __version__
 from pcapnfs.cli import (
+    annotate,
     budget,
     cache,
     compare,
@@ -75,6 +76,7 @@ app.command("verify")(verify.verify)
 app.command("show")(show.show)
 app.command("decode")(decode.decode)
 app.command("export")(export.export)
+app.command("annotate")(annotate.annotate)
 app.command("redact")(redact.redact)
 app.command("synth")(synth.synth)
 

@@ -12,8 +12,13 @@ from pcapnfs.cli.progress import progress
 
 
 def redact(
-    capture: Annotated[
-        Path, typer.Argument(metavar="IN", help="A capture: pcap or pcapng, also compressed.")
+    captures: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="IN...",
+            help="Captures of one stream, pcap or pcapng, also compressed.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path,
@@ -46,7 +51,7 @@ def redact(
 
     with progress() as shown:
         result = redaction.redact(
-            capture,
+            captures,
             out,
             key=redaction.read_key(key) if key else None,
             strict=strict,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.outstanding import outstanding
-from pcapnfs.analyses.phases import phases
+from pcapnfs.analyses.phases import begun, phases
 from pcapnfs.analyses.time_budget import time_budget
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
@@ -66,6 +66,7 @@ def script() -> Script:
 def test_a_script_falls_into_what_it_did() -> None:
     with traced(script()) as trace:
         found = phases(trace)
+        started = begun(trace)
     assert [(phase.name, phase.calls, phase.files) for phase in found] == [
         ("CREATE, WRITE", 80, 39),
         ("READDIRPLUS", 20, 19),
@@ -80,6 +81,8 @@ def test_a_script_falls_into_what_it_did() -> None:
     operations = found[0].operations
     assert [(part.op, part.calls) for part in operations] == [("CREATE", 40), ("WRITE", 40)]
     assert [part.time_s for part in operations] == pytest.approx([0.12, 0.12])
+    assert tuple(phase for phase, _ in started) == found
+    assert [call for _, call in started] == [1, 81, 101]
     assert found[2].start == "2001-09-09T01:46:40.860000000Z"
 
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import columns, report, summary
+from pcapnfs import annotation, columns, report, summary
 from pcapnfs.analyses import (
     beginnings,
     bottleneck,
@@ -51,6 +51,7 @@ from pcapnfs.analyses import (
     shares,
     silly_renames,
     sizes,
+    slowest,
     stability,
     stale_handles,
     tcp_stalls,
@@ -76,6 +77,7 @@ def _sequence(trace: Trace, **which: str) -> object:
 
 
 QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
+    "annotation": (annotation.READS, annotation.remarks),
     "beginnings": (beginnings.READS, beginnings.beginnings),
     "bottleneck": (bottleneck.READS, bottleneck.bottleneck),
     "caps": (caps.READS, caps.caps),
@@ -144,6 +146,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     ),
     "sessions": (sessions.READS, sessions.sessions),
     "silly_renames": (silly_renames.READS, silly_renames.silly_renames),
+    "slowest": (slowest.READS, slowest.slowest),
     "sizes": (sizes.READS, sizes.sizes),
     "stability": (stability.READS, stability.stability),
     "stale_handles": (stale_handles.READS, stale_handles.stale_handles),

@@ -7,6 +7,7 @@ names, addresses and users differ by a renaming that is one to one.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,9 @@ class Renaming:
         )
 
 
-def tables(path: Path) -> dict[str, tuple[list[str], list[tuple[Any, ...]]]]:
+def tables(*paths: Path) -> dict[str, tuple[list[str], list[tuple[Any, ...]]]]:
     """The rows of all tables in the order in which the decoder gave them."""
-    decoder = _core.Decoder([str(path)])
+    decoder = _core.Decoder([str(path) for path in paths])
     found: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
     for table in json.loads(_core.schema()):
         found[table["name"]] = ([column["name"] for column in table["columns"]], [])
@@ -69,11 +70,12 @@ def tables(path: Path) -> dict[str, tuple[list[str], list[tuple[Any, ...]]]]:
     return found
 
 
-def differences(original: Path, redacted: Path, limit: int = 20) -> list[str]:
+def differences(original: Path | Sequence[Path], redacted: Path, limit: int = 20) -> list[str]:
     """What the redacted capture tells otherwise than the original, one sentence each."""
+    originals = [original] if isinstance(original, Path) else original
     told: list[str] = []
     renamings: dict[str, Renaming] = {}
-    before, after = tables(original), tables(redacted)
+    before, after = tables(*originals), tables(redacted)
     for table, (columns, rows) in before.items():
         other = after[table][1]
         if len(rows) != len(other):

@@ -175,8 +175,8 @@ def found(
 
 def _another(sign: bytes, before: bytes) -> bool:
     """Whether, where a short name is now, another one of its length stood before."""
-    length = struct.unpack(">I", sign[:4])[0]
-    return length < LONG_NAME and before[:4] == sign[:4] and before != sign
+    short = len(sign) <= 4 + LONG_NAME and struct.unpack(">I", sign[:4])[0] < LONG_NAME
+    return short and before[:4] == sign[:4] and before != sign
 
 
 def addresses(path: Path) -> set[str]:

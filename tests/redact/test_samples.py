@@ -178,6 +178,37 @@ def test_a_capture_that_breaks_off_is_redacted_up_to_there(tmp_path: Path) -> No
     assert differences(broken, out) == []
 
 
+def test_files_of_one_stream_become_one(tmp_path: Path) -> None:
+    """Also the messages that begin in one file and end in the next."""
+    require_tshark()
+    subprocess.run(["editcap", "-c", "500", TAR, tmp_path / "part.pcap"], check=True)
+    parts = sorted(tmp_path.glob("part_*.pcap"))
+    assert len(parts) == 6
+    out = tmp_path / "out.pcap"
+    told = redaction.redact(parts[::-1], out, key=KEY)
+    assert told.packets == 2537
+    assert differences(parts, out) == []
+    alone = tmp_path / "alone.pcap"
+    redaction.redact(TAR, alone, key=KEY)
+    assert rows(out, "SELECT * FROM calls ORDER BY call") == rows(
+        alone, "SELECT * FROM calls ORDER BY call"
+    )
+
+
+def test_files_of_different_kinds_become_pcapng(tmp_path: Path) -> None:
+    require_tshark()
+    nanoseconds, out = tmp_path / "ns.pcap", tmp_path / "out.pcap"
+    other = SAMPLES / "k61-walk-v3.pcap"
+    subprocess.run(["editcap", "-F", "nsecpcap", other, nanoseconds], check=True)
+    broken = tmp_path / "broken.pcap"
+    broken.write_bytes(TAR.read_bytes()[:100_000])
+    told = redaction.redact([broken, nanoseconds], out, key=KEY)
+    assert told.damage is not None
+    assert told.damage.startswith(f"{broken}: ")
+    assert out.read_bytes().startswith(b"\x0a\x0d\x0d\x0a")
+    assert differences([broken, nanoseconds], out) == []
+
+
 def test_progress_is_told_and_may_stop_it(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     redaction.redact(TAR, tmp_path / "out.pcap", key=KEY, progress=lambda *at: seen.append(at))

@@ -118,7 +118,13 @@ def test_the_command_line_imports_heavy_libraries_inside_commands_only() -> None
 def test_decoder_scapy_and_pyshark_are_each_imported_in_one_place() -> None:
     files = [file for file in PACKAGE.rglob("*.py") if "synth" not in file.parts]
     found = {file.name for file in files if hits(file, ("pcapnfs._core",), top_level=False)}
-    assert found == {"trace.py", "decoding.py", "redaction.py"}
+    assert found == {
+        "trace.py",
+        "decoding.py",
+        "annotation.py",
+        "redaction.py",
+        "rewriting.py",
+    }
     assert [file.name for file in files if hits(file, ("scapy",), top_level=False)] == []
     asking = [file for file in files if hits(file, ("pyshark",), top_level=False)]
     assert {file.parent.name for file in asking} == {"verify"}

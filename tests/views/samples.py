@@ -36,6 +36,7 @@ from pcapnfs.analyses.trust import Trust
 from pcapnfs.analyses.verdict import Cause
 from pcapnfs.analyses.verdict import Verdict as Bottleneck
 from pcapnfs.analyses.what_if import Scenario
+from pcapnfs.annotation import Annotation
 from pcapnfs.comparison.causes import Cause as Setting
 from pcapnfs.comparison.comparing import Comparison
 from pcapnfs.comparison.comparing import Run as ComparedRun
@@ -782,6 +783,12 @@ def verification() -> Verification:
         overruled=(Overruled("tcp", 993, "tls"), Overruled("tcp", 705, HOSTILE)),
         stopped="The file appears to be damaged",
         options=("-d", "tcp.port==2049,rpc"),
+    )
+
+
+def annotation() -> Annotation:
+    return Annotation(
+        packets=5000, frames=48, comments=53, findings=2, slowest=20, phases=3, damage=()
     )
 
 

@@ -1,4 +1,4 @@
-"""Screens of `redact` at 80 and 140 columns, compared with what people approved.
+"""Screens of `redact` and `annotate` at 80 and 140 columns, compared with what people approved.
 
 After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read the difference.
 """
@@ -13,27 +13,34 @@ import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
-from pcapnfs.views import redact
+from pcapnfs.views import annotate, redact
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
 
 
 def renderables() -> dict[str, RenderableType]:
+    poor_damage = (f"{samples.HOSTILE}: the file ends within a packet",)
     poor = replace(
         samples.redaction(),
         messages=0,
         replaced={},
-        damage=f"{samples.HOSTILE}: the file ends within a packet",
+        damage=poor_damage[0],
+    )
+    said = samples.annotation()
+    nothing = replace(
+        said, comments=0, frames=0, findings=0, slowest=0, phases=0, damage=poor_damage
     )
     return {
+        "annotate": annotate.screen(said, "annotated.pcapng"),
+        "annotate-poor": annotate.screen(nothing, f"{samples.HOSTILE}.pcapng"),
         "redact": redact.screen(samples.redaction(), "redacted.pcap", with_key=True),
         "redact-poor": redact.screen(poor, f"{samples.HOSTILE}.pcap", with_key=False),
     }
 
 
 @pytest.mark.parametrize("width", [80, 140])
-@pytest.mark.parametrize("name", ["redact", "redact-poor"])
+@pytest.mark.parametrize("name", ["annotate", "annotate-poor", "redact", "redact-poor"])
 def test_a_screen_looks_as_approved(name: str, width: int) -> None:
     text = samples.render(renderables()[name], width)
     approved = SCREENS / f"{name}-{width}.txt"
@@ -43,7 +50,8 @@ def test_a_screen_looks_as_approved(name: str, width: int) -> None:
     assert max(cell_len(line) for line in text.splitlines()) <= width
 
 
-def test_nothing_hostile_is_shown() -> None:
-    text = samples.render(renderables()["redact-poor"], 140)
+@pytest.mark.parametrize("name", ["annotate-poor", "redact-poor"])
+def test_nothing_hostile_is_shown(name: str) -> None:
+    text = samples.render(renderables()[name], 140)
     assert "\x1b" not in text
     assert "\u202e" not in text

@@ -84,6 +84,15 @@ impl Merge {
         self.inputs.iter().take(self.opened).map(of).sum()
     }
 
+    /// The part of the files, as they are stored, that was read so far, 0 to 1; 0 where their size is not known. For
+    /// progress.
+    pub fn done(&self) -> f64 {
+        let size = |input: &Input| std::fs::metadata(&input.path).map_or(0, |metadata| metadata.len());
+        let total: u64 = self.inputs.iter().map(size).sum();
+        #[allow(clippy::cast_precision_loss)] // Progress.
+        if total == 0 { 0.0 } else { (self.consumed() as f64 / total as f64).min(1.0) }
+    }
+
     /// The next packet, or the end of a file; `None` when all have ended.
     #[inline]
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.

@@ -14,6 +14,8 @@ mod compression;
 
 pub mod merge;
 
+pub mod output;
+
 mod pcap;
 
 mod pcapng;
@@ -22,6 +24,7 @@ mod sniff;
 
 mod window;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,6 +35,8 @@ use crate::wire_enum::wire_enum;
 pub use compression::Compression;
 
 use compression::Source;
+use output::Interface;
+use pcapng::Fields;
 use window::{Fault, Window};
 
 /// A packet longer than this, in bytes, is taken for damage whatever the file's snaplen says.
@@ -117,6 +122,22 @@ impl fmt::Display for Format {
             Compression::None => Ok(()),
             compression => write!(f, ", {compression}"),
         }
+    }
+}
+
+/// What a file says of a packet besides the packet itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Details<'a> {
+    /// The interface that it was captured on: its place in the section; 0 for pcap.
+    pub interface: usize,
+    options: Fields<'a>,
+}
+
+impl<'a> Details<'a> {
+    /// Code and value of each option of the packet's block, numbers in little-endian byte order; what is
+    /// unknown and may hold some is left out where they would have to be turned.
+    pub fn options(self) -> impl Iterator<Item = (u16, Cow<'a, [u8]>)> {
+        self.options.packet_options()
     }
 }
 
@@ -234,6 +255,22 @@ impl Reader {
         match &mut self.parser {
             Parser::Pcap(pcap) => pcap.next(&mut self.window),
             Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+        }
+    }
+
+    /// What the file says of the packet that [`Reader::next`] gave last.
+    pub fn details(&self) -> Details<'_> {
+        match &self.parser {
+            Parser::Pcap(_) => Details { interface: 0, options: Fields::default() },
+            Parser::Pcapng(pcapng) => pcapng.details(&self.window),
+        }
+    }
+
+    /// An interface of the section that is read, by its place; pcap has one.
+    pub fn interface(&self, place: usize) -> Option<Interface<'_>> {
+        match &self.parser {
+            Parser::Pcap(pcap) => (place == 0).then(|| pcap.interface()),
+            Parser::Pcapng(pcapng) => pcapng.described(place),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Classic pcap (draft-ietf-opsawg-pcap): a file header, then packets with 16 bytes before each.
 
+use super::output::Interface;
 use super::window::{Fault, Window};
 use super::{Container, LinkType, Record, credible};
 
@@ -67,6 +68,12 @@ impl Pcap {
 
     pub(super) fn container(&self) -> Container {
         Container::Pcap { nanoseconds: self.layout.nanoseconds, big_endian: self.layout.big_endian }
+    }
+
+    /// The file's only interface.
+    pub(super) fn interface(&self) -> Interface<'_> {
+        let decimals = if self.layout.nanoseconds { 9 } else { 6 };
+        Interface { link: self.link, snaplen: self.snaplen, decimals, names: &[] }
     }
 
     pub(super) fn link(&self) -> LinkType {

@@ -3,8 +3,11 @@
 //! Parsed here rather than by a library, because the blocks of packets are most of the file: their
 //! options are passed over unread, and blocks of no interest are skipped however long they are.
 
+use std::borrow::Cow;
+
+use super::output::{self, Interface};
 use super::window::{Fault, Window};
-use super::{LinkType, PACKET_LIMIT, Record, credible};
+use super::{Details, LinkType, PACKET_LIMIT, Record, credible};
 
 /// Type of the section header block: the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -31,6 +34,22 @@ const DESCRIPTION_LIMIT: usize = 64 << 10;
 
 /// More interfaces than this in one section are taken for damage.
 const INTERFACE_LIMIT: usize = 65_536;
+
+/// Interfaces of a section whose names are kept; of the others only what reading needs is.
+const NAMED_LIMIT: usize = 256;
+
+/// Bytes kept of an interface's names; longer ones are passed over.
+const NAMES_LIMIT: usize = 1 << 10;
+
+/// Options of an interface that are bytes in any byte order, and say which it is: comment, name, description,
+/// addresses, filter, operating system, length of the frame check sequence, hardware.
+const NAMES: [u16; 10] = [1, 2, 3, 4, 5, 6, 11, 12, 13, 15];
+
+/// Options of a packet: comment, hash, verdict.
+const PACKET_BYTES: [u16; 3] = [1, 3, 7];
+
+/// Options of a packet that are a number: flags, drops, number of the packet, queue.
+const PACKET_NUMBERS: [u16; 4] = [2, 4, 5, 6];
 
 const OPTION_END: u16 = 0;
 const IF_TSRESOL: u16 = 9;
@@ -65,6 +84,14 @@ impl Resolution {
         }
     }
 
+    /// Digits of a second's fraction that tell as much, down to nanoseconds.
+    fn decimals(self) -> u8 {
+        match self {
+            Self::Times(factor) => 9 - factor.checked_ilog10().unwrap_or(0).min(9) as u8,
+            Self::Over(_) | Self::Binary(_) => 9,
+        }
+    }
+
     #[inline]
     fn nanoseconds(self, ticks: u64) -> i64 {
         let ns = match self {
@@ -80,21 +107,32 @@ impl Resolution {
     }
 }
 
-struct Interface {
+struct Described {
     link: LinkType,
     snaplen: u32,
     resolution: Resolution,
     offset_ns: i64,
     dropped: Option<u64>,
+    names: Box<[u8]>,
 }
 
 pub(super) struct Pcapng {
     big_endian: bool,
-    interfaces: Vec<Interface>,
+    interfaces: Vec<Described>,
     snaplen: u32,
     /// Drops of the sections that are over.
     dropped: Option<u64>,
     last_time_ns: i64,
+    last: Last,
+}
+
+/// Where the packet read last says more of itself.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    interface: usize,
+    /// Where its options lie in the window.
+    start: usize,
+    length: usize,
 }
 
 /// A block whose type and length were read. The reading position is still at its start.
@@ -107,8 +145,14 @@ struct Block {
 impl Pcapng {
     /// Reads the first section header.
     pub(super) fn open(window: &mut Window) -> Result<Self, Fault> {
-        let mut pcapng =
-            Self { big_endian: false, interfaces: Vec::new(), snaplen: 0, dropped: None, last_time_ns: 0 };
+        let mut pcapng = Self {
+            big_endian: false,
+            interfaces: Vec::new(),
+            snaplen: 0,
+            dropped: None,
+            last_time_ns: 0,
+            last: Last::default(),
+        };
         match pcapng.block(window)? {
             Some(block) => pcapng.section(window, &block)?,
             None => return Err(window.damaged("the file ends within its header")),
@@ -122,6 +166,19 @@ impl Pcapng {
 
     pub(super) fn dropped(&self) -> Option<u64> {
         self.interfaces.iter().map(|interface| interface.dropped).fold(self.dropped, sum)
+    }
+
+    /// An interface of this section.
+    pub(super) fn described(&self, place: usize) -> Option<Interface<'_>> {
+        let Described { link, snaplen, resolution, names, .. } = self.interfaces.get(place)?;
+        Some(Interface { link: *link, snaplen: *snaplen, decimals: resolution.decimals(), names })
+    }
+
+    /// What the block of the packet read last says besides.
+    pub(super) fn details<'a>(&self, window: &'a Window) -> Details<'a> {
+        let Last { interface, start, length } = self.last;
+        let options = Fields { rest: window.held(start, length), big_endian: self.big_endian };
+        Details { interface, options }
     }
 
     /// The next packet; `None` where the file ends after a block.
@@ -221,6 +278,13 @@ impl Pcapng {
             start: window.position() + 8 + (body.len() - fields.rest.len()),
             captured,
         };
+        // A simple packet has none.
+        let padded = if header.ticks.is_some() { captured.next_multiple_of(4) } else { usize::MAX };
+        self.last = Last {
+            interface: header.interface,
+            start: record.start.saturating_add(padded),
+            length: fields.rest.len().saturating_sub(padded),
+        };
         self.check_end(window, block)?;
         window.advance(block.length);
         Ok(record)
@@ -253,8 +317,17 @@ impl Pcapng {
         };
         let mut resolution = Resolution::of_option(6);
         let mut offset_ns = 0;
+        let mut names = Vec::new();
+        let keeps = self.interfaces.len() < NAMED_LIMIT;
         while let Some((code, value)) = fields.option() {
             match (code, value) {
+                (code, value) if NAMES.contains(&code) && keeps => {
+                    let before = names.len();
+                    output::option(&mut names, code, value);
+                    if names.len() > NAMES_LIMIT {
+                        names.truncate(before);
+                    }
+                }
                 (IF_TSRESOL, [value, ..]) => resolution = Resolution::of_option(*value),
                 (IF_TSOFFSET, value) => {
                     if let Some(seconds) = fields.signed(value) {
@@ -265,7 +338,8 @@ impl Pcapng {
             }
         }
         let link = LinkType(u32::from(link));
-        self.interfaces.push(Interface { link, snaplen, resolution, offset_ns, dropped: None });
+        let names = names.into_boxed_slice();
+        self.interfaces.push(Described { link, snaplen, resolution, offset_ns, dropped: None, names });
         self.snaplen = self.snaplen.max(snaplen);
         leave(window, block)
     }
@@ -329,7 +403,8 @@ struct PacketHeader {
 }
 
 /// The fields of a block's body, in the byte order of its section.
-struct Fields<'a> {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fields<'a> {
     rest: &'a [u8],
     big_endian: bool,
 }
@@ -383,6 +458,17 @@ impl<'a> Fields<'a> {
         let value = self.rest.get(..length)?;
         self.rest = self.rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((code, value))
+    }
+
+    /// The options of a packet, for a little-endian section.
+    pub(super) fn packet_options(mut self) -> impl Iterator<Item = (u16, Cow<'a, [u8]>)> {
+        let turned = self.big_endian;
+        std::iter::from_fn(move || self.option()).filter_map(move |(code, value)| {
+            if !turned || PACKET_BYTES.contains(&code) {
+                return Some((code, Cow::Borrowed(value)));
+            }
+            PACKET_NUMBERS.contains(&code).then(|| (code, value.iter().rev().copied().collect()))
+        })
     }
 
     /// Section 4.3.

@@ -1,10 +1,10 @@
 //! A capture without names and data: capture → capture whose analysis is the same but for names.
 //!
-//! Takes a capture file and a key; gives a file with the same packets at the same times, in which
+//! Takes capture files and a key; gives a file with the same packets at the same times, in which
 //! addresses, names and their like are pseudonyms ([`pseudonyms`]) and everything that no parser says to be a number
 //! is zero. docs/redaction.md says what stays.
 //!
-//! The file is read twice. First it is decoded, and of each message what may be told goes to a
+//! The files are read twice. First it is decoded, and of each message what may be told goes to a
 //! [`journal`], by its place in the stream ([`message`]). Then each packet is begun as zeros, into which
 //! its headers are written with other addresses ([`headers`]) and, from the journal, what may be told of its part of
 //! the stream ([`frames`]): so whatever was missed is missing, in each copy of a packet.
@@ -19,24 +19,22 @@ mod frames;
 mod headers;
 mod journal;
 mod message;
-mod output;
 mod pseudonyms;
 mod values;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::capture::{LinkType, Reader};
+use crate::capture::merge::{Merge, Next};
+use crate::capture::output::{Failure, Output, Packing};
+use crate::capture::{Container, LinkType, Reader};
 use crate::decode::{Decoder, FileSummary};
 use crate::error::ReadError;
 use crate::table::Choice;
 use frames::Frames;
 use journal::Journal;
 use message::{Redactor, Watching};
-use output::Output;
-pub use output::Packing;
 pub use pseudonyms::KEY_LENGTH;
 use pseudonyms::Pseudonyms;
 use values::Values;
@@ -60,8 +58,8 @@ pub struct Options {
 /// What was done.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The capture that was read.
-    pub file: FileSummary,
+    /// The captures that were read, in order of their first packets.
+    pub files: Vec<FileSummary>,
     /// Packets written.
     pub packets: u64,
     /// Bytes of packets that were not zero and are now.
@@ -72,35 +70,13 @@ pub struct Report {
     pub replaced: BTreeMap<&'static str, u64>,
 }
 
-/// Why redaction failed.
-#[derive(Debug)]
-pub enum Failure {
-    /// The capture cannot be read.
-    Read(ReadError),
-    /// The redacted capture or the journal cannot be written.
-    Write(io::Error),
-    /// Whoever was asked did not want to go on.
-    Stopped,
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Write(error)
-    }
-}
-
-/// Writes the capture at `path` anew into `to`. The journal is kept in `scratch`, an empty file open for
-/// reading and writing. `go_on` is asked now and then, with the part done of the bytes to be read.
+/// Writes the captures at `paths` anew into `to`: several become one, in order of time. The journal is kept in
+/// `scratch`, an empty file open for reading and writing. `go_on` is asked now and then, with the part done of the
+/// bytes to be read.
 ///
 /// Errors: [`Failure`]. A capture that breaks off is written up to there.
 pub fn redact(
-    path: &Path,
+    paths: &[PathBuf],
     to: File,
     scratch: File,
     options: &Options,
@@ -109,7 +85,7 @@ pub fn redact(
     let values = Values::new(Pseudonyms::new(options.key, options.strict));
     let redactor = Watching::new(Redactor::new(values, Journal::new(scratch)));
     let witness = Box::new(redactor.clone());
-    let mut decoder = Decoder::watched(&[PathBuf::from(path)], &options.ports, Some(witness))?;
+    let mut decoder = Decoder::watched(paths, &options.ports, Some(witness))?;
     decoder.choose(&Choice::new());
     while decoder.next_batches().is_ok_and(|batches| batches.is_some()) {
         let (read, total) = decoder.progress();
@@ -120,31 +96,49 @@ pub fn redact(
             return Err(Failure::Stopped);
         }
     }
-    let file = decoder.finish().files.first().cloned().unwrap_or_default();
+    let files = decoder.finish().files.clone();
     drop(decoder);
     let Some(redactor) = redactor.into_inner() else { return Err(Failure::Stopped) };
     let Redactor { values, journal, openings, messages, .. } = redactor;
     let mut frames = Frames::new(values, journal.finish()?, openings);
 
-    let mut reader = Reader::open(path)?;
-    let total = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let container = reader.format().container;
-    let link = reader.link().unwrap_or(LinkType::ETHERNET);
-    let mut output = Output::begin(to, options.packing, container, file.snaplen, link)?;
+    let (container, link) = common(paths)?;
+    let snaplen = files.iter().map(|file| file.snaplen).max().unwrap_or(0);
+    let mut output = Output::begin(to, options.packing, container, snaplen, link)?;
+    let mut captures = Merge::open(paths)?;
     let mut packets = 0;
-    // Where reading ends early is in the summary of the first reading.
-    while let Ok(Some(packet)) = reader.next() {
+    while let Some(next) = captures.next() {
+        // Where reading ends early is in the summary of the first reading.
+        let Next::Packet(_, packet) = next else { continue };
         output.packet(&packet, frames.next(&packet)?)?;
         packets += 1;
-        if packets % PACKETS_PER_TURN == 0 && !go_on(0.5 + done(reader.consumed(), total) / 2.0) {
+        if packets % PACKETS_PER_TURN == 0 && !go_on(0.5 + captures.done() / 2.0) {
             return Err(Failure::Stopped);
         }
     }
-    output.end(file.dropped_packets)?;
+    output.end(files.iter().filter_map(|file| file.dropped_packets).reduce(u64::saturating_add))?;
     let removed_bytes = frames.removed;
     let Values { mut replaced, addresses, .. } = frames.into_values();
     *replaced.entry("addresses").or_default() += addresses.count();
-    Ok(Report { file, packets, removed_bytes, messages, replaced })
+    Ok(Report { files, packets, removed_bytes, messages, replaced })
+}
+
+/// The container and link type that all of these captures have; else pcapng, which may hold any.
+fn common(paths: &[PathBuf]) -> Result<(Container, LinkType), ReadError> {
+    let mut found = None;
+    for path in paths {
+        let reader = Reader::open(path)?;
+        let Container::Pcap { nanoseconds, .. } = reader.format().container else {
+            return Ok((Container::Pcapng, LinkType::ETHERNET));
+        };
+        // Written in one byte order, whichever it was.
+        let one = (Container::Pcap { nanoseconds, big_endian: false }, reader.link());
+        if *found.get_or_insert(one) != one {
+            return Ok((Container::Pcapng, LinkType::ETHERNET));
+        }
+    }
+    let (container, link) = found.unwrap_or((Container::Pcapng, None));
+    Ok((container, link.unwrap_or(LinkType::ETHERNET)))
 }
 
 fn done(read: u64, total: u64) -> f64 {

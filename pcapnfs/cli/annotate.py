@@ -1,0 +1,48 @@
+"""`pcapnfs annotate`: the capture with comments that Wireshark shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcapnfs.cli import options, output
+from pcapnfs.cli.progress import progress
+
+
+def annotate(
+    captures: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="IN...",
+            help="Captures of one stream, pcap or pcapng, also compressed, or their trace.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT.pcapng",
+            help="The annotated one, always pcapng; .gz and .zst compress it.",
+            show_default=False,
+        ),
+    ],
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="Slow calls to mark; 0: none.")] = 20,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    json: options.Json = False,
+    port: options.Ports = None,
+    memory: options.Memory = None,
+) -> None:
+    """Write the capture with comments at findings, slow calls and phases, for Wireshark.
+
+    Packets and frame numbers are those of reports (docs/annotation.md). Example:
+    pcapnfs annotate slow.pcap annotated.pcapng
+    """
+    from pcapnfs import annotation, rewriting
+    from pcapnfs.views import annotate as view
+
+    rewriting.check(captures, out, overwrite=force)  # Before the work is done for it.
+    with options.open_trace(captures, port, memory, annotation.READS) as trace, progress() as shown:
+        result = annotation.annotate(trace, out, top=top, overwrite=force, progress=shown)
+    output.answer(result, lambda: view.screen(result, str(out)), json=json)

@@ -1,0 +1,81 @@
+"""What commands share that write captures anew: which files they take and make, and how.
+
+Takes paths; gives a place for the new capture, which is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pcapnfs import placement
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
+
+PathLike = str | os.PathLike[str]
+"""How a capture is named."""
+
+PACKINGS = {".gz": "gzip", ".zst": "zstd"}
+"""How a capture is compressed, by the end of its name."""
+
+UNWRITTEN = (".lz4", ".xz", ".bz2")
+"""Endings of compressions that are read and not written."""
+
+
+def named(sources: PathLike | Sequence[PathLike]) -> list[Path]:
+    """The captures that are meant: one, or several that are one stream.
+
+    Raises:
+        UsageError: None is named.
+    """
+    several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    if not several:
+        raise UsageError("name a capture")
+    return [Path(source) for source in several]
+
+
+def packing(target: Path) -> str:
+    """How the target is to be compressed, as the core calls it."""
+    return PACKINGS.get(target.suffix, "none")
+
+
+def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
+    """Refuse what cannot be done, before any of it is.
+
+    Raises:
+        UsageError: The target is there, is one of the sources, or has a name that cannot be served;
+            a source is no file.
+    """
+    for source in sources:
+        if str(source) == "-" or (source.exists() and not (source.is_file() or source.is_dir())):
+            raise UsageError(f"{source}: the capture is read twice, so it must be a file")
+    if target.suffix in UNWRITTEN:
+        kinds = " and ".join(PACKINGS)
+        raise UsageError(f"{target}: {target.suffix} is not written; {kinds} are")
+    if target.is_dir():
+        raise UsageError(f"{target} is a directory")
+    if target.exists():
+        if any(source.exists() and target.samefile(source) for source in sources):
+            raise UsageError(f"{target} is the capture itself")
+        if not overwrite:
+            raise UsageError(f"{target} is there already; --force overwrites it")
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[Path]:
+    """Give a new file beside the target, which takes its place when all went well.
+
+    Raises:
+        CaptureError: What the core says of a capture that it cannot read.
+        PcapnfsError: The file cannot be written.
+    """
+    from pcapnfs import _core
+
+    try:
+        with placement.placed_file(target) as new:
+            yield new
+    except _core.ReadError as error:
+        raise CaptureError(str(error)) from error
+    except OSError as error:
+        raise PcapnfsError(f"{target}: {error.strerror or error}") from error

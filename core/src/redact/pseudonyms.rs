@@ -23,6 +23,10 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 /// Up to this length the pseudonyms of names are dealt out: 64³ fit into a megabyte.
 const SHORT_NAME: usize = 3;
 
+/// How clients call a file that is removed while it is open: so, and a hexadecimal number behind it (24 digits on
+/// Linux, fewer and dots on other systems).
+const SILLY: &[u8] = b".nfs";
+
 /// Up to this number of decimal digits those of users and groups are.
 const SHORT_NUMBER: u32 = 5;
 
@@ -45,6 +49,7 @@ pub(super) enum Domain {
     Hardware,
     Ipv4,
     Ipv6,
+    Silly,
 }
 
 /// The key, and what was dealt out by it.
@@ -71,6 +76,10 @@ impl Pseudonyms {
             to.copy_from_slice(name);
             return;
         }
+        if !self.strict && is_silly(name) {
+            self.silly(name, to);
+            return;
+        }
         let (dots, ending) = if self.strict {
             (0, 0)
         } else {
@@ -81,6 +90,23 @@ impl Pseudonyms {
         to.copy_from_slice(name);
         if let (Some(name), Some(to)) = (name.get(dots..end), to.get_mut(dots..end)) {
             self.word(name, to);
+        }
+    }
+
+    /// The name of a file that was removed while open: still one, with other digits.
+    fn silly(&mut self, name: &[u8], to: &mut [u8]) {
+        for attempt in 0..ATTEMPTS {
+            self.hash(Domain::Silly, &[&[attempt], name], to);
+            for (to, byte) in to.iter_mut().zip(name) {
+                let digit = b"0123456789abcdef".get(usize::from(*to & 15)).copied().unwrap_or(b'0');
+                *to = if byte.is_ascii_hexdigit() { digit } else { *byte };
+            }
+            if let (Some(to), Some(prefix)) = (to.get_mut(..SILLY.len()), name.get(..SILLY.len())) {
+                to.copy_from_slice(prefix);
+            }
+            if self.take(Domain::Silly, to, name) {
+                break;
+            }
         }
     }
 
@@ -269,6 +295,12 @@ fn place(byte: u8) -> Option<u32> {
     LETTERS.iter().position(|letter| *letter == byte).map(|place| place as u32)
 }
 
+fn is_silly(name: &[u8]) -> bool {
+    let number = name.strip_prefix(SILLY).unwrap_or_default();
+    let digits = number.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'.');
+    digits && (4..=32).contains(&number.len())
+}
+
 /// A number as text, in the only form that it has.
 fn decimal(text: &[u8]) -> Option<u32> {
     let number: u32 = std::str::from_utf8(text).ok()?.parse().ok()?;
@@ -343,6 +375,25 @@ mod tests {
         assert!(!name(&mut lax, "letter.johnson").contains('.'), "only endings that are known");
         assert_eq!([name(&mut lax, "."), name(&mut lax, "..")], [".", ".."]);
         assert!(!name(&mut pseudonyms(true), ".thesis.tar.gz").contains('.'));
+    }
+
+    #[test]
+    fn a_name_that_a_client_made_up_stays_one_with_another_number() {
+        let mut lax = pseudonyms(false);
+        let mut seen = HashSet::new();
+        for number in 0..1000 {
+            let silly = format!(".nfs{:016x}{number:08x}", 77);
+            let other = name(&mut lax, &silly);
+            assert!(is_silly(other.as_bytes()) && other.len() == silly.len() && other != silly, "{other}");
+            assert_eq!(other, name(&mut lax, &silly));
+            seen.insert(other);
+        }
+        assert_eq!(seen.len(), 1000);
+        let other = name(&mut lax, ".nfsA04.12");
+        assert!(is_silly(other.as_bytes()) && other.as_bytes()[7] == b'.', "{other}");
+        assert!(!is_silly(name(&mut lax, ".nfs-notes").as_bytes()));
+        assert!(!is_silly(name(&mut lax, ".nfs12").as_bytes()));
+        assert!(!is_silly(name(&mut pseudonyms(true), ".nfs0000000000000001").as_bytes()));
     }
 
     #[test]

@@ -56,6 +56,8 @@ class Mark:
 class Report:
     """All that a report says."""
 
+    redacted: bool
+    """Whether names, addresses and users are pseudonyms, and files are called by numbers."""
     summary: _summary.Summary
     """What `summarize` says."""
     spreads: _distributions.Spreads
@@ -71,14 +73,20 @@ class Report:
     longest, and the files that cost most; eight files, forty calls of each."""
 
 
-def report(trace: Trace) -> Report:
-    """Gather what a report says."""
+def report(trace: Trace, *, redacted: bool = False) -> Report:
+    """Gather what a report says.
+
+    Args:
+        trace: The trace.
+        redacted: Whether it is one of `redacted.open`, which is to be said.
+    """
     summary = _summary.summarize(trace)
     findings = summary.findings.findings
     frames = {frame for found in findings for frame in found.frames}
     times = _course.times_of(trace, frames)
     costs = _perfile.perfile(trace, top=FILES)
     return Report(
+        redacted=redacted,
         summary=summary,
         spreads=_distributions.spreads(trace),
         course=_course.course(trace),

@@ -21,6 +21,7 @@ from pcapnfs.text import escape
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
+    from pcapnfs.redacted import Pseudonyms
     from pcapnfs.trace import Trace
 
 Captures = Annotated[
@@ -61,6 +62,17 @@ Memory = Annotated[
     ),
 ]
 
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A key, made if it is not there: what is redacted with the same key can be "
+        "compared. Keep it to yourself.",
+        show_default=False,
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Also replace endings such as .txt.")]
+
 READS = columns.of(calls="callback program protocol", notes="reason")
 """The columns that show whether a capture holds NFS."""
 
@@ -72,11 +84,12 @@ def open_trace(
     reads: Columns | None = None,
     *,
     stored: bool = False,
+    pseudonyms: Pseudonyms | None = None,
 ) -> Trace:
     """Open the captures or traces named, or those of the command before, and remember them.
 
     `reads` are the columns that the command will ask for; None: any. `stored` is that of
-    `pcapnfs.open`.
+    `pcapnfs.open`. With `pseudonyms` the captures are redacted first.
 
     Raises:
         CaptureError: A capture cannot be read, or there is no NFS in it.
@@ -90,18 +103,29 @@ def open_trace(
             raise UsageError("name a capture; there is none from a command before")
         chosen = last.Captures(remembered.paths, chosen.ports or remembered.ports)
         output.tell(escape(f"using {', '.join(chosen.paths)} of the command before"))
+    from pcapnfs import redacted
     from pcapnfs import trace as traces
 
     wanted = None if reads is None else columns.together(READS, reads)
     with progress() as report:
-        trace = traces.open(
-            chosen.paths,
-            memory=limit,
-            ports=chosen.ports,
-            columns=wanted,
-            stored=stored,
-            progress=report,
-        )
+        if pseudonyms is not None:
+            trace = redacted.open(
+                chosen.paths,
+                pseudonyms,
+                memory=limit,
+                ports=chosen.ports,
+                columns=wanted,
+                progress=report,
+            )
+        else:
+            trace = traces.open(
+                chosen.paths,
+                memory=limit,
+                ports=chosen.ports,
+                columns=wanted,
+                stored=stored,
+                progress=report,
+            )
     try:
         demand_nfs(trace)
     except BaseException:

@@ -24,18 +24,8 @@ def redact(
         Path,
         typer.Argument(metavar="OUT", help="The redacted one; .gz and .zst compress it."),
     ],
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A key, made if it is not there: captures redacted with the same key can be "
-            "compared. Keep it to yourself.",
-            show_default=False,
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Also replace endings such as .txt.")
-    ] = False,
+    key: options.Key = None,
+    strict: options.Strict = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
     json: options.Json = False,
     port: options.Ports = None,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pcapnfs.cli import options, output
+from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
+    from pcapnfs.redacted import Pseudonyms
     from pcapnfs.report import Report
 
 Format = Literal["html", "md", "json"]
@@ -36,23 +38,48 @@ def report(
             show_default=False,
         ),
     ] = None,
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact",
+            help="Pseudonyms for names, addresses and users, as pcapnfs redact has them.",
+        ),
+    ] = False,
+    key: options.Key = None,
+    strict: options.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Write a report for a support case: one file that opens anywhere, offline."""
+    """Write a report for a support case: one file that opens anywhere, offline.
+
+    With --redact it names nobody and nothing (docs/redaction.md). Example:
+    pcapnfs report slow.pcap -o case.html --redact --key support.key
+    """
     from pcapnfs import report as contents
     from pcapnfs.cli import files
 
     files.refuse(to, force=force)
-    with options.open_trace(captures, port, memory, contents.READS) as trace:
-        found = contents.report(trace)
+    pseudonyms = _pseudonyms(key, redact=redact, strict=strict)
+    with options.open_trace(captures, port, memory, contents.READS, pseudonyms=pseudonyms) as trace:
+        found = contents.report(trace, redacted=redact)
     text = _written(found, "json" if json else form or _by_ending(to))
     if str(to) == files.STANDARD_OUTPUT:
         output.write([text])
     else:
         files.replace(to, text, force=force)
+
+
+def _pseudonyms(key: Path | None, *, redact: bool, strict: bool) -> Pseudonyms | None:
+    if not redact:
+        if key is not None or strict:
+            raise UsageError("--key and --strict say how to --redact, which is not asked for")
+        return None
+    from pcapnfs import redacted, redaction
+
+    known = None if key is None else redaction.read_key(key)
+    return redacted.Pseudonyms(known, strict)
 
 
 def _by_ending(path: Path) -> Format:

@@ -927,6 +927,7 @@ def report() -> Report:
         for place in range(60)
     )
     return Report(
+        redacted=False,
         summary=summary(),
         spreads=Spreads(
             edges_s=(1e-4, 1e-3, 1e-2, 1e-1),

@@ -30,7 +30,10 @@ def verdict(report: Report) -> Section:
     parts.append(Paragraph(findings_view.in_a_sentence(report.summary.findings)))
     if gravest := judged.in_short(report):
         parts.append(gravest)
-    parts.append(Facts(tuple(_capture(summary.capture, summary.trust.rpc_calls))))
+    facts = list(_capture(summary.capture, summary.trust.rpc_calls))
+    if report.redacted:
+        facts.append(("Names", "pseudonyms, as are addresses and users (pcapnfs redact)"))
+    parts.append(Facts(tuple(facts)))
     return Section("verdict", "Verdict", tuple(parts), ("persistence", "findings", "calls"))
 
 

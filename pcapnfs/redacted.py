@@ -1,0 +1,80 @@
+"""A trace in which names are pseudonyms, for what is given away without its capture.
+
+Takes captures and a key; gives the trace of the capture that `redact` would write. Nothing of the
+originals is in it: they are redacted into a temporary file, and that is decoded. Promises that all
+figures are those of the captures, and that frames have the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pcapnfs import decoding, redaction, store, temporary
+from pcapnfs import trace as traces
+from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.columns import Columns
+    from pcapnfs.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Pseudonyms:
+    """How names become pseudonyms."""
+
+    key: bytes | None = None
+    """32 bytes; equal keys give equal pseudonyms, as in `redact`. None: one that nobody knows
+    afterwards."""
+    strict: bool = False
+    """Whether endings of names are replaced, too."""
+
+
+def open(
+    paths: decoding.PathLike | Sequence[decoding.PathLike],
+    pseudonyms: Pseudonyms,
+    *,
+    memory: int | str | None = None,
+    ports: Sequence[int] = (),
+    columns: Columns | None = None,
+    progress: decoding.Progress | None = None,
+) -> Trace:
+    """Decode captures as if they had been redacted before.
+
+    In `Trace.meta` the files are called `capture-1`, `capture-2` … in order of time, since the
+    name of a file and the directories that it is in tell something, too; what else is known of them
+    (format, size, where they break off) is that of the originals.
+
+    Args:
+        paths: One capture, or several that are one stream; they are read twice.
+        pseudonyms: How names become pseudonyms.
+        memory: As of `pcapnfs.open`.
+        ports: As of `pcapnfs.open`.
+        columns: As of `pcapnfs.open`.
+        progress: Called now and then with bytes done and bytes in all, while redacting.
+
+    Raises:
+        CaptureError: A file cannot be opened, or is no capture.
+        UsageError: A trace is named, or standard input; the key has another length.
+        PcapnfsError: There is no room for the temporary file.
+    """
+    named = decoding.named(paths)
+    for path in named:
+        if store.is_trace(path):
+            raise UsageError(f"{path} is a trace; name its captures, which are to be redacted")
+    with temporary.scratch() as scratch:
+        # Compressed, since it is only written and read once.
+        target = scratch / "redacted.pcap.zst"
+        _, files = redaction.redact_knowing(
+            named,
+            target,
+            key=pseudonyms.key,
+            strict=pseudonyms.strict,
+            ports=ports,
+            progress=progress,
+        )
+        trace = traces.open(target, memory=memory, ports=ports, columns=columns)
+    called = tuple(replace(file, path=f"capture-{place}") for place, file in enumerate(files, 1))
+    trace.meta = replace(trace.meta, files=called)
+    return trace

@@ -15,7 +15,7 @@ def annotate(
     captures: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IN...",
+            metavar="IN",
             help="Captures of one stream, pcap or pcapng, also compressed, or their trace.",
             show_default=False,
         ),
@@ -36,8 +36,9 @@ def annotate(
 ) -> None:
     """Write the capture with comments at findings, slow calls and phases, for Wireshark.
 
-    Packets and frame numbers are those of reports (docs/annotation.md). Example:
-    pcapnfs annotate slow.pcap annotated.pcapng
+    Packets and frame numbers are those of reports (docs/annotation.md).
+
+    Example: pcapnfs annotate slow.pcap annotated.pcapng
     """
     from pcapnfs import annotation, rewriting
     from pcapnfs.views import annotate as view

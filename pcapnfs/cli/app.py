@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -58,27 +58,33 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("summarize")(summarize.summarize)
-app.command("report")(report.report)
-app.command("budget")(budget.budget)
-app.command("findings")(findings.findings)
-app.command("estimate")(estimate.estimate)
-app.command("compare")(compare.compare)
-app.command("patterns")(patterns.patterns)
-app.command("sequence")(sequence.sequence)
-app.command("perfile")(perfile.perfile)
-app.command("sizes")(sizes.sizes)
-app.command("readdir")(readdir.readdir)
-app.command("cache")(cache.cache)
-app.command("network")(network.network)
-app.command("sql")(sql.sql)
-app.command("verify")(verify.verify)
-app.command("show")(show.show)
-app.command("decode")(decode.decode)
-app.command("export")(export.export)
-app.command("annotate")(annotate.annotate)
-app.command("redact")(redact.redact)
-app.command("synth")(synth.synth)
+COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
+    (summarize.summarize, "What was read, how far to trust it, where the time went."),
+    (report.report, "A report for a support case: one file that opens anywhere."),
+    (budget.budget, "Where the time went by the clock, by client and phase."),
+    (findings.findings, "What is wrong, what it costs and what to do about it."),
+    (estimate.estimate, "The run time explained, and foretold with other values."),
+    (compare.compare, "What changed from one run to another, and why."),
+    (patterns.patterns, "Files folded into classes by what was done to them."),
+    (sequence.sequence, "What happened to a file, call by call."),
+    (perfile.perfile, "What each file cost: calls, time, bytes, errors."),
+    (sizes.sizes, "How large the files are, and what one READ or WRITE holds."),
+    (readdir.readdir, "How directories were listed, and which calls followed."),
+    (cache.cache, "What clients asked again, and the mount options behind it."),
+    (network.network, "Round trips, where it was captured, and what was lost."),
+    (sql.sql, "Questions of your own, in SQL."),
+    (verify.verify, "Every call compared with Wireshark's reading."),
+    (show.show, "Wireshark's dissection of a call and its reply."),
+    (decode.decode, "Captures into a trace on disk, to be asked often."),
+    (export.export, "A table as CSV, JSON Lines or Parquet."),
+    (annotate.annotate, "The capture with comments for Wireshark."),
+    (redact.redact, "The capture without names, addresses and data."),
+    (synth.synth, "A capture of a simulated client and server."),
+)
+"""The commands in the order of the help text, each with its line there."""
+
+for _command, _line in COMMANDS:
+    app.command(_command.__name__, short_help=_line)(_command)
 
 
 def _version(wanted: bool) -> None:

@@ -19,7 +19,10 @@ def budget(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say where the time went by the clock, for each client and each phase of its work."""
+    """Say where the time went by the clock, for each client and each phase of its work.
+
+    Example: pcapnfs budget slow.pcap
+    """
     from pcapnfs.analyses import time_budget as analysis
     from pcapnfs.views import budget as view
 

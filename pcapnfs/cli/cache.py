@@ -22,7 +22,10 @@ def cache(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what clients asked again, what they found, and which mount options that points to."""
+    """Say what clients asked again, what they found, and which mount options that points to.
+
+    Example: pcapnfs cache slow.pcap
+    """
     from pcapnfs.analyses import cache as analysis
     from pcapnfs.views import caching
 

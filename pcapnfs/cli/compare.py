@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Sides = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[BEFORE AFTER]",
+        metavar="BEFORE AFTER",
         help="A capture or trace of each run.",
         show_default=False,
     ),

@@ -53,7 +53,10 @@ def decode(
     json: options.Json = False,
     port: options.Ports = None,
 ) -> None:
-    """Decode captures into a trace, which every command takes in place of captures."""
+    """Decode captures into a trace, which every command takes in place of captures.
+
+    Example: pcapnfs decode slow.pcap0 slow.pcap1 -o slow.nfstrace
+    """
     from pcapnfs import decoding
     from pcapnfs.views import decoded as view
 

@@ -56,6 +56,8 @@ def estimate(
 
     Without a capture when --files, --rpcs-per-file, --rtt, --syncops-per-file and --persist are
     given.
+
+    Example: pcapnfs estimate slow.pcap --rtt 200us --files 290000
     """
     from pcapnfs.analyses import model as analysis
     from pcapnfs.analyses.overrides import Overrides

@@ -47,7 +47,10 @@ def export(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Write a table as CSV, JSON Lines or Parquet: all rows, all columns, values as they are."""
+    """Write a table as CSV, JSON Lines or Parquet: all rows, all columns, values as they are.
+
+    Example: pcapnfs export slow.pcap --table calls -o calls.parquet
+    """
     from pcapnfs import export as exports
 
     names = exports.tables()

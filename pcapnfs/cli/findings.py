@@ -38,7 +38,10 @@ def findings(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what is wrong, how sure that is, what it costs and what to do about it."""
+    """Say what is wrong, how sure that is, what it costs and what to do about it.
+
+    Example: pcapnfs findings slow.pcap
+    """
     from pcapnfs.diagnosis import judging, thresholds
     from pcapnfs.views import findings as view
 

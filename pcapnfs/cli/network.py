@@ -19,7 +19,10 @@ def network(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say how far clients and servers are apart, where that was captured, and what was lost."""
+    """Say how far clients and servers are apart, where that was captured, and what was lost.
+
+    Example: pcapnfs network slow.pcap
+    """
     from pcapnfs.analyses import network as analysis
     from pcapnfs.views import network as view
 

@@ -18,7 +18,10 @@ def patterns(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Fold the files into classes by what was done to them, call after call."""
+    """Fold the files into classes by what was done to them, call after call.
+
+    Example: pcapnfs patterns slow.pcap
+    """
     from pcapnfs.analyses import patterns as analysis
     from pcapnfs.views import patterns as view
 

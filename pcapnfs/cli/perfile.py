@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -18,33 +18,39 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 
+Sort = Literal[
+    "time",
+    "calls",
+    "stable",
+    "stable-time",
+    "unstable-time",
+    "bytes",
+    "read",
+    "written",
+    "size",
+    "errors",
+    "revalidations",
+    "resent",
+    "parent",
+    "first",
+    "last",
+    "lifetime",
+    "name",
+    "type",
+]
+"""What files may be sorted by."""
+
+_NAMED = f"{', '.join(get_args(Sort)[:-1])} or {get_args(Sort)[-1]}"
+
+
 def perfile(
     captures: options.CapturesOrLast = None,
     top: Annotated[
         int, typer.Option("--top", min=0, metavar="N", help="Files or groups to show; 0: all.")
     ] = 20,
     sort: Annotated[
-        Literal[
-            "time",
-            "calls",
-            "stable",
-            "stable-time",
-            "unstable-time",
-            "bytes",
-            "read",
-            "written",
-            "size",
-            "errors",
-            "revalidations",
-            "resent",
-            "parent",
-            "first",
-            "last",
-            "lifetime",
-            "name",
-            "type",
-        ],
-        typer.Option("--sort", help="What comes first."),
+        Sort,
+        typer.Option("--sort", metavar="COLUMN", help=f"What comes first: {_NAMED}."),
     ] = "time",
     by: Annotated[
         Literal["directory", "client", "uid", "extension"] | None,
@@ -70,7 +76,10 @@ def perfile(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what each file cost: calls, time, bytes, errors."""
+    """Say what each file cost: calls, time, bytes, errors.
+
+    Example: pcapnfs perfile slow.pcap --sort stable-time --top 10
+    """
     from pcapnfs.analyses import costs, pergroup
     from pcapnfs.analyses import perfile as analysis
     from pcapnfs.views import perfile as view

@@ -22,7 +22,10 @@ def readdir(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say how directories were listed, and which calls on their entries followed."""
+    """Say how directories were listed, and which calls on their entries followed.
+
+    Example: pcapnfs readdir slow.pcap
+    """
     from pcapnfs.analyses import readdir as analysis
     from pcapnfs.views import caching
 

@@ -15,7 +15,7 @@ def redact(
     captures: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IN...",
+            metavar="IN",
             help="Captures of one stream, pcap or pcapng, also compressed.",
             show_default=False,
         ),
@@ -32,8 +32,9 @@ def redact(
 ) -> None:
     """Replace names, addresses and users by pseudonyms and remove all data (docs/redaction.md).
 
-    The analysis of the redacted capture is the same but for names. Example:
-    pcapnfs redact slow.pcap redacted.pcap.gz --key support.key
+    The analysis of the redacted capture is the same but for names.
+
+    Example: pcapnfs redact slow.pcap redacted.pcap.gz --key support.key
     """
     from pcapnfs import redaction
     from pcapnfs.views import document

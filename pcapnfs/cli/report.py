@@ -54,8 +54,9 @@ def report(
 ) -> None:
     """Write a report for a support case: one file that opens anywhere, offline.
 
-    With --redact it names nobody and nothing (docs/redaction.md). Example:
-    pcapnfs report slow.pcap -o case.html --redact --key support.key
+    With --redact it names nobody and nothing (docs/redaction.md).
+
+    Example: pcapnfs report slow.pcap -o case.html --redact --key support.key
     """
     from pcapnfs import report as contents
     from pcapnfs.cli import files

@@ -44,7 +44,10 @@ def sequence(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Show what happened to a file, call by call: frames, gaps, times, operations."""
+    """Show what happened to a file, call by call: frames, gaps, times, operations.
+
+    Example: pcapnfs sequence slow.pcap --file src/main.c
+    """
     from pcapnfs.analyses import sequence as analysis
     from pcapnfs.views import sequence as view
 

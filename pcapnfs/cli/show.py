@@ -22,7 +22,10 @@ def show(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Show Wireshark's dissection of a call and its reply, by the number of any of their frames."""
+    """Show Wireshark's dissection of a call and its reply, by the number of any of their frames.
+
+    Example: pcapnfs show slow.pcap 1512
+    """
     from pcapnfs.verify import dissection, tool
     from pcapnfs.views import show as view
 

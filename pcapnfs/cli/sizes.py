@@ -18,7 +18,10 @@ def sizes(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Show how large the files are, and how many fit one frame, one READ, one WRITE."""
+    """Show how large the files are, and how many fit one frame, one READ, one WRITE.
+
+    Example: pcapnfs sizes slow.pcap
+    """
     from pcapnfs.analyses import sizes as analysis
     from pcapnfs.views import sizes as view
 

@@ -34,7 +34,10 @@ def sql(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Ask the trace in DuckDB's SQL; docs/tables.md describes the tables. Nothing changes."""
+    """Ask the trace in DuckDB's SQL; docs/tables.md describes the tables. Nothing changes.
+
+    Example: pcapnfs sql slow.pcap "select op, count(*) from calls group by op"
+    """
     *captures, query = words
     if Path(query).is_file():
         raise UsageError(f"the query is missing: {query} is a file")

@@ -11,7 +11,10 @@ def summarize(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Say what was read, how far to trust it, and where the service time went."""
+    """Say what was read, how far to trust it, and where the service time went.
+
+    Example: pcapnfs summarize slow.pcap
+    """
     from pcapnfs import summary
     from pcapnfs.views import screen
 

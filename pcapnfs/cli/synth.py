@@ -99,7 +99,10 @@ def synth(
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Make a capture of a simulated client and server, and write down what is in it."""
+    """Make a capture of a simulated client and server, and write down what is in it.
+
+    Example: pcapnfs synth tar -o tar.pcap --files 200 --persist 5ms
+    """
     from pcapnfs.synth.simulation.options import Options
     from pcapnfs.synth.simulation.run import Simulation
     from pcapnfs.views import document

@@ -26,7 +26,10 @@ def verify(
     port: options.Ports = None,
     memory: options.Memory = None,
 ) -> None:
-    """Compare every call, operation, status and service time with tshark's."""
+    """Compare every call, operation, status and service time with tshark's.
+
+    Example: pcapnfs verify slow.pcap --packets 100000
+    """
     from pcapnfs.verify import ours, tool
     from pcapnfs.verify import verification as checks
     from pcapnfs.views import verify as view

@@ -9,6 +9,7 @@ the tree is kept instead.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from asyncio.subprocess import Process
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
@@ -28,6 +29,10 @@ _BAD = dict.fromkeys(
 
 CUT_SHORT = "cut short"
 """tshark's words for a file that breaks off, which is no failure: it reads what is before."""
+
+
+ENDING_S = 1.0
+"""Seconds that tshark gets to end once it has written everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,17 @@ def _tree_capture(
         def last_words(self) -> str:
             """What tshark said last."""
             return self._last_error_line or "it gave no reason"
+
+        async def _cleanup_subprocess(self, process: Process) -> None:
+            """End tshark as pyshark does, but not while it ends by itself.
+
+            Killing what has just ended takes its status from asyncio's own waiting, which then
+            complains of an unknown process.
+            """
+            if process.stdout is not None and process.stdout.at_eof():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), ENDING_S)
+            await super()._cleanup_subprocess(process)
 
         def stop(self) -> None:
             """End tshark, unless it has ended; how it did was told when it did."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views import parts
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _NOTHING = "There was nothing to say of any frame."
 def screen(result: Annotation, name: str) -> RenderableType:
     """How many comments there are, and of what."""
     lines: list[RenderableType] = [
-        Text(
+        Prose(
             f"{escape(name)}: {units.count(result.packets)} packets, "
             f"{plural(result.comments, 'comment', 'comments')} at "
             f"{plural(result.frames, 'frame', 'frames')}"

@@ -15,6 +15,7 @@ from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def screen(result: TimeBudget) -> RenderableType:
         parts += [heading("Clients"), _clients(result.clients)]
         if len(result.clients) < result.total.clients:
             shown = units.count(len(result.clients))
-            parts.append(note(f"{shown} of {units.count(result.total.clients)} clients."))
+            parts.append(
+                note(f"{shown} of {units.count(result.total.clients)} clients (--top 0 shows all).")
+            )
     for client in dict.fromkeys(phase.client for phase in result.phases):
         whose = f"Phases of {escape(client)}" if result.total.clients > 1 else "Phases"
         mine = [phase for phase in result.phases if phase.client == client]
@@ -180,7 +183,7 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
     several = len({phase.client for phase in phases}) > 1
     columns = (
         Column("client", align="left", least=9),
-        Column("phase", align="left", least=14, cut="end"),
+        Column("phase", align="left", least=18, cut="end"),
         Column("begins at", 2),
         Column("takes"),
         Column("calls"),
@@ -209,4 +212,4 @@ def _operations(phase: Phase) -> Text:
         for each in phase.operations
     )
     pause = f"after a pause of {units.duration(phase.pause_s)}: " if phase.pause_s else ""
-    return Text(f"{pause}{told}", style="dim")
+    return Prose(f"{pause}{told}", style="dim")

@@ -14,6 +14,7 @@ from pcapnfs import units
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ def readdir(result: Readdir) -> RenderableType:
     """The screen of `readdir`."""
     if not result.readdir_calls + result.readdirplus_calls:
         return Text("No directory was listed.")
-    parts: list[RenderableType] = [Text(line) for line in listing_sentences(result)]
+    parts: list[RenderableType] = [Prose(line) for line in listing_sentences(result)]
     if not result.directories:
         parts.append(
-            Text(
+            Prose(
                 "Which directories is not known: handles were cut at the snaplen or are encrypted."
             )
         )
@@ -45,7 +46,10 @@ def readdir(result: Readdir) -> RenderableType:
     parts += [heading("Directories"), _directories(result)]
     if len(result.shown) < result.directories:
         parts.append(
-            note(f"{units.count(len(result.shown))} of {units.count(result.directories)}.")
+            note(
+                f"{units.count(len(result.shown))} of {units.count(result.directories)} "
+                "directories (--top 0 shows all)."
+            )
         )
     return Group(*parts)
 
@@ -193,7 +197,7 @@ def _directory_row(row: DirectoryListing) -> list[str]:
 
 def cache(result: Cache) -> RenderableType:
     """The screen of `cache`."""
-    parts: list[RenderableType] = [Text(line) for line in revalidation_sentences(result)]
+    parts: list[RenderableType] = [Prose(line) for line in revalidation_sentences(result)]
     parts += [heading("Mount options"), _mounts(result.mounts)]
     if any(interval.files + interval.directories for interval in result.intervals):
         parts += [heading("Age of the knowledge when asked"), _intervals(result.intervals)]
@@ -379,7 +383,12 @@ def _files(result: Cache) -> RenderableType:
         FittedTable(_FILE_COLUMNS, [_file_row(row, several) for row in result.files], indent=2)
     ]
     if len(result.files) < result.objects:
-        parts.append(note(f"{units.count(len(result.files))} of {units.count(result.objects)}."))
+        parts.append(
+            note(
+                f"{units.count(len(result.files))} of {units.count(result.objects)} "
+                "(--top 0 shows all)."
+            )
+        )
     return Group(*parts)
 
 

@@ -60,7 +60,7 @@ class FittedTable:
         self._below = below
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield a line for the heading and one for each row."""
+        """Yield a line for the heading, if there is any, and one for each row."""
         titles = [column.title for column in self._columns]
         content = [
             max((cell_len(row[place]) for row in self._rows), default=0)
@@ -72,7 +72,8 @@ class FittedTable:
             if width or not self._rows
         }
         kept = _fit(self._columns, widths, options.max_width - self._indent)
-        yield self._line(titles, kept, "bold")
+        if any(titles[place] for place in kept):
+            yield self._line(titles, kept, "bold")
         for place, row in enumerate(self._rows):
             yield self._line(row, kept, "")
             for text in self._below[place] if self._below else ():
@@ -92,12 +93,22 @@ def shorten(text: str, width: int, cut: Literal["middle", "end"] = "middle") -> 
     """Cut the middle or the end off a text that is too wide, and say so with an ellipsis."""
     if cell_len(text) <= width:
         return text
-    tail_cells = (width - 1) * 2 // 3 if cut == "middle" else 0
+    if cut == "end":
+        return _begun(text, width)
+    tail_cells = (width - 1) * 2 // 3
     tail = text
     while cell_len(tail) > tail_cells:
         tail = tail[max(1, (cell_len(tail) - tail_cells) // 2) :]
     head = set_cell_size(text, width - 1 - cell_len(tail))
     return head + "…" + tail
+
+
+def _begun(text: str, width: int) -> str:
+    """The beginning of a text: whole words, where they fill half of the width."""
+    words = set_cell_size(text, max(0, width - 1)).rpartition(" ")[0].rstrip(" ,;:")
+    if cell_len(words) >= width // 2:
+        return f"{words} …"
+    return set_cell_size(text, max(0, width - 1)) + "…"
 
 
 def _fit(columns: Sequence[Column], widths: dict[int, int], available: int) -> dict[int, int]:

@@ -393,8 +393,8 @@ def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:
         Column("", align="left"),
         Column("costs"),
         Column("", 2, align="left"),
-        Column("finding", align="left", least=24, cut="end"),
-        Column("rule", 1, align="left"),
+        Column("finding", align="left", least=36, cut="end"),
+        Column("rule", 3, align="left"),
     ]
     rows = [
         [

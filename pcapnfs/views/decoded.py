@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def screen(result: Decoded) -> Text:
     """One sentence."""
     parts = f" in {units.count(result.parts)} independent parts" if result.parts > 1 else ""
-    return Text(
+    return Prose(
         f"{escape(result.trace)}: {plural(result.calls, 'call', 'calls')} of "
         f"{plural(result.packets, 'packet', 'packets')}{parts}, {units.size(result.bytes)}"
     )

@@ -15,6 +15,7 @@ from pcapnfs import units
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import note
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ IN_SHORT = 6
 def screen(result: Findings) -> RenderableType:
     """The screen of `findings`."""
     return Group(
-        Text(in_a_sentence(result)),
+        Prose(in_a_sentence(result)),
         *(part for found in result.findings for part in _finding(found)),
     )
 
@@ -47,7 +48,7 @@ def in_short(result: Findings) -> list[RenderableType]:
     columns = (
         Column("", align="left"),
         Column("costs"),
-        Column("finding", align="left", least=40, cut="end"),
+        Column("finding", align="left", least=52, cut="end"),
         Column("rule", align="left", priority=1),
     )
     rest = len(result.findings) - len(shown)
@@ -105,7 +106,7 @@ def _finding(found: Finding) -> list[RenderableType]:
     grid.add_column(overflow="fold")
     for label, text in lines:
         if text:
-            grid.add_row(label, Text(text))
+            grid.add_row(label, Prose(text))
     return [title, grid]
 
 

@@ -14,6 +14,7 @@ from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def screen(result: Network) -> RenderableType:
     if not result.paths:
         return Text("No client called.")
     parts: list[RenderableType] = [
-        Text(_whence(result)),
+        Prose(_whence(result)),
         heading("Round trips"),
         FittedTable(_TRIPS, [_trip(path.round_trip) for path in result.paths], indent=2),
         *(note(text) for text in _evidence(result.paths[0].round_trip)),

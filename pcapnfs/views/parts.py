@@ -13,6 +13,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +36,7 @@ def heading(title: str) -> Text:
 
 def note(text: str, *, indent: int = 2, style: str = "") -> RenderableType:
     """A sentence below a title; it wraps within its indent."""
-    return Padding(Text(text, style=style), (0, 0, 0, indent), expand=False)
+    return Padding(Prose(text, style=style), (0, 0, 0, indent), expand=False)
 
 
 def unless_zero(number: int) -> str:

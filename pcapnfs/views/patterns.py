@@ -14,6 +14,7 @@ from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames, totals
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def screen(result: Patterns) -> RenderableType:
         below = [
             [
                 Text(steps(each.runs, cut=each.pattern.endswith("…")), style="cyan"),
-                Text(_examples(each), style="dim"),
+                Prose(_examples(each), style="dim"),
             ]
             for each in result.classes
         ]

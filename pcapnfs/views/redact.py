@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views import parts
+from pcapnfs.views.prose import Prose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,7 +28,7 @@ _LOST_KEY = "The key was thrown away: no other capture gets the same pseudonyms.
 def screen(result: Redaction, name: str, *, with_key: bool) -> RenderableType:
     """What was written, replaced and removed."""
     lines: list[RenderableType] = [
-        Text(
+        Prose(
             f"{escape(name)}: {units.count(result.packets)} packets, "
             f"{units.count(result.messages)} messages"
         )

@@ -19,6 +19,7 @@ from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
 from pcapnfs.views.parts import unless_zero as _unless_zero
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural, trust_sentences
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
     protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols)
     return Group(
         Text(names, style="bold", overflow="fold"),
-        Text(", ".join(facts)),
+        Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
         Text(f"{units.count(trust.rpc_calls)} calls: {protocols or 'none'}"),
         *_data_servers(capture),
@@ -141,7 +142,7 @@ def _trust(trust: Trust, capture: Capture) -> RenderableType:
     style = "" if trust.complete else "yellow"
     return Group(
         *(
-            Padding(Text(line, style=style), (0, 0, 0, 2), expand=False)
+            Padding(Prose(line, style=style), (0, 0, 0, 2), expand=False)
             for line in trust_sentences(trust, capture)
         )
     )

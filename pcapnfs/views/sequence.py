@@ -16,6 +16,7 @@ from pcapnfs.errors import UsageError
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def screen(result: Sequence) -> RenderableType:
 def _file(file: FileSequence) -> list[RenderableType]:
     parts: list[RenderableType] = [
         Text(escape(file.path), style="bold", overflow="fold"),
-        Text(_facts(file)),
+        Prose(_facts(file)),
     ]
     if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
         parts += [Text(_name(name), overflow="fold") for name in file.names[:NAMES_SHOWN]]

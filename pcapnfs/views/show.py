@@ -14,6 +14,7 @@ from rich.text import Text
 from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.parts import note
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import REASONS, plural
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def screen(result: Shown) -> RenderableType:
 
 
 def _reading(reading: Reading) -> list[RenderableType]:
-    parts: list[RenderableType] = [Text(line(reading), style="bold", overflow="fold")]
+    parts: list[RenderableType] = [Prose(line(reading), style="bold", overflow="fold")]
     for message in reading.messages:
         parts += _message(message, None)
     if len(reading.messages) == 1:

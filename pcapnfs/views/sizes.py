@@ -12,6 +12,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def screen(result: Sizes) -> RenderableType:
             Column("", 1, align="left", least=10, cut="end"),
         )
         parts += [FittedTable(columns, fits), Text("")]
-    parts.append(Text(spread(result)))
+    parts.append(Prose(spread(result)))
     return Group(*parts)
 
 

@@ -14,6 +14,7 @@ from pcapnfs import units, wireshark
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
+from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ _KINDS = {
 
 def screen(result: Verification) -> RenderableType:
     """The verdict, what was compared, the differences, what tshark had to be told."""
-    parts: list[RenderableType] = [Text(_verdict(result), style="bold")]
-    parts.append(Text(_calls(result)))
+    parts: list[RenderableType] = [Prose(_verdict(result), style="bold")]
+    parts.append(Prose(_calls(result)))
     if result.stopped is not None:
         parts.append(Text(f"tshark did not read it to its end: {escape(result.stopped)}"))
     parts.append(heading("Compared"))

@@ -65,5 +65,26 @@ def test_a_shortened_text_fits(text: str, width: int) -> None:
     assert cell_len(shorten(text, width)) <= width
 
 
-def test_cuts_the_end_where_asked() -> None:
-    assert shorten("GETATTR 6 WRITE 3", 10, "end") == "GETATTR 6…"
+@pytest.mark.parametrize(
+    ("width", "short"),
+    [
+        # A number at the end might have had more digits.
+        (10, "GETATTR …"),
+        (12, "GETATTR 6 …"),
+        (18, "GETATTR 6, WRITE 3"),
+        # A word that alone is too long is cut itself.
+        (6, "GETAT…"),
+    ],
+)
+def test_cuts_the_end_between_words_where_asked(width: int, short: str) -> None:
+    assert shorten("GETATTR 6, WRITE 3", width, "end") == short
+
+
+@given(st.text(), st.integers(min_value=4, max_value=40))
+def test_a_text_cut_at_its_end_fits(text: str, width: int) -> None:
+    assert cell_len(shorten(text, width, "end")) <= width
+
+
+def test_a_table_without_titles_begins_with_its_rows() -> None:
+    columns = (Column("", align="left"), Column(""))
+    assert render(FittedTable(columns, [["a", "1"]]), 80) == "a  1\n"

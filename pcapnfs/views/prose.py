@@ -1,0 +1,61 @@
+"""Sentences that wrap between words, and never within a quantity.
+
+Takes text; gives a Rich text that is like any other, but that a line never ends between a number
+and its unit, between groups of its digits, or between `frame` and its number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pcapnfs.units import THIN_SPACE
+
+if TYPE_CHECKING:
+    from rich.console import Console, JustifyMethod, OverflowMethod
+    from rich.containers import Lines
+
+_BLANK, _THIN = "\ue000", "\ue001"
+"""What stands for blanks where no line may end: of private use, so that no text on a screen has
+them (`text.escape`)."""
+
+_UNIT = r"(?:ns|µs|ms|s|m|h|B|[KMGTP]iB|%|×)(?!\w)"
+_HELD = (
+    (re.compile(rf"(?<=\d){THIN_SPACE}(?=\d)"), _THIN),
+    (re.compile(rf"(?<=\d) (?={_UNIT})"), _BLANK),
+    # Two parts of one duration: 1 m 5 s.
+    (re.compile(rf"(?<=\d{_BLANK}[mh]) (?=\d+{_BLANK}[ms](?!\w))"), _BLANK),
+    (re.compile(r"(?<=\bframe) (?=\d)|(?<=\bframes) (?=\d)|(?<=\buid) (?=\d)"), _BLANK),
+)
+
+
+class Prose(Text):
+    """Text whose quantities stay on one line."""
+
+    def wrap(
+        self,
+        console: Console,
+        width: int,
+        *,
+        justify: JustifyMethod | None = None,
+        overflow: OverflowMethod | None = None,
+        tab_size: int = 8,
+        no_wrap: bool | None = None,
+    ) -> Lines:
+        """Divide the text into lines of a width."""
+        held = self.copy()
+        for pattern, instead in _HELD:
+            held.plain = pattern.sub(instead, held.plain)
+        lines = held.wrap(
+            console,
+            width,
+            justify=justify,
+            overflow=overflow,
+            tab_size=tab_size,
+            no_wrap=no_wrap,
+        )
+        for line in lines:
+            line.plain = line.plain.replace(_BLANK, " ").replace(_THIN, THIN_SPACE)
+        return lines

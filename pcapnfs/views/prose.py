@@ -6,12 +6,12 @@ and its unit, between groups of its digits, or between `frame` and its number.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from pcapnfs.units import THIN_SPACE
+from pcapnfs.views.words import quantities_held
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, OverflowMethod
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 _BLANK, _THIN = "\ue000", "\ue001"
 """What stands for blanks where no line may end: of private use, so that no text on a screen has
 them (`text.escape`)."""
-
-_UNIT = r"(?:ns|µs|ms|s|m|h|B|[KMGTP]iB|%|×)(?!\w)"
-_HELD = (
-    (re.compile(rf"(?<=\d){THIN_SPACE}(?=\d)"), _THIN),
-    (re.compile(rf"(?<=\d) (?={_UNIT})"), _BLANK),
-    # Two parts of one duration: 1 m 5 s.
-    (re.compile(rf"(?<=\d{_BLANK}[mh]) (?=\d+{_BLANK}[ms](?!\w))"), _BLANK),
-    (re.compile(r"(?<=\bframe) (?=\d)|(?<=\bframes) (?=\d)|(?<=\buid) (?=\d)"), _BLANK),
-)
 
 
 class Prose(Text):
@@ -46,8 +37,7 @@ class Prose(Text):
     ) -> Lines:
         """Divide the text into lines of a width."""
         held = self.copy()
-        for pattern, instead in _HELD:
-            held.plain = pattern.sub(instead, held.plain)
+        held.plain = quantities_held(held.plain, blank=_BLANK, thin=_THIN)
         lines = held.wrap(
             console,
             width,

@@ -1,4 +1,4 @@
-"""The trust of a capture in plain words.
+"""The trust of a capture in plain words, and what sentences of all views have in common.
 
 Takes a `Trust` and the capture it is about; gives sentences, one per thing that is missing.
 Promises to say nothing but the good news when nothing is missing.
@@ -6,6 +6,7 @@ Promises to say nothing but the good news when nothing is missing.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
@@ -141,3 +142,23 @@ def _limits(capture: Capture) -> str:
 def plural(number: int, one: str, many: str) -> str:
     """A count with its noun."""
     return f"{units.count(number)} {one if number == 1 else many}"
+
+
+_UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)"
+
+
+def quantities_held(text: str, *, blank: str, thin: str) -> str:
+    """A sentence with other blanks where no line may end.
+
+    That is between a number and its unit, between the parts of a duration (1 m 5 s), between groups
+    of digits, and between `frame` or `uid` and its number.
+
+    Args:
+        text: The sentence.
+        blank: What stands for a blank there.
+        thin: What stands for the thin space between digits.
+    """
+    text = re.sub(rf"(?<=\d){units.THIN_SPACE}(?=\d)", thin, text)
+    text = re.sub(rf"(?<=\d) (?={_UNIT})", blank, text)
+    text = re.sub(rf"(?<=\d{blank}[mh]) (?=\d+{blank}[ms]\b)", blank, text)
+    return re.sub(r"\b(frames?|uid) (?=\d)", rf"\1{blank}", text)

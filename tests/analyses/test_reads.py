@@ -168,7 +168,7 @@ SHOWN_BY = {
 }
 """Samples for questions that ask no further where there is nothing to tell."""
 
-COMPOSED = {"comparison", "report", "summary"}
+COMPOSED = {"annotation", "comparison", "report", "summary"}
 """Questions that put most of the others: what those ask for is tried with them."""
 
 OF_AN_OUTER_QUERY = {("trust", "notes", "call")}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -23,6 +22,7 @@ from pcapnfs import __version__, units
 from pcapnfs.views.report import content
 from pcapnfs.views.report.blocks import Fold, Paragraph, Table
 from pcapnfs.views.report.glossary import TERMS
+from pcapnfs.views.words import quantities_held
 
 if TYPE_CHECKING:
     from pcapnfs.report import Report
@@ -34,10 +34,6 @@ LIMIT_BYTES = 500_000
 ROWS = (1000, 30, 12, 5, 2)
 """Rows of a table, and things to unfold in a section, at most: the next when the page is too large
 with those before. Names of ordinary length never get beyond the first."""
-
-
-_UNIT = re.compile(r"(\d) (%|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)")
-"""A number and its unit."""
 
 
 def html(report: Report) -> str:
@@ -109,7 +105,7 @@ def _environment() -> Environment:
 
 def _flow(text: str) -> str:
     """A sentence in which no line ends within a number, or between it and its unit."""
-    return _UNIT.sub("\\1\u00a0\\2", text.replace(units.THIN_SPACE, "\u202f"))
+    return quantities_held(text, blank="\u00a0", thin="\u202f")
 
 
 @cache

@@ -12,9 +12,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
-from pcapnfs.synth.simulation.options import Options
-from pcapnfs.synth.simulation.run import Simulation
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.simulated import simulated
 
 AGREEMENT = 0.2
 """What a finding names is within this share of what was really saved."""
@@ -90,19 +89,6 @@ def test_calls_at_once_that_stay_at_the_number_of_threads_are_told(tmp_path: Pat
     few, _ = simulated(tmp_path, **walk, directories=100, threads=4)
     assert "exactly 24" in many["concurrency_cap"].seen
     assert not few.keys() & {"concurrency_cap", "single_connection", "server_overload"}
-
-
-def simulated(folder: Path, **options: object) -> tuple[dict[str, Finding], float]:
-    """The findings on a simulated run, and how long its capture is, seconds."""
-    capture, _ = Simulation(Options(**options)).run()  # type: ignore[arg-type]
-    path = folder / "simulated.pcap"
-    capture.write(path)
-    with pcapnfs.open(path) as trace:
-        found = {each.id: each for each in pcapnfs.findings(trace).findings}
-        start, end = trace.meta.start_ns, trace.meta.end_ns
-    assert start is not None
-    assert end is not None
-    return found, (end - start) / 1e9
 
 
 def ran_s(capture: Capture, without: str | None = None) -> float:

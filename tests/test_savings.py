@@ -7,6 +7,7 @@ more than what is to be shown; the calls that their kernels counted do not.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from pcapnfs.analyses.listing_costs import listing_costs
 from pcapnfs.analyses.questions import questions
 from tests.oracles.corpus import lab_captures, require_corpus
 from tests.oracles.kernel import operations
+from tests.simulated import simulated
 from tests.unit.rows import ROOT
 
 MADE = ROOT / "samples" / "made"
@@ -62,12 +64,38 @@ def test_the_questions_spared_are_those_that_default_options_spare(
     assert spared == pytest.approx(saved, rel=AGREEMENT)
 
 
-def test_the_calls_spared_by_attributes_in_listings_are_those_that_they_spare() -> None:
+@pytest.mark.parametrize("version", ["v3", "v42"])
+def test_the_calls_spared_by_attributes_in_listings_are_those_that_they_spare(
+    version: str,
+) -> None:
     require_corpus()
-    slow, saved = lab_pair("walk-nordirplus-v42", "walk-v42")
+    slow, saved = lab_pair(f"walk-nordirplus-{version}", f"walk-{version}")
     with pcapnfs.open(slow) as trace:
         (listed,) = listing_costs(trace)
-    assert listed.followed.calls == pytest.approx(saved, rel=AGREEMENT)
+    spared = listed.followed.calls + listed.untyped.half().calls
+    assert spared == pytest.approx(saved, rel=AGREEMENT)
+
+
+@pytest.mark.parametrize(
+    ("version", "files", "directories", "pause_s", "threads"),
+    [("3", 700, 7, 1, 1), ("3", 300, 60, 5, 1), ("4.1", 500, 10, 40, 1), ("3", 400, 20, 40, 4)],
+)
+def test_what_programs_want_again_attributes_in_listings_do_not_spare(
+    version: str, files: int, directories: int, pause_s: int, threads: int, tmp_path: Path
+) -> None:
+    walk = {
+        "workload": "walk",
+        "version": version,
+        "files": files,
+        "directories": directories,
+        "pause_ns": pause_s * 10**9,
+        "threads": threads,
+    }
+    plain, plain_s = simulated(tmp_path, **walk, listing="readdir")
+    plus, plus_s = simulated(tmp_path, **walk, listing="readdirplus")
+    saved_s = plain_s - plus_s
+    assert plain["readdir_without_plus"].alone_s == pytest.approx(saved_s, rel=AGREEMENT)
+    assert "readdir_without_plus" not in plus
 
 
 def lab_pair(slow: str, fast: str) -> tuple[str, int]:

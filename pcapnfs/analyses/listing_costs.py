@@ -6,6 +6,11 @@ entry told without attributes the first LOOKUP or GETATTR, as long as one entry 
 those that follow within 3 s; by later ones the attributes would have expired. A directory that is
 opened is asked for in any case. And what listings with attributes took beyond what a small call
 takes, with the entries that nobody asked for afterwards.
+
+READDIR of NFSv3 tells no types either. Whoever walks a tree (ls -R, find) must then ask about each
+entry to learn whether it is a directory, also in later walks, when the client has the names and the
+attributes have expired. With attributes the client would have kept the type with the name. What a
+program asks that wants more than the type looks the same, and would be asked in any case.
 """
 
 from __future__ import annotations
@@ -38,6 +43,9 @@ READS = columns.together(
 )
 """The columns that the queries here read."""
 
+WALK_SHARE = 0.5
+"""Of the entries of a directory so many are asked about in a walk: others only look for some."""
+
 PLACES_SHOWN = 3
 """Directories that are told."""
 
@@ -60,6 +68,10 @@ class ListingCosts:
     most 3 s later."""
     followed_entries: int
     """Entries that these were about."""
+    untyped: Spared
+    """What later walks asked about entries whose listing had told no type, of a tree, and nothing
+    else was asked about: attributes in the listing would have spared them if the program only
+    wanted types (ls -R, find -name), and none of them if it wanted attributes (find -ls, du)."""
     places: tuple[str, ...]
     """The directories with most of them; paths, not escaped."""
     plus_calls: int
@@ -88,7 +100,9 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         if not any_plain and not any_plus:
             return ()
         cursor.execute(_TOLD)
-        cursor.execute(_FOLLOWED, {"plain": any_plain})
+        cursor.execute(_AFTER, {"plain": any_plain})
+        cursor.execute(_FOLLOWED)
+        cursor.execute(_UNTYPED)
         found: dict[int, list[str]] = {}
         for mount, path in cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall():
             found.setdefault(mount, []).append(str(path))
@@ -101,12 +115,13 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plain_entries=integer(plain_entries),
             followed=spared.of_row(values[0:4]),
             followed_entries=integer(followed),
+            untyped=spared.of_row(values[4:8]),
             places=tuple(found.get(mount, ())),
             plus_calls=integer(plus),
             plus_entries=integer(plus_entries),
             plus_objects=integer(objects),
             touched=integer(touched),
-            plus=spared.of_row(values[4:8]),
+            plus=spared.of_row(values[8:12]),
             plus_extra_s=seconds(extra) or 0.0,
         )
         for mount, client, server, plain, plain_entries, plus, plus_entries, objects, touched,
@@ -115,10 +130,15 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     )  # fmt: skip
 
 
+_ASKS_NO_TYPE = "not contains('2367abef', substr(operations.attributes, 8, 1))"
+"""SQL: an NFSv4 bitmap lacks the type, bit 1 of its first word, whose eighth digit has bits 0 to 3;
+NULL when it is unknown."""
+
 _LISTED = f"""
     create temp table listed as
     select mount, operations.call, position, operations.file as directory, call_frame, reply_time,
-           operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus
+           operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus,
+           operations.op = 'READDIR' and (version = 3 or {_ASKS_NO_TYPE}) as untyped
     from operations join calls using (call)
     where operations.op in ('READDIR', 'READDIRPLUS') and operations.file is not null
           and not callback and program = {NFS} and version >= 3 and reply_time is not null
@@ -126,16 +146,17 @@ _LISTED = f"""
 
 _TOLD = """
     create temp table told as
-    select mount, listed.directory, name, entries.file, listed.call, reply_time, plus
+    select mount, listed.directory, name, entries.file, listed.call, reply_time, plus,
+           coalesce(untyped, false) as untyped
     from entries join listed using (call, position)
     where name not in ('.', '..')
 """
 
 # A name is what a listing always has; handles come with attributes alone.
-_FOLLOWED = f"""
-    create temp table followed as
+_AFTER = f"""
+    create temp table after as
     with about as (
-        select mount, coalesce(calls.directory, parent) as directory, name, call, call_frame,
+        select mount, coalesce(calls.directory, parent) as directory, name, file, call, call_frame,
                call_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
         from calls join files using (file)
         where $plain and op in ('GETATTR', 'LOOKUP') and not callback and program = {NFS}
@@ -147,23 +168,24 @@ _FOLLOWED = f"""
         union all
         from about where unsure and call in (
             select call from operations where op = 'GETATTR' and {ASKS_STATE})
-    ),
-    after as (
-        select asked.mount, asked.directory, asked.name, asked.call, call_frame, call_time, opened,
-               told.reply_time as told_time, told.call as listing
-        from asked asof join told
-             on asked.mount = told.mount and asked.directory = told.directory
-                and asked.name = told.name and asked.call_time >= told.reply_time
-        where not plus
-    ),
-    timed as (
-        select *, min(call_time) over (partition by mount, directory, name, listing) as first_time
-        from after
-    ),
+    )
+    select asked.mount, asked.directory, asked.name, asked.file, asked.call, call_frame, call_time,
+           opened, told.reply_time as told_time, told.call as listing, untyped,
+           min(call_time) over (
+               partition by asked.mount, asked.directory, asked.name, told.call) as first_time
+    from asked asof join told
+         on asked.mount = told.mount and asked.directory = told.directory
+            and asked.name = told.name and asked.call_time >= told.reply_time
+    where not plus
+"""
+
+_FOLLOWED = f"""
+    create temp table followed as
+    with
     -- Entry by entry, until nothing comes for longer than a listing counts as the cause.
     first as (
         select mount, directory, name, listing, told_time, min(call_time) as first_time
-        from timed group by mount, directory, name, listing, told_time
+        from after group by mount, directory, name, listing, told_time
     ),
     paced as (
         select *, first_time - greatest(told_time, coalesce(lag(first_time) over (
@@ -179,9 +201,66 @@ _FOLLOWED = f"""
     )
     select mount, directory, name, listing, call, call_frame, call_time = first_time as first,
            share, pause
-    from timed semi join caused using (mount, directory, name, listing) join shares using (call)
+    from after semi join caused using (mount, directory, name, listing) join shares using (call)
     where call_time = first_time
           or not opened and call_time - first_time < {FILE_FRESH_S * NANOSECONDS}
+"""
+
+# A walk opens each directory, which Linux asks about at every open, then asks entry by entry.
+_UNTYPED = f"""
+    create temp table untyped as
+    with names as (
+        select mount, directory, count(distinct name) as entries
+        from told where untyped group by mount, directory
+    ),
+    tree as (
+        select names.*, parent from names join files on file = directory
+    ),
+    -- Only who goes on into directories needs types.
+    walked as (
+        select mount, directory, entries from tree
+        where (mount, parent) in (select (mount, directory) from names)
+              or (mount, directory) in (select (mount, parent) from tree)
+    ),
+    openings as (
+        select mount, file as directory, call_time
+        from calls semi join walked on calls.mount = walked.mount and file = walked.directory
+        where op = 'GETATTR' and not callback and program = {NFS}
+    ),
+    visits as (
+        select after.*, openings.call_time as opened_time
+        from after asof join openings
+             on after.mount = openings.mount and after.directory = openings.directory
+                and after.call_time >= openings.call_time
+        where untyped
+    ),
+    paced as (
+        select *, call_time - coalesce(lag(call_time) over (
+                      partition by mount, directory, opened_time order by call_time, call),
+                      opened_time) > {FOLLOW_UP_S * NANOSECONDS} as late
+        from visits
+    ),
+    kept as (
+        select * from paced
+        qualify not bool_or(late) over (partition by mount, directory, opened_time
+                                        order by call_time, call)
+    ),
+    walks as (
+        select mount, directory, opened_time
+        from kept join walked using (mount, directory)
+        group by mount, directory, opened_time, entries
+        having count(distinct name) >= {WALK_SHARE} * entries
+    ),
+    used as (
+        select distinct mount, file from calls
+        where not callback and op not in ('GETATTR', 'LOOKUP')
+              and file in (select file from visits)
+    )
+    select mount, call, call_frame, share, pause
+    from kept semi join walks using (mount, directory, opened_time)
+         anti join followed using (call) anti join used using (mount, file)
+         join shares using (call)
+    where not opened
 """
 
 _PLACES = """
@@ -206,6 +285,9 @@ _BY_MOUNT = f"""
         select mount, count(*) filter (first) as followed_entries,
                {spared.columns("true", "followed")}
         from followed group by mount
+    ),
+    untyped_by as (
+        select mount, {spared.columns("true", "untyped")} from untyped group by mount
     ),
     small as (
         select mount, median(share) as usual
@@ -243,8 +325,9 @@ _BY_MOUNT = f"""
            coalesce(plus_entries, 0), coalesce(objects, 0), coalesce(touched, 0),
            coalesce(followed_entries, 0),
            greatest(plus_share - plus_calls * coalesce(usual, 0), 0),
-           {spared.names("followed")}, {spared.names("plus")}
+           {spared.names("followed")}, {spared.names("untyped")}, {spared.names("plus")}
     from listings join mounts using (mount) left join followed_by using (mount)
+         left join untyped_by using (mount)
          left join small using (mount) left join objects using (mount)
          left join entries_of using (mount)
     order by mount

@@ -83,6 +83,89 @@ def test_calls_that_follow_one_another_may_take_long_but_a_pause_ends_them() -> 
     assert told(look(2, 31.0, 2)).followed.calls == 0
 
 
+def walked_again(*more: Row, version: int = 3, attributes: str | None = None) -> ListingCosts:
+    """A tree, d and d/s in it, is listed at 0 s and walked at 1 s and 11 s; 200 calls from 20 s on.
+
+    Calls 1 and 2 list, 10 to 14 are the first walk, 20 to 24 the second.
+    """
+    listings = [
+        at(1, 0.0, "READDIR", file=1, version=version),
+        at(2, 0.1, "READDIR", file=4, version=version),
+    ]
+    walks = [
+        each
+        for first, s in ((10, 1.0), (20, 11.0))
+        for each in (
+            at(first, s, "GETATTR", file=1),
+            at(first + 1, s + 0.1, "GETATTR", file=2),
+            at(first + 2, s + 0.2, "GETATTR", file=3),
+            at(first + 3, s + 0.3, "GETATTR", file=4),
+            at(first + 4, s + 0.4, "GETATTR", file=5),
+        )
+    ]
+    calls = [*listings, *walks, *more]
+    entries = [
+        {"call": 1, "directory": 1, "name": name, "file": None} for name in (".", "a", "b", "s")
+    ] + [{"call": 2, "directory": 4, "name": "c", "file": None}]
+    operations = [
+        operation(
+            row["call"],  # type: ignore[arg-type]
+            str(row["op"]),
+            file=row["file"],
+            attributes=attributes,
+            plus=False if version == 4 and row["op"] == "READDIR" else None,
+        )
+        for row in calls
+    ]
+    with trace_of(
+        meta(end_ns=START_NS + 100_000 * MILLISECOND),
+        calls=calls,
+        operations=operations,
+        files=[*FILES, file(5, "d/s/c", parent=4, name="c")],
+        entries=entries,
+    ) as trace:
+        (pair,) = listing_costs(trace)
+    return pair
+
+
+def test_later_walks_over_a_tree_may_only_have_wanted_types() -> None:
+    found = walked_again()
+    assert (found.followed.calls, found.followed_entries) == (4, 4)
+    # Not the directory s: it is opened in any case.
+    assert (found.untyped.calls, found.untyped.frames) == (3, (41, 43, 47))
+    assert found.untyped.time_s == pytest.approx(0.003)
+    assert found.untyped.half().time_s == pytest.approx(0.0015)
+
+
+def test_what_was_asked_more_about_is_wanted_for_more_than_its_type() -> None:
+    used = walked_again(at(30, 12.0, "READ", file=2), at(31, 12.1, "GETACL", file=5))
+    assert (used.untyped.calls, used.untyped.frames) == (1, (43,))
+
+
+def test_who_looks_for_a_few_files_walks_no_tree() -> None:
+    some = walked_again(at(30, 50.0, "GETATTR", file=1), at(31, 50.1, "GETATTR", file=2))
+    assert some.untyped.calls == 3
+    unopened = walked_again(at(31, 50.1, "GETATTR", file=2), at(32, 50.2, "GETATTR", file=3))
+    assert unopened.untyped.calls == 3
+
+
+def test_a_directory_alone_is_not_walked_for_types() -> None:
+    alone = told(
+        look(2, 1.0, 2),
+        look(3, 1.1, 3),
+        at(4, 11.0, "GETATTR", file=1),
+        look(5, 11.1, 2, "GETATTR"),
+        look(6, 11.2, 3, "GETATTR"),
+    )
+    assert (alone.followed.calls, alone.untyped.calls) == (2, 0)
+
+
+@pytest.mark.parametrize(("asked", "untyped"), [("00000802", 0), ("00000800", 3)])
+def test_nfsv4_lists_types_where_it_asks_for_them(asked: str, untyped: int) -> None:
+    found = walked_again(version=4, attributes=f"{asked}:00800000:00000000")
+    assert found.untyped.calls == untyped
+
+
 def test_another_client_did_not_list() -> None:
     assert told(at(2, 1.0, "LOOKUP", file=2, directory=1, client="10.0.0.3")).followed.calls == 0
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from pcapnfs import units
 from pcapnfs.analyses.listing_costs import ListingCosts
 from pcapnfs.analyses.spared import NONE, Spared
 from pcapnfs.diagnosis.finding import Claim
@@ -19,6 +20,7 @@ PLAIN = ListingCosts(
     plain_entries=100,
     followed=Spared(60, 0.12, 0.06, (5, 7)),
     followed_entries=50,
+    untyped=NONE,
     places=(".", "src"),
     plus_calls=1,
     plus_entries=30,
@@ -38,6 +40,13 @@ def test_half_of_the_entries_asked_for_is_too_much() -> None:
     )
     assert seen.claims == (Claim("unstable", 0.12), Claim("client", 0.06))
     assert seen.about == ("10.0.0.2", "10.0.0.1")
+
+
+def test_half_is_claimed_of_what_may_have_been_asked_for_types() -> None:
+    pair = replace(PLAIN, untyped=Spared(2000, 2.0, 1.0, (9,)))
+    (seen,) = seen_by(RULE, nothing(listing_costs=(pair,)))
+    assert f"asked {units.count(2000)} times again" in seen.seen
+    assert seen.claims == (Claim("unstable", 1.12), Claim("client", 0.56))
 
 
 @pytest.mark.parametrize(

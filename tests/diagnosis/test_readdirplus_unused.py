@@ -19,6 +19,7 @@ SLOW = ListingCosts(
     plain_entries=0,
     followed=NONE,
     followed_entries=0,
+    untyped=NONE,
     places=(),
     plus_calls=20,
     plus_entries=2000,

@@ -14,6 +14,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.listing_costs import ListingCosts
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -35,7 +36,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             or pair.followed_entries < values[SHARE.name] * pair.plain_entries
         ):
             continue
-        claims = left_out(followed)
+        claims = left_out(followed, pair.untyped.half())
         yield Observed(
             severity=by_cost(material, claims),
             title="Directories are listed without attributes, which are then asked for one by one",
@@ -44,7 +45,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.plain_calls)} READDIRs without attributes, which told of "
             f"{units.count(pair.plain_entries)} entries; most of them in "
             f"{wording.places(pair.places)}. {wording.times(pair.plus_calls, 'call')} listed with "
-            "attributes.",
+            f"attributes.{_later(pair)}",
             why="ls -l, find, du, rsync and backup want the attributes of each entry. READDIRPLUS, "
             "or a READDIR of NFSv4 that asks for them, brings dozens in one reply; here each entry "
             "costs a round trip, one after the other. READDIR of NFSv3 does not even tell which "
@@ -74,6 +75,19 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _later(pair: ListingCosts) -> str:
+    """What the next walks asked, of which it is not known whether attributes would spare it."""
+    if not pair.untyped.calls:
+        return ""
+    calls = units.count(pair.untyped.calls)
+    return (
+        f" Later walks over entries known from such listings asked {calls} times again. Names came "
+        "without types: if the program only looked for directories (ls -R, find -name), listings "
+        "with attributes would have spared all of that; if it wanted sizes or times (find -ls, "
+        "du), none. The packets are the same; the cost holds half."
+    )
 
 
 RULE = Rule(

@@ -3,7 +3,8 @@
 Takes a trace; gives for each client and server the calls that the client sent again with the same
 xid, and the replies that came again. A call that was answered twice had arrived the first time:
 the server was slow. One that was answered once may have been lost, or its reply. NFSv4 sends a call
-again only after the connection broke (RFC 7530 section 3.1.1, RFC 8881 section 2.9.2).
+again only after the connection broke (RFC 7530 section 3.1.1, RFC 8881 section 2.9.2). Calls that
+were sent again because the server restarted are left out: `restarts` has them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import restarts, shares
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    restarts.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_time srt "
         "reply_time transmissions",
@@ -78,6 +80,7 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
         return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
+        restarts.reconnected(cursor)
         cursor.execute(_RESENT, reasons)
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
         rows = cursor.execute(_ROWS).fetchall()
@@ -137,6 +140,8 @@ _RESENT = """
     from calls join (select connection, transport, first_time from connections) using (connection)
                left join later using (call) left join shares using (call)
     where not callback and (transmissions > 1 or late > 0 or duplicates > 0)
+          and not (first_time > call_time
+                   and calls.connection in (select connection from reconnected))
 """
 
 _PAIRS = """

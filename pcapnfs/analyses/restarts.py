@@ -4,6 +4,10 @@ Takes a trace; gives each server with its signs: a write verifier that replaces 
 1813 section 3.3.7, RFC 8881 section 18.32), client state that it does not know any more, and calls
 that it refused because of its grace period. A verifier that comes back after another one is no
 restart: such a server answers with several at a time.
+
+What clients sent again on a new connection belongs to the restart if that connection was begun
+while the verifier changed, or is one on which state was lost; connections break for other reasons,
+too.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from pcapnfs.analyses import shares
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -65,9 +71,10 @@ class Restart:
     """Calls answered with `LOST_STATE`, those of `BEGINNING` aside."""
     statuses: tuple[str, ...]
     """Their statuses."""
+    moved: int
+    """Calls that had to be sent again on a new connection because of it."""
     unreachable_s: float
-    """What calls that had to be sent again on a new connection waited for it, of the clock
-    (`shares`), seconds."""
+    """What they waited for that connection, of the clock (`shares`), seconds."""
     refused: int
     """Calls refused because of the grace period."""
     grace_s: float
@@ -105,9 +112,10 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
                 for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
             }
         states = {str(row[0]): row[1:] for row in cursor.execute(_STATES, _STATUSES).fetchall()}
+        reconnected(cursor)
         moved = {
-            str(server): float(share or 0) / NANOSECONDS
-            for server, share in cursor.execute(_MOVED).fetchall()
+            str(server): (integer(calls), float(share or 0) / NANOSECONDS)
+            for server, calls, share in cursor.execute(_MOVED).fetchall()
         }
     found = []
     for server in sorted(verifiers.keys() | states.keys()):
@@ -118,6 +126,7 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         if number < 2 and not lost and not refused:
             continue
         calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
+        resent, waited_s = moved.get(server, (0, 0.0))
         shown = [*([] if frame is None else [frame]), *lost_frames]
         found.append(
             Restart(
@@ -126,7 +135,8 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
                 writes=writes,
                 lost_state=integer(lost),
                 statuses=tuple(names),
-                unreachable_s=moved.get(server, 0.0),
+                moved=resent,
+                unreachable_s=waited_s,
                 refused=integer(refused),
                 grace_s=seconds(grace) or 0.0,
                 grace_span_s=seconds(span) or 0.0,
@@ -138,6 +148,11 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
             )
         )
     return tuple(found)
+
+
+def reconnected(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Make the table `reconnected`: each `connection` that a client began because of a restart."""
+    cursor.execute(_RECONNECTED, {"lost": LOST_STATE, "beginning": BEGINNING, "most": MOST})
 
 
 _NO_VERIFIERS: tuple[int, int, int | None] = (0, 0, None)
@@ -155,23 +170,44 @@ _TOLD = """
     )
 """
 
-_VERIFIERS = f"""
-    with {_TOLD},
+_ORDERED = f"""
+    {_TOLD},
     spans as (
         select server, verifier, count(*) as writes, min(reply_time) as first,
-               max(reply_time) as last, arg_min(reply_frame, reply_time) as frame
+               max(reply_time) as last, arg_min(reply_frame, (reply_time, call)) as frame
         from told group by server, verifier
     ),
     ordered as (
-        select *, coalesce(first <= max(last) over (
-            partition by server order by first, verifier
-            rows between unbounded preceding and 1 preceding
-        ), false) as again,
-        row_number() over (partition by server order by first, verifier) as place
+        select *, coalesce(first <= max(last) over before, false) as again,
+               max(last) over before as ended,
+               row_number() over (partition by server order by first, verifier) as place
         from spans
+        window before as (partition by server order by first, verifier
+                          rows between unbounded preceding and 1 preceding)
     )
+"""
+"""The verifiers of each server, one after the other."""
+
+_VERIFIERS = f"""
+    with {_ORDERED}
     select server, count(*), sum(writes), bool_or(again), min(frame) filter (place > 1)
     from ordered group by server
+"""
+
+_RECONNECTED = f"""
+    create or replace temp table reconnected as
+    with {_ORDERED},
+    changes as (
+        select server, ended, first as begun from ordered
+        qualify place > 1 and not bool_or(again) over (partition by server)
+                and count(*) over (partition by server) <= $most + 1
+    )
+    select connection from connections join changes using (server)
+    where first_time between ended and begun
+    union
+    select connection from calls
+    where list_contains($lost, status_name) and not list_contains($beginning, op)
+          and not callback and reply_time is not null
 """
 
 _REWRITTEN = f"""
@@ -211,10 +247,11 @@ _STATES = """
 """
 
 _MOVED = """
-    select server,
+    select server, count(*),
            sum(share * least(1.0, (first_time - call_time)
                                   / greatest(reply_time - call_first_time, 1)))
     from calls join connections using (connection, server) join shares using (call)
+               semi join reconnected using (connection)
     where not callback and transmissions > 1 and first_time > call_time
           and reply_time is not null
     group by server

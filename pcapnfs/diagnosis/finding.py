@@ -73,6 +73,8 @@ class Observed:
     """What it costs; empty when it costs no time, or the capture cannot tell how much."""
     about: tuple[str, ...] = ()
     """Whom it concerns: client and server, or empty for the whole capture."""
+    also: tuple[str, ...] = ()
+    """Rules that leave to this one what they would say of the same."""
     display_filter: str | None = None
     """A Wireshark display filter for all evidence; None: one for the example frames."""
 

@@ -107,6 +107,6 @@ def _finding(
         data=seen.data,
         frames=frames,
         display_filter=seen.display_filter or (wireshark.frames(frames) if frames else None),
-        also=also,
+        also=tuple(dict.fromkeys((*seen.also, *also))),
         origin=rule.origin,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.resent_calls import resent_calls
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, operation, trace_of
 
 
 def tcp(number: int, first_ms: int = 0) -> Row:
@@ -50,6 +50,25 @@ def test_lost_slow_and_moved_calls_are_told_apart() -> None:
         "waiting": pytest.approx(0.007),
     }
     assert pair.frames == (11, 13, 15, 17, 40)
+
+
+def test_what_a_restart_made_a_client_send_again_is_left_to_it() -> None:
+    calls = [
+        call(1, "WRITE", 2),
+        call(2, "WRITE", 50, transmissions=2, connection=1),  # the server restarts
+        call(20, "GETATTR", 2, connection=1),
+        call(30, "GETATTR", 60, transmissions=2, connection=2),  # only the connection breaks
+    ]
+    operations = [
+        operation(1, "WRITE", file=1, verifier=7),
+        operation(2, "WRITE", file=1, verifier=8),
+    ]
+    connections = [tcp(0), tcp(1, 40), tcp(2, 320)]
+    with trace_of(calls=calls, operations=operations, connections=connections) as trace:
+        (pair,) = resent_calls(trace)
+    assert (pair.calls, pair.resent, pair.moved, pair.frames) == (4, 1, 1, (59,))
+    with trace_of(calls=calls[:3], operations=operations, connections=connections) as trace:
+        assert resent_calls(trace) == ()
 
 
 def test_what_never_went_once_has_no_usual_time() -> None:

@@ -78,20 +78,31 @@ def test_grace_is_waited_for_until_the_call_comes_again() -> None:
     assert server.grace_span_s == pytest.approx(1.0)
 
 
+def connection(number: int, first_ms: int) -> Row:
+    """A connection that began so many milliseconds after the start."""
+    return {
+        "connection": number,
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "first_time": START_NS + first_ms * MILLISECOND,
+    }
+
+
 def test_a_call_that_waited_for_a_new_connection() -> None:
-    steps = [write(1, 7), write(101, 8)]
-    steps[1][0] = call(101, "WRITE", 1000, file=1, connection=1, transmissions=2)
-    connections: list[Row] = [
-        {
-            "connection": 1,
-            "client": "10.0.0.2",
-            "server": "10.0.0.1",
-            "first_time": START_NS + 1760 * MILLISECOND,
-        }
-    ]
-    with trace_of(**of(*steps), connections=connections) as trace:
+    again = call(101, "WRITE", 1000, file=1, connection=1, transmissions=2)
+    steps = [write(1, 7), [again, write(101, 8)[1]]]
+    with trace_of(**of(*steps), connections=[connection(1, 1760)]) as trace:
         (server,) = restarts(trace)
+    assert server.moved == 1
     assert server.unreachable_s == pytest.approx(0.75)
+
+
+def test_a_connection_that_broke_after_the_restart_is_not_its() -> None:
+    again = call(201, "GETATTR", 90, file=1, connection=1, transmissions=2)
+    steps = [write(1, 7), write(101, 8), [again, operation(201, "GETATTR")]]
+    with trace_of(**of(*steps), connections=[connection(1, 2020)]) as trace:
+        (server,) = restarts(trace)
+    assert (server.verifiers, server.moved, server.unreachable_s) == (2, 0, 0.0)
 
 
 def test_nothing_happened() -> None:

@@ -10,6 +10,7 @@ RESTARTED = Restart(
     writes=60,
     lost_state=2,
     statuses=("NFS4ERR_BADSESSION",),
+    moved=4,
     unreachable_s=2.0,
     refused=7,
     grace_s=10.0,

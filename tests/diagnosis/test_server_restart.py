@@ -16,11 +16,15 @@ def test_a_new_verifier_is_a_problem() -> None:
     assert seen.title == "The server 10.0.0.1 restarted"
     assert seen.seen == (
         "The write verifier changed. 2 calls met NFS4ERR_BADSESSION. 3 WRITEs (12.0 KiB) of what "
-        "had been written UNSTABLE before came again. Calls waited 2.00 s for a new connection. "
-        "7 calls met its grace period, and waited 10.0 s."
+        "had been written UNSTABLE before came again. 4 calls waited 2.00 s for a new connection, "
+        "to be sent again on it. 7 calls met its grace period, and waited 10.0 s."
     )
     assert seen.claims == (Claim("waiting", 12.0),)
     assert seen.frames == (9, 11)
+    assert seen.also == ("rpc_retransmission",)
+    (seen,) = seen_by(RULE, nothing(restarts=(replace(RESTARTED, moved=0, unreachable_s=0.0),)))
+    assert "new connection" not in seen.seen
+    assert seen.also == ()
 
 
 def test_lost_state_alone_may_have_another_reason() -> None:

@@ -1,4 +1,4 @@
-"""Calls sent again: the client did not get its answer in time."""
+"""Calls sent again: the client did not get its answer in time, and no restart explains it."""
 
 from __future__ import annotations
 

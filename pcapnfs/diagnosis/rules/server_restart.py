@@ -50,6 +50,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             "tell the server's verifier",
             frames=server.frames,
             claims=(Claim("waiting", server.unreachable_s + server.grace_s),),
+            also=("rpc_retransmission",) if server.moved else (),
         )
 
 
@@ -64,8 +65,11 @@ def _seen(server: Restart) -> Iterator[str]:
             f"{wording.times(server.rewritten, 'WRITE')} ({units.size(server.rewritten_bytes)}) "
             "of what had been written UNSTABLE before came again."
         )
-    if server.unreachable_s > 0:
-        yield f"Calls waited {units.duration(server.unreachable_s)} for a new connection."
+    if server.moved:
+        yield (
+            f"{wording.times(server.moved, 'call')} waited {units.duration(server.unreachable_s)} "
+            "for a new connection, to be sent again on it."
+        )
     if server.refused:
         yield (
             f"{wording.times(server.refused, 'call')} met its grace period, and waited "

@@ -50,6 +50,19 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Subject:
+    """One of several of whom a finding says the same."""
+
+    about: tuple[str, ...]
+    """Addresses of the client and the server, or of the server alone."""
+    alone_s: float | None
+    """What would be saved if it were mended for this one alone, seconds; None when it costs no
+    time, or the capture cannot tell how much."""
+    calls: int | None
+    """Calls of this one that it is about; None where it is not about calls."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """What a rule saw."""
 
@@ -73,6 +86,11 @@ class Observed:
     """What it costs; empty when it costs no time, or the capture cannot tell how much."""
     about: tuple[str, ...] = ()
     """Whom it concerns: client and server, or empty for the whole capture."""
+    calls: int | None = None
+    """Calls that it is about, which several clients' add up to; None where it is not about calls,
+    or another number says more."""
+    at_most: Severity | None = None
+    """How grave the costs of several alike can make it; None: its severity does not go by cost."""
     also: tuple[str, ...] = ()
     """Rules that leave to this one what they would say of the same."""
     display_filter: str | None = None
@@ -112,7 +130,10 @@ class Finding:
     title: str
     """It in a few words."""
     about: tuple[str, ...]
-    """Addresses of the client and the server that it concerns; empty: the whole capture."""
+    """Addresses of the client and the server that it concerns, of the costliest where there are
+    several; empty: the whole capture."""
+    alike: tuple[Subject, ...]
+    """All of whom it says the same, the costliest first; empty where there is only one."""
     seen: str
     """What was counted and measured, in sentences."""
     why: str

@@ -2,7 +2,7 @@
 
 Takes what the rules saw and the rows of the time budget; gives findings. A second is booked to one
 finding only: particular rules before general ones, costlier ones first. Rules of one topic that
-speak of the same client and server become one finding.
+speak of the same client and server become one finding; so does what one rule says alike of several.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pcapnfs import wireshark
+from pcapnfs.diagnosis.alike import Said, Subjects, grouped
 from pcapnfs.diagnosis.finding import EXAMPLES, SEVERITIES, Finding, Observed, Rule
 
 
@@ -28,9 +29,11 @@ def settle(
     """
     left = dict(budget)
     total = sum(budget.values())
+    joined = grouped(_merged(observed, budget), lambda seen: _alone(seen, budget), total)
+    joined.sort(key=lambda each: _order(each[0][0], each[0][1], budget))
     findings = [
-        _finding(rule, seen, _book(seen, left), _alone(seen, budget), total, also)
-        for rule, seen, also in _merged(observed, budget)
+        _finding(said, subjects, _book(said[1], left), _alone(said[1], budget), total)
+        for said, subjects in joined
     ]
     findings.sort(
         key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.alone_s or 0.0))
@@ -38,19 +41,9 @@ def settle(
     return tuple(findings)
 
 
-def _merged(
-    observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, float]
-) -> list[tuple[Rule, Observed, tuple[str, ...]]]:
+def _merged(observed: Iterable[tuple[Rule, Observed]], budget: Mapping[str, float]) -> list[Said]:
     """One of each topic and subject, with the names of the others; in the order of booking."""
-    ordered = sorted(
-        observed,
-        key=lambda pair: (
-            pair[0].general,
-            -(_alone(pair[1], budget) or 0.0),
-            SEVERITIES.index(pair[1].severity),
-            pair[0].id,
-        ),
-    )
+    ordered = sorted(observed, key=lambda pair: _order(pair[0], pair[1], budget))
     kept: dict[object, tuple[Rule, Observed, list[str]]] = {}
     for place, (rule, seen) in enumerate(ordered):
         subject = place if rule.topic is None else (rule.topic, seen.about)
@@ -59,6 +52,17 @@ def _merged(
         elif rule.id != kept[subject][0].id and rule.id not in kept[subject][2]:
             kept[subject][2].append(rule.id)
     return [(rule, seen, tuple(also)) for rule, seen, also in kept.values()]
+
+
+def _order(rule: Rule, seen: Observed, budget: Mapping[str, float]) -> tuple[object, ...]:
+    """What sorts them in the order of booking."""
+    return (
+        rule.general,
+        -(_alone(seen, budget) or 0.0),
+        SEVERITIES.index(seen.severity),
+        rule.id,
+        seen.about,
+    )
 
 
 def _alone(seen: Observed, budget: Mapping[str, float]) -> float | None:
@@ -84,19 +88,20 @@ def _book(seen: Observed, left: dict[str, float]) -> float | None:
 
 
 def _finding(
-    rule: Rule,
-    seen: Observed,
+    said: Said,
+    subjects: Subjects,
     cost_s: float | None,
     alone_s: float | None,
     total: float,
-    also: tuple[str, ...],
 ) -> Finding:
+    rule, seen, also = said
     frames = tuple(dict.fromkeys(seen.frames))[:EXAMPLES]
     return Finding(
         id=rule.id,
         severity=seen.severity,
         title=seen.title,
         about=seen.about,
+        alike=subjects,
         seen=seen.seen,
         why=seen.why,
         cost_s=cost_s,

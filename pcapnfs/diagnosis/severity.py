@@ -25,9 +25,12 @@ def by_cost(material: Material, claims: Iterable[Claim], *, sure: bool = True) -
         claims: What the finding costs.
         sure: Without it, the finding is a warning at most: there is another explanation.
     """
-    budget = material.budget_rows()
     cost = sum(max(claim.seconds, 0.0) for claim in claims)
-    total = sum(budget.values())
-    if total <= 0 or cost < WARNING_SHARE * total:
+    return of_cost(cost, sum(material.budget_rows().values()), "problem" if sure else "warning")
+
+
+def of_cost(cost_s: float, total_s: float, most: Severity) -> Severity:
+    """The severity of a cost, seconds of a time budget of `total_s`; `most` at most."""
+    if total_s <= 0 or cost_s < WARNING_SHARE * total_s:
         return "note"
-    return "problem" if sure and cost >= PROBLEM_SHARE * total else "warning"
+    return most if cost_s >= PROBLEM_SHARE * total_s else "warning"

@@ -85,6 +85,7 @@ class Transfers:
         claims = self.claims_of(runs) if runs.allowed_bytes is not None else ()
         return Observed(
             severity=by_cost(material, claims, sure=sure),
+            at_most="problem" if sure else "warning",
             title=f"Small {self.what}s: {verdict.title}",
             seen=f"In this capture, {verdict.evidence}. {self._fewer(runs)}",
             why=_WHY,
@@ -100,6 +101,7 @@ class Transfers:
                 ),
             ),
             confidence="likely" if sure else "possible",
+            calls=runs.merged.calls,
             data=_data(self.what, runs),
             frames=runs.merged.frames or verdict.frames,
             claims=claims,
@@ -112,6 +114,7 @@ class Transfers:
         claims = self.claims_of(runs)
         return Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title=f"Small {self.what}s: the server allows no more than {units.size(allowed)}",
             seen=f"The server told the client that a {self.what} may have "
             f"{units.size(allowed)} at most, and {units.count(runs.in_runs)} of "
@@ -125,6 +128,7 @@ class Transfers:
                 ),
             ),
             confidence="certain",
+            calls=runs.merged.calls,
             data=_data(self.what, runs),
             frames=runs.merged.frames,
             claims=claims,

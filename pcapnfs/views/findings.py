@@ -5,6 +5,7 @@ Takes `Findings`; gives Rich renderables that fit 80 columns and use 140.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcapnfs import units
+from pcapnfs.diagnosis.wording import several
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import note
@@ -93,7 +95,7 @@ def _finding(found: Finding) -> list[RenderableType]:
     title.append(sentence(found.title), style="bold")
     lines = [
         ("Costs", _costs(found)),
-        ("Where", _where(found.about)),
+        ("Where", where(found, escape)),
         ("Seen", sentence(found.seen)),
         ("Why", sentence(found.why)),
         *(("Do" if place == 0 else "", _advice(each)) for place, each in enumerate(found.advice)),
@@ -119,8 +121,13 @@ def _costs(found: Finding) -> str:
     return sentence
 
 
-def _where(about: tuple[str, ...]) -> str:
-    return " → ".join(escape(address) for address in about)
+def where(found: Finding, told: Callable[[str], str]) -> str:
+    """Clients and servers that it concerns, the first of many; each as `told` writes it."""
+    abouts = [subject.about for subject in found.alike] or [found.about]
+    return " → ".join(
+        several([told(address) for address in dict.fromkeys(addresses)])
+        for addresses in zip(*abouts, strict=True)
+    )
 
 
 def _advice(advice: Advice) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ def seen(
     severity: Severity = "warning",
     about: tuple[str, ...] = (),
     frames: tuple[int, ...] = (),
+    calls: int | None = None,
 ) -> Observed:
     return Observed(
         severity=severity,
@@ -33,6 +36,7 @@ def seen(
         frames=frames,
         claims=tuple(Claim(row, seconds) for row, seconds in claims),
         about=about,
+        calls=calls,
     )
 
 
@@ -98,6 +102,84 @@ def test_rules_of_one_topic_about_one_subject_are_merged_into_the_costliest() ->
     ]
 
 
+def test_what_is_alike_of_several_clients_is_one_finding_with_their_costs() -> None:
+    each = [
+        (
+            rule("small"),
+            seen(
+                ("unstable", seconds),
+                about=(f"10.0.0.{host}", "10.0.0.1"),
+                frames=(host, 100 + host),
+                calls=10 * host,
+                severity="note",
+            ),
+        )
+        for host, seconds in ((2, 0.01), (3, 0.5), (4, 0.02), (5, 0.03))
+    ]
+    (found,) = settle(each, BUDGET)
+    assert found.about == ("10.0.0.3", "10.0.0.1")
+    assert [subject.about[0] for subject in found.alike] == [
+        "10.0.0.3", "10.0.0.5", "10.0.0.4", "10.0.0.2",
+    ]  # fmt: skip
+    assert [subject.calls for subject in found.alike] == [30, 50, 40, 20]
+    assert found.cost_s == pytest.approx(0.56)
+    assert found.alone_s == pytest.approx(0.56)
+    assert found.frames == (3, 5, 4, 2, 103)
+    assert found.seen == (
+        "Alike for 4 clients (10.0.0.3, 10.0.0.5, 10.0.0.4 and 1 more); 140 calls in all; "
+        "10.0 ms to 500 ms each. 10.0.0.3, the first of them: It was seen."
+    )
+    assert found.data == "4 clients; of the first: 10 calls"
+
+
+def test_another_cause_is_another_finding() -> None:
+    one, other = ("10.0.0.2", "10.0.0.1"), ("10.0.0.3", "10.0.0.1")
+    mine = seen(("stable", 1.0), about=one)
+    for change in ({"title": "actimeo=0"}, {"confidence": "possible"}, {"why": "It is another."}):
+        theirs = replace(seen(("stable", 2.0), about=other), **change)  # type: ignore[arg-type]
+        found = settle([(rule("a"), mine), (rule("a"), theirs)], BUDGET)
+        assert [(finding.about, finding.alike) for finding in found] == [(other, ()), (one, ())]
+
+
+def test_together_they_cost_no_more_than_a_row_holds() -> None:
+    each = [(rule("a"), seen(("client", 0.4), about=(f"10.0.0.{host}",))) for host in range(2, 6)]
+    (found,) = settle([*each, (rule("b"), seen(("client", 0.3)))], BUDGET)[:1]
+    assert (found.cost_s, found.alone_s) == (1.0, 1.0)
+    assert found.seen.startswith("Alike for 4 servers (10.0.0.2, 10.0.0.3, 10.0.0.4 and 1 more);")
+
+
+@pytest.mark.parametrize(
+    ("at_most", "severity"), [(None, "note"), ("warning", "warning"), ("problem", "problem")]
+)
+def test_together_they_are_as_grave_as_their_cost(
+    at_most: Severity | None, severity: Severity
+) -> None:
+    each = [
+        (
+            rule("a"),
+            replace(
+                seen(("stable", 0.09), about=(f"10.0.0.{host}", "10.0.0.1"), severity="note"),
+                at_most=at_most,
+            ),
+        )
+        for host in range(2, 14)
+    ]
+    (found,) = settle(each, BUDGET)
+    assert found.severity == severity
+
+
+def test_mounts_of_the_same_addresses_and_pairs_are_counted_as_such() -> None:
+    mount = ("10.0.0.2", "10.0.0.1")
+    (found,) = settle([(rule("a"), seen(about=mount))] * 2, BUDGET)
+    assert found.seen.startswith("Alike for 2 mounts of the same addresses (10.0.0.2 → 10.0.0.1).")
+    (found,) = settle(
+        [(rule("a"), seen(about=mount)), (rule("a"), seen(about=("10.0.0.3", "10.0.0.4")))], BUDGET
+    )
+    assert found.seen.startswith(
+        "Alike for 2 pairs of client and server (10.0.0.2 → 10.0.0.1, 10.0.0.3 → 10.0.0.4)."
+    )
+
+
 def test_the_gravest_comes_first_whatever_it_costs() -> None:
     found = settle(
         [
@@ -127,16 +209,20 @@ CLAIMS = st.lists(st.tuples(st.sampled_from(sorted(BUDGET)), st.floats(-1.0, 20.
             st.booleans(),
             st.sampled_from([None, "x", "y"]),
             st.sampled_from(SEVERITIES),
+            st.sampled_from([(), ("a", "s"), ("b", "s"), ("b", "t")]),
         ),
         max_size=12,
     )
 )
 def test_costs_never_exceed_the_budget(
-    drawn: list[tuple[list[tuple[str, float]], bool, str | None, Severity]],
+    drawn: list[tuple[list[tuple[str, float]], bool, str | None, Severity, tuple[str, ...]]],
 ) -> None:
     observed = [
-        (rule(f"r{place}", topic=topic, general=general), seen(*claims, severity=severity))
-        for place, (claims, general, topic, severity) in enumerate(drawn)
+        (
+            rule(f"r{place // 4}", topic=topic, general=general),
+            seen(*claims, severity=severity, about=about),
+        )
+        for place, (claims, general, topic, severity, about) in enumerate(drawn)
     ]
     found = settle(observed, BUDGET)
     booked = [finding.cost_s for finding in found if finding.cost_s is not None]

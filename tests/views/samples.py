@@ -51,7 +51,7 @@ from pcapnfs.comparison.matching import (
 from pcapnfs.comparison.operations import OperationChange
 from pcapnfs.comparison.waterfall import Step as WaterfallStep
 from pcapnfs.decoding import Decoded
-from pcapnfs.diagnosis.finding import Advice, Finding
+from pcapnfs.diagnosis.finding import Advice, Finding, Subject
 from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.redaction import Redaction
 from pcapnfs.report import Mark, Report
@@ -844,8 +844,14 @@ def findings() -> Findings:
                 severity="problem",
                 title="The mount keeps no attributes (noac)",
                 about=pair,
-                seen="1,460 of 1,478 GETATTRs asked for attributes that had not changed and were "
-                "younger than a second.",
+                alike=tuple(
+                    Subject((f"10.0.0.{host}", "10.0.0.1"), cost_s, 1460)
+                    for host, cost_s in ((2, 8.0), (3, 6.0), (4, 5.0), (5, 3.0), (6, 2.0))
+                ),
+                seen="Alike for 5 clients (10.0.0.2, 10.0.0.3, 10.0.0.4 and 2 more); 7,300 calls "
+                "in all; 2.00 s to 8.00 s each. 10.0.0.2, the first of them: 1,460 of 1,478 "
+                "GETATTRs asked for attributes that had not changed and were younger than a "
+                "second.",
                 why="Each of them is a round trip, and every WRITE has to be on stable storage "
                 "before the program goes on.",
                 cost_s=20.5,
@@ -856,7 +862,7 @@ def findings() -> Findings:
                     Advice("Where one file needs it, open that one with O_SYNC."),
                 ),
                 confidence="likely",
-                data="1,478 GETATTRs, 60 WRITEs",
+                data="5 clients; of the first: 1,478 GETATTRs, 60 WRITEs",
                 frames=(12, 30, 31),
                 display_filter="frame.number in {12, 30..31}",
                 also=("getattr_storm",),
@@ -867,6 +873,7 @@ def findings() -> Findings:
                 severity="warning",
                 title="Programs look for names that do not exist",
                 about=pair,
+                alike=(),
                 seen="300 of 400 LOOKUPs found nothing.",
                 why="Each of them is a round trip that gives nothing.",
                 cost_s=1.25,
@@ -885,6 +892,7 @@ def findings() -> Findings:
                 severity="note",
                 title="The capture was taken at the server",
                 about=(),
+                alike=(),
                 seen="The server answers SYNs within 12 µs.",
                 why="Service times hold no network.",
                 cost_s=None,

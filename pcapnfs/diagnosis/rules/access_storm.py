@@ -34,6 +34,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(repeated)
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="The client asks for the same access rights again and again",
             seen=f"{units.count(pair.accesses)} of {units.count(pair.calls)} calls are ACCESS, and "
             f"{units.count(repeated.calls)} gave the same user the same rights to the same object "
@@ -54,6 +55,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "them relative to an open directory."
                 ),
             ),
+            calls=repeated.calls,
             confidence="certain",
             data=f"{units.count(pair.calls)} calls",
             frames=repeated.frames,

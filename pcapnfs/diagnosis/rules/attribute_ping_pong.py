@@ -36,6 +36,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
         yield Observed(
             severity=by_cost(material, claims, sure=False),
+            at_most="warning",
             title="Clients use the same files by turns",
             seen=f"{times(shared.turns, 'time')} one client changed a file and another was "
             f"the next to use it: {files}.{again}",

@@ -42,6 +42,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         slow = pair.mean_s >= values[MEAN.name]
         yield Observed(
             severity=by_cost(material, claims, sure=False) if slow else "note",
+            at_most="warning" if slow else None,
             title="Data waits for COMMIT",
             seen=f"{wording.times(pair.commits, 'COMMIT')} of "
             f"{wording.times(pair.files, 'file')} took {units.duration(pair.mean_s)} in the mean, "

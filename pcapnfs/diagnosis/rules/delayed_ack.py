@@ -44,6 +44,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         timer = units.duration(pair.timer_s)
         yield Observed(
             severity=by_cost(material, claims, sure=False),
+            at_most="warning",
             title=f"Messages wait {timer} for a delayed ACK",
             seen=f"{units.count(pair.held)} of {times(pair.messages, 'message')} took about "
             f"{timer} longer than usual; only {units.count(pair.beside)} took a little less or "

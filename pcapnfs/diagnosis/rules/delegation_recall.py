@@ -31,6 +31,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = by_row(pair.time_s)
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="Clients wait until a delegation is given back",
             seen=_seen(pair, waited),
             why="Before another client may open the file, the holder has to write back what it "

@@ -30,6 +30,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(followed, row="stable")
         yield Observed(
             severity=by_cost(material, claims, sure=False),
+            at_most="warning",
             title="Exclusive creates cost a SETATTR for each new file",
             seen=f"{wording.times(pair.creates, 'exclusive create')} of "
             f"{units.count(pair.all_creates)} creates; {units.count(followed.calls)} were followed "
@@ -49,6 +50,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "a file of that name that another program makes at that time is not noticed.",
                 ),
             ),
+            calls=followed.calls,
             confidence="certain",
             data=wording.times(pair.creates, "exclusive create"),
             frames=followed.frames,

@@ -46,6 +46,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(pair.unchanged)
         yield Observed(
             severity=by_cost(material, claims, sure=False),
+            at_most="warning",
             title="The client asks again and again what has not changed",
             seen=f"{units.count(pair.asked)} of {units.count(pair.calls)} calls are GETATTR, and "
             f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
@@ -70,6 +71,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "asked for."
                 ),
             ),
+            calls=pair.unchanged.calls,
             confidence="certain",
             data=f"{units.count(pair.calls)} calls",
             frames=pair.unchanged.frames,

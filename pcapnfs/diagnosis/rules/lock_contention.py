@@ -37,6 +37,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         late = pair.late_s > values[LATE.name] * pair.waited_s
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="The lock was free, and the client did not notice"
             if late
             else "Clients wait for each other's locks",

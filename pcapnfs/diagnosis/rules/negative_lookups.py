@@ -32,6 +32,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = (Claim("unstable", pair.time_s), Claim("client", pair.pause_s))
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="Programs look for names that do not exist",
             seen=f"{units.count(pair.missing)} of {units.count(pair.lookups)} LOOKUPs found "
             f"nothing, {units.count(pair.again)} of them for the second time or later. "
@@ -52,6 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "another client's new file may be seen up to acdirmax later.",
                 ),
             ),
+            calls=pair.missing,
             confidence="certain",
             data=f"{units.count(pair.lookups)} LOOKUPs",
             frames=pair.frames,

@@ -25,6 +25,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         needless = asked.fresh_files.calls + asked.fresh_directories.calls
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title=f"The client keeps no attributes: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. "
             f"{units.count(needless)} of its {units.count(asked.calls)} calls are GETATTRs that "
@@ -44,6 +45,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "other clients' changes are seen up to 1 s later.",
                 ),
             ),
+            calls=needless,
             confidence=found.confidence,
             data=found.data,
             frames=found.verdict.frames,

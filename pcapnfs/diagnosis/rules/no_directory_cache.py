@@ -24,6 +24,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(spared)
         yield Observed(
             severity=by_cost(material, claims, sure=found.confidence == "likely"),
+            at_most="problem" if found.confidence == "likely" else "warning",
             title=f"The client keeps no attributes of directories: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. {units.count(spared.calls)} of its "
             f"{units.count(found.questions.calls)} calls are GETATTRs about directories that had "
@@ -38,6 +39,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "files that other clients make or remove are seen up to 3 s later.",
                 ),
             ),
+            calls=spared.calls,
             confidence=found.confidence,
             data=found.data,
             frames=found.verdict.frames,

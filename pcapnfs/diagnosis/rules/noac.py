@@ -28,6 +28,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = (*left_out(asked.fresh_files, asked.fresh_directories), saved)
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title=f"The client caches nothing: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. "
             f"{units.count(asked.fresh_files.calls + asked.fresh_directories.calls)} of its "
@@ -52,6 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "with actimeo=1, changes are seen up to 1 s later.",
                 ),
             ),
+            calls=asked.fresh_files.calls + asked.fresh_directories.calls,
             confidence=found.confidence,
             data=f"{found.data}; {units.count(through.writes.calls)} WRITEs",
             frames=found.verdict.frames,

@@ -39,6 +39,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(followed, pair.untyped.half())
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="Directories are listed without attributes, which are then asked for one by one",
             seen=f"{units.count(followed.calls)} LOOKUPs and GETATTRs about "
             f"{units.count(pair.followed_entries)} entries followed "
@@ -68,6 +69,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "(find without -ls, ls without -l and --color)."
                 ),
             ),
+            calls=followed.calls,
             confidence="certain",
             data=f"{units.count(pair.plain_calls + pair.plus_calls)} calls that list, "
             f"{units.count(pair.plain_entries + pair.plus_entries)} entries",

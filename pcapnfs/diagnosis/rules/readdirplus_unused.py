@@ -40,6 +40,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = (Claim("unstable", pair.plus_extra_s),)
         yield Observed(
             severity=by_cost(material, claims, sure=False),
+            at_most="warning",
             title="Listings fetch attributes that may be for nothing",
             seen=f"{units.count(pair.plus.calls)} listings with attributes took "
             f"{units.duration(pair.plus.time_s)}, "
@@ -60,6 +61,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "Give the server memory for its inode cache, or keep its metadata on flash."
                 ),
             ),
+            calls=pair.plus.calls,
             confidence="possible",
             data=f"{units.count(pair.plus.calls)} calls that list with attributes",
             frames=pair.plus.frames,

@@ -40,6 +40,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity = "warning"
         yield Observed(
             severity=severity,
+            at_most="problem",
             title="Calls were sent again",
             seen=_seen(pair),
             why="A client sends a call again when its timer runs out (timeo), or when the "
@@ -47,6 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "RENAME, CREATE, LOCK) may fail or be done twice if the server has forgotten its "
             "first answer.",
             advice=_advice(pair),
+            calls=pair.resent,
             confidence="certain",
             data=f"{times(pair.calls, 'call')}",
             frames=pair.frames,

@@ -29,10 +29,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = (Claim("waiting", pair.time_s - pair.recalled_s),)
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="The server was not ready and asked the client to come again",
             seen=_seen(pair),
             why=_why(pair),
             advice=_advice(pair),
+            calls=pair.calls,
             confidence="certain",
             data=f"{times(pair.calls, 'refusal')} in {times(pair.waits, 'wait')}",
             frames=pair.frames,

@@ -26,6 +26,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(spared)
         yield Observed(
             severity=by_cost(material, claims, sure=found.confidence == "likely"),
+            at_most="problem" if found.confidence == "likely" else "warning",
             title=f"The client keeps attributes for a short time only: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. "
             f"{units.count(spared.calls)} of its {units.count(asked.calls)} calls are GETATTRs "
@@ -34,6 +35,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why="Each timeout that runs out costs a round trip for every file and directory that "
             "is used again, although next to none of them has changed.",
             advice=(longer("actimeo, acregmin and acdirmin"),),
+            calls=spared.calls,
             confidence=found.confidence,
             data=found.data,
             frames=found.verdict.frames or spared.frames,

@@ -32,6 +32,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         left = f"; not in this capture: {', '.join(pair.left)}" if pair.left else ""
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="Files are removed while they are open",
             seen=f"The client renamed {times(pair.renames, 'file')} to .nfs… instead of "
             f"removing them: {', '.join(pair.paths)}{more}.{removed}{left}.",
@@ -50,6 +51,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "a program that still has one open loses its data.",
                 ),
             ),
+            calls=pair.renames,
             confidence="certain",
             data=f"{units.count(pair.renames)} such RENAMEs",
             frames=pair.frames,

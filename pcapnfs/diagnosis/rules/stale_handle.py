@@ -42,6 +42,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "looks the path up again once; a program that has the file open, or works in the "
             "directory, gets ESTALE, and data not yet written is lost.",
             advice=_REFUSED_ONCE if alive else _GONE,
+            calls=pair.calls,
             confidence="certain",
             data=f"{times(pair.calls, 'call')}",
             frames=pair.frames,

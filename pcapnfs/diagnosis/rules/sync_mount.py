@@ -49,6 +49,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = (Claim("stable", pair.sync_saved_s),)
         yield Observed(
             severity=by_cost(material, claims),
+            at_most="problem",
             title="Data is written through: each WRITE waits for stable storage",
             seen=f"{units.count(sync.calls)} of {units.count(pair.writes.in_runs)} WRITEs that "
             "continue one another asked for stable storage, in "

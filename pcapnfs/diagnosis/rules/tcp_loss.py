@@ -48,6 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
         yield Observed(
             severity=severity,
+            at_most="problem",
             title="TCP had to send segments again",
             seen=f"{units.count(resent)} of {times(pair.segments, 'segment')} with data "
             f"({units.share(resent / pair.segments)}) were sent again: "

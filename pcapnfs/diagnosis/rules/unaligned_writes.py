@@ -35,6 +35,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         claims = left_out(pair.read_first, row="read") if pair.read_first.calls else ()
         yield Observed(
             severity=by_cost(material, claims, sure=False),
+            at_most="warning",
             title="Many WRITEs cover parts of pages",
             seen=" ".join(_seen(pair)),
             why="For a part of a page the server's file system reads the rest of it, or writes the "

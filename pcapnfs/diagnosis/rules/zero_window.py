@@ -34,6 +34,7 @@ def _of_server(material: Material, pair: TcpStalls) -> Observed:
     claims = (Claim("transfer", pair.server_zero_window_s),)
     return Observed(
         severity=by_cost(material, claims),
+        at_most="problem",
         title="The server could not take data as fast as the client sent it",
         seen=f"The server's TCP window was 0 for {units.duration(pair.server_zero_window_s)}, on "
         f"{times(pair.connections, 'connection')}.",
@@ -63,6 +64,7 @@ def _of_client(material: Material, pair: TcpStalls) -> Observed:
     claims = (Claim("transfer", pair.client_zero_window_s),)
     return Observed(
         severity=by_cost(material, claims),
+        at_most="problem",
         title="The client could not take data as fast as the server sent it",
         seen=f"The client's TCP window was 0 for {units.duration(pair.client_zero_window_s)}, on "
         f"{times(pair.connections, 'connection')}.",

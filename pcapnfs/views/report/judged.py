@@ -92,7 +92,7 @@ def _facts(found: Finding) -> Iterator[tuple[str, str]]:
     if cost := view.cost(found):
         yield "Costs", f"{cost} of the time"
     if found.about:
-        yield "Where", " → ".join(told(address) for address in found.about)
+        yield "Where", view.where(found, told)
     yield "Seen", quoted(found.seen)
     yield "Why", quoted(found.why)
     for place, advice in enumerate(found.advice):

@@ -1,0 +1,60 @@
+"""Findings on many clients: those of whom the same is true stand in one, another one by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.diagnosis.finding import Finding
+from pcapnfs.synth.simulation import run
+from pcapnfs.synth.simulation.options import Options
+
+FILES = {"workload": "lifecycle", "files": 40, "directories": 1, "size": 64 << 10}
+"""What every client does."""
+
+NO_DIRECTORIES = {"acdirmin_ns": 0, "acdirmax_ns": 0}
+"""acdirmin=0, the option of most of them."""
+
+THROUGH = {"sync": True}
+"""sync, that of another one."""
+
+
+def found(folder: Path, clients: Mapping[str, Mapping[str, object]]) -> tuple[list[Finding], float]:
+    """The findings on a capture of all these clients, by address, and the time budget, seconds."""
+    paths = []
+    with pytest.MonkeyPatch.context() as patch:
+        for address, options in clients.items():
+            patch.setattr(run, "CLIENT", address)
+            capture, _ = run.Simulation(Options(**FILES, **options)).run()  # type: ignore[arg-type]
+            paths.append(folder / f"{address}.pcap")
+            capture.write(paths[-1])
+    with pcapnfs.open([str(path) for path in paths]) as trace:
+        result = pcapnfs.findings(trace)
+    assert result.booked_s <= result.budget_s
+    return list(result.findings), result.budget_s
+
+
+def test_twelve_clients_alike_are_one_finding_and_one_that_differs_another(tmp_path: Path) -> None:
+    alike = [f"10.0.2.{host}" for host in range(20, 32)]
+    clients = dict.fromkeys(alike, NO_DIRECTORIES) | {"10.0.2.99": THROUGH}
+    findings, _ = found(tmp_path, clients)
+    (directories,) = (each for each in findings if each.id == "no_directory_cache")
+    assert {subject.about[0] for subject in directories.alike} == set(alike)
+    assert directories.seen.startswith("Alike for 12 clients (10.0.2.")
+    assert len(directories.frames) == 5
+    (through,) = (each for each in findings if each.id == "sync_mount")
+    assert (through.about[0], through.alike) == ("10.0.2.99", ())
+    one, _ = found(tmp_path, {"10.0.2.20": NO_DIRECTORIES})
+    (single,) = (each for each in one if each.id == "no_directory_cache")
+    assert single.alike == ()
+    assert single.alone_s is not None
+    assert directories.alone_s == pytest.approx(12 * single.alone_s, rel=0.01)
+    assert (directories.severity, single.severity) == ("warning", "problem")
+
+
+def test_what_twelve_clients_do_as_they_should_is_no_finding(tmp_path: Path) -> None:
+    findings, _ = found(tmp_path, {f"10.0.2.{host}": {} for host in range(20, 32)})
+    assert not [each for each in findings if each.alike and each.severity != "note"]

@@ -161,8 +161,8 @@ def _rows(
             where not callback and srt is not null and transmissions = 1
               and not coalesce(status_name in {NOT_READY}, false)
         )
-        select stability, sum(share), sum(share * greatest(took - $rtt, 0) / took),
-               sum(share * least($network, took) / took)
+        select stability, sum(share), sum((share * (greatest(took - $rtt, 0) / took))::bigint),
+               sum((share * (least($network, took) / took))::bigint)
         from timed where list_contains($rows, stability) group by stability
         """,
         {

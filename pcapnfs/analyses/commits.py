@@ -116,7 +116,7 @@ _COMMITS = """
            count(*) filter (bytes = 0), sum(share), avg(srt), max(srt),
            case when count(distinct bytes) > 1 then regr_intercept(srt, bytes) end,
            case when count(distinct bytes) > 1 then regr_slope(srt, bytes) end,
-           arg_max(frame, srt, $examples)
+           arg_max(frame, (srt, -frame::bigint), $examples)
     from told join shares using (call)
     group by client, server order by sum(share) desc, client, server
 """

@@ -180,11 +180,12 @@ _WAITS = """
         where operations.op = 'CB_NOTIFY_LOCK' and operations.file is not null
     ),
     unlocks as (
-        select client as holder, server, operations.file, call_time as unlocked
+        select min(client) as holder, server, operations.file, call_time as unlocked
         from operations join (
             select call, client, server, call_time from calls where not callback
         ) using (call)
         where operations.op in ('LOCKU', 'UNLOCK', 'FREE_ALL') and operations.file is not null
+        group by server, operations.file, call_time
     ),
     noticed as (
         select waits.*, notified
@@ -222,8 +223,8 @@ _WAITS = """
            count(*) filter (notice), sum(polled), any_value(interval),
            sum(greatest(last - coalesce(alone, begun), 0)), max(ended - begun),
            sum(ended - unlocked) filter (freed),
-           coalesce(list(distinct holder) filter (freed), []),
-           coalesce((list(path order by last - begun desc, frame)
+           list_sort(coalesce(list(distinct holder) filter (freed), [])),
+           coalesce((list(path order by last - begun desc, frame, path)
                 filter (path is not null))[:10 * $files], []),
            (list(frame order by last - begun desc, frame))[:$examples]
     from judged join locks using (client, server) left join asking using (client, server)

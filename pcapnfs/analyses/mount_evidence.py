@@ -257,7 +257,7 @@ _MOVES = f"""
             partition by mount, directory order by call_time, call_frame, call, asked)
     )
     select mount, count(*) as moves, count(*) filter (asked_before) as moves_asked,
-           arg_min(frame, call_time, {EXAMPLES}) filter (asked_before) as moves_frames
+           arg_min(frame, (call_time, frame), {EXAMPLES}) filter (asked_before) as moves_frames
     from ordered
     where not asked and child <> child_before
           and call_time - time_before < {NEIGHBOURS_S * NANOSECONDS}
@@ -338,7 +338,7 @@ _PAUSES = f"""
            count(*) filter (paused and not unsure and asked_at - moment < {_TOGETHER})
                as pauses_asked_twice,
            min(age) filter (paused) as pause_shortest,
-           arg_min(call_frame, moment, {EXAMPLES}) filter (paused) as pauses_frames,
+           arg_min(call_frame, (moment, call_frame), {EXAMPLES}) filter (paused) as pauses_frames,
            max(unasked) filter (examined) as unasked_longest
     from aged group by mount
 """
@@ -356,7 +356,7 @@ _LISTINGS = f"""
     select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
            count(*) filter (plus) as listings_plus, max(requested) as listing_bytes,
            count(*) filter (cookie <> 0) as listings_continued,
-           arg_min(call_frame, call_time, {EXAMPLES}) as listing_frames
+           arg_min(call_frame, (call_time, call_frame), {EXAMPLES}) as listing_frames
     from listings group by mount
 """
 
@@ -389,11 +389,11 @@ _TRANSFERS = f"""
                                         and stable_requested <> 'UNSTABLE') as files_sync,
            count(*) filter (not reading and continued and stable_requested = 'UNSTABLE')
                as writes_unstable,
-           arg_min(call_frame, call_time, {EXAMPLES})
+           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
                filter (reading and requested = largest) as read_frames,
-           arg_min(call_frame, call_time, {EXAMPLES})
+           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
                filter (not reading and requested = largest) as write_frames,
-           arg_min(call_frame, call_time, {EXAMPLES})
+           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
                filter (not reading and continued and stable_requested <> 'UNSTABLE') as sync_frames
     from transfers join largest using (mount, reading) group by mount
 """

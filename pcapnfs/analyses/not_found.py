@@ -180,7 +180,7 @@ _NAMES = """
         select places.*, path from places join (select file, path from files) on file = directory
     )
     select client, server, name, sum(searches)::bigint, count(*),
-           list(path order by first)[:$places]
+           list(path order by first, path)[:$places]
     from located
     group by client, server, name
     qualify row_number() over (
@@ -200,10 +200,10 @@ _SEARCHES = """
     ),
     steps as (
         select turns.*, path, parent, lead(directory) over (
-                   partition by client, server, name, turn order by call) as next
+                   partition by client, server, name, turn order by call, directory) as next
         from turns join (select file, path, parent from files) on file = directory
     )
-    select client, server, name, list(path order by call)[:$places] as places,
+    select client, server, name, list(path order by call, directory)[:$places] as places,
            bool_and(next is null or coalesce(next = parent, false)) as climbs
     from steps
     group by client, server, name, turn having count(*) > 1

@@ -167,7 +167,7 @@ _BY_HOLDER = """
     )
     select holder, server, count(*), count(ended), sum(ended - begun), max(ended - begun),
            any_value(clients), any_value(calls),
-           coalesce((list(path order by coalesce(ended - begun, 0) desc, frame)
+           coalesce((list(path order by coalesce(ended - begun, 0) desc, frame, path)
                 filter (path is not null))[:10 * $files], []),
            (list(frame order by coalesce(ended - begun, 0) desc, frame))[:$examples]
     from recalled left join waiting using (holder, server)

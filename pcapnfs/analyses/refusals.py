@@ -165,7 +165,7 @@ _REFUSALS = """
     ),
     waits as (
         select client, server, op, signature, file, directory, uid, wait,
-               any_value(status_name) filter (refused) as status,
+               min(status_name) filter (refused) as status,
                count(*) filter (refused) as calls, min(call_time) as begun,
                max(reply_time) filter (not refused) as ended, min(call_frame) as frame,
                sum(share) filter (refused) as time
@@ -191,7 +191,7 @@ _REFUSALS = """
     )
     select client, server, status, sum(calls), count(*), count(*) filter (ended is null),
            count(*) filter (was_recalled), any_value(operations),
-           coalesce((list(path order by coalesce(ended, begun) - begun desc, frame)
+           coalesce((list(path order by coalesce(ended, begun) - begun desc, frame, path)
                 filter (path is not null))[:10 * $files], []),
            max(ended - begun), sum(time), sum(time) filter (was_recalled),
            (list(frame order by coalesce(ended, begun) - begun desc, frame))[:$examples]

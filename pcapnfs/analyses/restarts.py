@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
-from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.service_time import integer, seconds
 
 if TYPE_CHECKING:
     import duckdb
@@ -114,7 +114,7 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         states = {str(row[0]): row[1:] for row in cursor.execute(_STATES, _STATUSES).fetchall()}
         reconnected(cursor)
         moved = {
-            str(server): (integer(calls), float(share or 0) / NANOSECONDS)
+            str(server): (integer(calls), seconds(share) or 0.0)
             for server, calls, share in cursor.execute(_MOVED).fetchall()
         }
     found = []
@@ -214,7 +214,7 @@ _REWRITTEN = f"""
     with {_TOLD},
     before as (
         select server, client, file, "offset", min(reply_time) as first,
-               arg_min(verifier, reply_time) as old
+               arg_min(verifier, (reply_time, call)) as old
         from told where op = 'WRITE' and committed = 'UNSTABLE' and file is not null
         group by server, client, file, "offset"
     )
@@ -238,18 +238,18 @@ _STATES = """
     )
     select server, count(*) filter (lost),
            coalesce(list_sort(list(distinct status_name) filter (lost)), []),
-           coalesce(arg_min(call_frame, reply_time, $examples) filter (lost), []),
+           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (lost), []),
            count(*) filter (grace), sum(share) filter (grace),
            max(reply_time) filter (grace) - min(reply_time) filter (grace),
-           coalesce(arg_min(call_frame, reply_time, $examples) filter (grace), []),
+           coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), []),
            count(*) filter (op = 'RECLAIM_COMPLETE')
     from answered group by server
 """
 
 _MOVED = """
     select server, count(*),
-           sum(share * least(1.0, (first_time - call_time)
-                                  / greatest(reply_time - call_first_time, 1)))
+           sum((share * least(1.0, (first_time - call_time)
+                                   / greatest(reply_time - call_first_time, 1)))::bigint)
     from calls join connections using (connection, server) join shares using (call)
                semi join reconnected using (connection)
     where not callback and transmissions > 1 and first_time > call_time

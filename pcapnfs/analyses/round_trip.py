@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="client server callback call_first_time reply_time srt",
+    calls="call client server callback call_first_time reply_time srt",
     connections="connection client server syn_rtt ack_rtt "
     "client_acks client_ack_min client_ack_rtt client_turns client_turn_min client_turn_rtt "
     "server_acks server_ack_min server_ack_rtt server_turns server_turn_min server_turn_rtt",
@@ -227,7 +227,7 @@ _GAPS = """
              using (client, server)
         where not callback
         window earlier as (
-            partition by client, server order by call_first_time
+            partition by client, server order by call_first_time, call
             rows between unbounded preceding and 1 preceding
         )
     ),

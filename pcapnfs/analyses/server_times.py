@@ -83,7 +83,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
                   and coalesce(status = 0, true)
         )
         select server, op, kind, stability, count(*), median(took), avg(took), sum(share),
-               arg_max(call_frame, took, {EXAMPLES})
+               arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES})
         from timed where kind is not null group by server, op, kind, stability
         order by sum(share) desc, server, op
         """,

@@ -149,7 +149,7 @@ _TURNS = """
 
 _SERVERS = """
     with files as (
-        select server, identity, count(*) as turns, list(frame order by moment) as frames
+        select server, identity, count(*) as turns, list(frame order by moment, call) as frames
         from turns group by server, identity
     ),
     again as (

@@ -121,8 +121,9 @@ _RENAMES = """
              left join (select file, path from files) as goal on goal.file = told.target
     )
     select client, server, count(*), count(removed), max(removed - renamed),
-           (list(path order by frame))[:$files],
-           coalesce((list(new_path order by frame) filter (removed is null))[:$files], []),
+           (list(path order by frame, path))[:$files],
+           coalesce((list(new_path order by frame, new_path)
+                filter (removed is null))[:$files], []),
            sum(share)::bigint, (list(frame order by frame))[:$examples]
     from placed group by client, server order by count(*) desc, client, server
 """

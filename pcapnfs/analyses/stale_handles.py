@@ -127,7 +127,7 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
 _REFUSED = """
     create temp table refused as
     with named as (
-        select call, any_value(identity) as identity
+        select call, min(identity) as identity
         from operations join (select file, identity from files) using (file)
         where operations.status in $stale group by call
     )

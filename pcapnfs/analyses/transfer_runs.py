@@ -198,9 +198,11 @@ _MERGED = f"""
         from (select *, max(largest) over (partition by mount, reading) as biggest from runs)
     )
     select mount, reading, sum(calls), sum(calls) filter (calls > 1), max(largest), max(allowed),
-           coalesce(sum(left_out), 0), sum(share * left_out / calls),
-           sum(stable_share * left_out / calls), sum(pause * left_out / calls),
-           coalesce(arg_max(frame, left_out, {spared.EXAMPLES}) filter (left_out > 0), [])
+           coalesce(sum(left_out), 0), sum((share * (left_out / calls))::bigint),
+           sum((stable_share * (left_out / calls))::bigint),
+           sum((pause * (left_out / calls))::bigint),
+           coalesce(arg_max(frame, (left_out, -frame::bigint), {spared.EXAMPLES})
+                        filter (left_out > 0), [])
     from fewer group by mount, reading
 """
 
@@ -223,8 +225,9 @@ _SYNCHRONOUS = f"""
     select mount, client, server, coalesce(sum(calls - 1) filter (not reading), 0),
            count(distinct file) filter (synchronous),
            coalesce(sum(sync_bytes) filter (synchronous), 0),
-           sum(greatest(sync_share * (sync - 1) / sync - least(pieces, sync) * coalesce(floor, 0),
-                        0)) filter (synchronous),
+           sum(greatest(sync_share * ((sync - 1) / sync)
+                        - least(pieces, sync) * coalesce(floor, 0), 0)::bigint)
+               filter (synchronous),
            coalesce(sum(sync) filter (synchronous), 0), sum(sync_share) filter (synchronous),
            sum(sync_pause) filter (synchronous),
            coalesce(arg_min(frame, frame, {spared.EXAMPLES}) filter (synchronous), [])

@@ -25,6 +25,12 @@ def test_of_files_that_are_not_kept_at_all_every_needless_question_counts() -> N
     assert "known for less than 3 s" in seen.seen
 
 
+def test_a_few_among_many_calls_are_no_habit_of_the_mount() -> None:
+    material = mounted(verdict("actimeo=3", "acdirmin=3", confidence="possible"))
+    assert seen_by(RULE, material, "short_attribute_cache.share=0.02")
+    assert seen_by(RULE, material, "short_attribute_cache.share=0.03") == []
+
+
 @pytest.mark.parametrize(
     "options", [("noac", "actimeo=0"), ("acdirmin=0",), ("rsize=4096",), ("nordirplus",)]
 )

@@ -10,19 +10,26 @@ from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Observed, Rule
 from pcapnfs.diagnosis.mounted import TOPIC, judged, longer
 from pcapnfs.diagnosis.severity import by_cost
-from pcapnfs.diagnosis.thresholds import Values
+from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
+SHARE = Threshold(
+    "short_attribute_cache.share", 0.001, "share",
+    "calls that longer timeouts would have spared, below which nothing is said: too few to be what "
+    "a mount does", "default of this tool",
+)  # fmt: skip
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server whose questions show it."""
-    del values  # What is enough, the analysis of mount options says.
     for found in judged(material, _is_short):
         asked = found.questions
         never = found.verdict.options == ("acregmin=0",)
         spared = asked.fresh_files if never else asked.early
+        if spared.calls < values[SHARE.name] * asked.calls:
+            continue
         claims = left_out(spared)
         yield Observed(
             severity=by_cost(material, claims, sure=found.confidence == "likely"),
@@ -55,5 +62,6 @@ RULE = Rule(
     title="Attributes are cached for a short time only (actimeo=N, acregmin=N)",
     origin="practice: mounts with a small actimeo; nfs(5), section on attribute caching",
     judge=judge,
+    thresholds=(SHARE,),
     topic=TOPIC,
 )

@@ -53,7 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=pair.renames,
             confidence="certain",
-            data=f"{units.count(pair.renames)} such RENAMEs",
+            data=times(pair.renames, "such RENAME"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures everything that docs/benchmarks.md shows, and writes it there.
+"""Measures everything that docs/benchmarks.md and README.md show, and writes it there.
 
     python benchmarks/refresh.py
 
@@ -15,25 +15,30 @@ from pathlib import Path
 
 import run
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "README.md", ROOT / "docs" / "benchmarks.md"
 
 _BLOCK = re.compile(r"(<!-- measured:(?P<options>[^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
-    """Fill every block, and write the page when all of it could be measured."""
+    """Fill every block, and write each page when all of it could be measured."""
     wrong = False
+    known: dict[str, str] = {}
 
     def measured(block: re.Match[str]) -> str:
         nonlocal wrong
         words = block["options"].split()
-        result = run.benchmark(run.parse(words))
-        wrong = wrong or bool(result.differences)
         command = " ".join(["$ python benchmarks/run.py", *words])
-        return f"{block[1]}```\n{command}\n{run.table(result)}```\n{block[3]}"
+        if command not in known:
+            result = run.benchmark(run.parse(words))
+            wrong = wrong or bool(result.differences)
+            known[command] = run.table(result)
+        return f"{block[1]}```\n{command}\n{known[command]}```\n{block[3]}"
 
     try:
-        PAGE.write_text(_BLOCK.sub(measured, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        for page in PAGES:
+            page.write_text(_BLOCK.sub(measured, page.read_text("utf-8")), "utf-8")
     except run.BenchmarkError as problem:
         sys.stderr.write(f"refresh.py: {problem}\n")
         return 2

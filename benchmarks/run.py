@@ -50,6 +50,19 @@ decoder.finish()
 
 DECODE, SUMMARIZE, TSHARK = "decode", "summarize", "tshark"
 HELP, SMALL = "help", "summarize sample"
+EXPORT, TRACE = "export", "decode -o"
+FIELDS, TCPDUMP, NFSTRACE = "tshark -T fields", "tcpdump", "nfstrace"
+
+WRITTEN = "calls.parquet", "large.nfstrace"
+"""What `export` and `decode -o` write: one table, and all of them, in Parquet."""
+
+COMPARED_FIELDS = (
+    "frame.number", "frame.time_epoch", "ip.src", "ip.dst", "tcp.srcport", "tcp.dstport",
+    "rpc.xid", "rpc.msgtyp", "rpc.procedure", "rpc.time", "rpc.auth.uid", "nfs.opcode",
+    "nfs.procedure_v3", "nfs.status", "nfs.fh.hash", "nfs.name", "nfs.offset3", "nfs.count3",
+    "nfs.write.stable",
+)  # fmt: skip
+"""What `tshark -T fields` is asked for: less than half of what `export` writes of a call."""
 
 PER_FILE = ("patterns", "perfile", "cache")
 """Commands that have something to say of every single file."""
@@ -141,6 +154,12 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help=f"also what is asked of each file: {', '.join(PER_FILE)}, each with --memory 1G",
     )
+    parser.add_argument(
+        "--export",
+        action="store_true",
+        help="also perfile and export to Parquet, beside tshark -T fields, tcpdump and nfstrace",
+    )
+    parser.add_argument("--memory", metavar="SIZE", help="what summarize may take, as 2G")
     parser.add_argument("--pcapng", action="store_true", help="write pcapng, not pcap")
     parser.add_argument("--vlan", action="store_true", help="tag every frame (802.1Q)")
     parser.add_argument("--no-tshark", action="store_true", help="measure pcapnfs only")
@@ -162,9 +181,7 @@ def benchmark(options: argparse.Namespace) -> Result:
         words = generator_options(options)
         say(f"writing {options.packets} packets")
         truth = json.loads(run([str(generator), "-o", str(capture), *words]))
-        commands = commands_for(
-            capture, with_tshark=not options.no_tshark, per_file=options.per_file
-        )
+        commands = commands_for(capture, options)
         costs = measure_in_turns(commands, options.runs, directory)
         answer = json.loads((directory / f"{SUMMARIZE}.out").read_text(encoding="utf-8"))
         return Result(
@@ -210,31 +227,52 @@ def generator_options(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def commands_for(capture: Path, *, with_tshark: bool, per_file: bool) -> dict[str, list[str]]:
+def commands_for(capture: Path, options: argparse.Namespace) -> dict[str, list[str]]:
     """Name the commands to measure.
 
     tshark gets what it needs to take every packet for NFS (a client's port may have an owner in
     its tables), and no name resolution.
     """
     pcapnfs = [sys.executable, "-m", "pcapnfs"]
+    memory = ["--memory", options.memory] if options.memory else []
     commands = {
         DECODE: [sys.executable, "-c", DRAIN, str(capture)],
-        SUMMARIZE: [*pcapnfs, "summarize", "--json", str(capture)],
+        SUMMARIZE: [*pcapnfs, "summarize", "--json", *memory, str(capture)],
     }
-    for name in PER_FILE if per_file else ():
+    for name in PER_FILE if options.per_file else ():
         commands[name] = [*pcapnfs, name, "--json", "--memory", "1G", str(capture)]
-    tshark = shutil.which("tshark")
-    if with_tshark and tshark:
-        commands[TSHARK] = [
-            tshark, "-n", "-q", "-r", str(capture), "-d", "tcp.port==2049,rpc",
-            "-z", "rpc,srt,100003,3", "-z", "rpc,srt,100003,4",
-        ]  # fmt: skip
-    elif with_tshark:
-        say("tshark was not found and is not measured")
+    if options.export:
+        commands["perfile"] = [*pcapnfs, "perfile", "--json", str(capture)]
+        calls, trace = (str(capture.with_name(name)) for name in WRITTEN)
+        commands[EXPORT] = [*pcapnfs, "export", str(capture), "--table", "calls", "-o", calls]
+        commands[TRACE] = [*pcapnfs, "decode", str(capture), "-o", trace, "--force"]
+    if not options.no_tshark:
+        tshark = found("tshark")
+        read = [tshark, "-n", "-r", str(capture), "-d", "tcp.port==2049,rpc"]
+        if tshark:
+            taps = ["-z", "rpc,srt,100003,3", "-z", "rpc,srt,100003,4"]
+            commands[TSHARK] = [*read, "-q", *taps]
+        if tshark and options.export:
+            fields = [word for field in COMPARED_FIELDS for word in ("-e", field)]
+            commands[FIELDS] = [*read, "-Y", "rpc", "-T", "fields", *fields]
+    if options.export:
+        if tcpdump := found("tcpdump"):
+            commands[TCPDUMP] = [tcpdump, "-nn", "-q", "-r", str(capture)]
+        if nfstrace := found("nfstrace"):
+            analysis = ["-a", "libbreakdown.so", "-I", str(capture)]
+            commands[NFSTRACE] = [nfstrace, "-m", "stat", *analysis]
     commands[HELP] = [*pcapnfs, "--help"]
     if SAMPLE.is_file():
         commands[SMALL] = [*pcapnfs, "summarize", "--json", str(SAMPLE)]
     return commands
+
+
+def found(program: str) -> str:
+    """Where a program is; empty, and said, where it is not installed."""
+    path = shutil.which(program) or ""
+    if not path:
+        say(f"{program} was not found and is not measured")
+    return path
 
 
 def measure_in_turns(
@@ -293,7 +331,8 @@ def rows(
     made = []
     for name, cost in medians.items():
         reads = name not in (HELP, SMALL)
-        compare = tshark if reads else None
+        compare = medians.get(FIELDS, tshark) if name in (EXPORT, TRACE) else tshark
+        compare = compare if reads else None
         made.append(
             Row(
                 name=name,
@@ -322,6 +361,7 @@ def shown(command: Sequence[str], capture: Path) -> str:
     """Write a command without the paths of this machine."""
     names = {str(capture): capture.name, str(SAMPLE): f"samples/{SAMPLE.name}", DRAIN: "<drain>"}
     names |= {sys.executable: "python", command[0]: Path(command[0]).stem}
+    names |= {str(capture.with_name(name)): name for name in WRITTEN}
     return " ".join(names.get(word, word) for word in command)
 
 

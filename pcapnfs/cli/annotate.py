@@ -15,7 +15,7 @@ def annotate(
     captures: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IN",
+            metavar="IN...",
             help="Captures of one stream, pcap or pcapng, also compressed, or their trace.",
             show_default=False,
         ),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Captures = Annotated[
     list[Path],
     typer.Argument(
-        metavar="CAPTURE",
+        metavar="CAPTURE...",
         help="Captures of one stream, pcap or pcapng, also compressed; - is standard input.",
         show_default=False,
     ),
@@ -35,7 +35,7 @@ Captures = Annotated[
 CapturesOrLast = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="CAPTURE",
+        metavar="CAPTURE...",
         help="Captures of one stream, or traces; without any, those of the command before.",
         show_default=False,
     ),

@@ -15,7 +15,7 @@ def redact(
     captures: Annotated[
         list[Path],
         typer.Argument(
-            metavar="IN",
+            metavar="IN...",
             help="Captures of one stream, pcap or pcapng, also compressed.",
             show_default=False,
         ),

@@ -22,7 +22,7 @@ def sql(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="[CAPTURE]... QUERY",
+            metavar="[CAPTURE...] QUERY",
             help="Captures (without any, those of the command before), and last the query.",
             show_default=False,
         ),

@@ -176,6 +176,7 @@ OF_AN_OUTER_QUERY = {("trust", "notes", "call")}
 
 
 ASKED_ELSEWHERE = {
+    ("round_trip", "calls", "call"),
     ("round_trip", "calls", "call_first_time"),
     ("round_trip", "calls", "reply_time"),
 }

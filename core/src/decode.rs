@@ -91,7 +91,6 @@ pub struct Decoder {
     meta: Meta,
     tally: Tally,
     frames: u64,
-    total: u64,
     finished: bool,
 }
 
@@ -120,7 +119,6 @@ impl Decoder {
             meta: Meta { files, ..Meta::default() },
             tally: Tally::default(),
             frames: 0,
-            total: paths.iter().map(|path| size_of(path)).sum(),
             finished: false,
         })
     }
@@ -147,7 +145,12 @@ impl Decoder {
 
     /// Bytes read of the files, and their size; 0 when it is not known.
     pub fn progress(&self) -> (u64, u64) {
-        (self.captures.consumed(), self.total)
+        (self.captures.consumed(), self.captures.total())
+    }
+
+    /// The same as a part, 0 to 1.
+    pub fn done(&self) -> f64 {
+        self.captures.done()
     }
 
     /// What was read. Complete once [`Decoder::next_batches`] gave `None`.
@@ -355,8 +358,4 @@ impl FileSummary {
             self.links.push(packet.link);
         }
     }
-}
-
-fn size_of(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
 }

@@ -39,6 +39,8 @@ type Turn = (i64, usize);
 /// Capture files that are read as one.
 pub struct Merge {
     inputs: Vec<Input>,
+    /// Bytes of the files as they are stored.
+    total: u64,
     /// Inputs before this one were opened.
     opened: usize,
     /// Those of them that have not ended.
@@ -65,7 +67,8 @@ impl Merge {
             inputs.push(Input { path: path.clone(), reader: kept.then_some(reader), first_ns, consumed: 0 });
         }
         inputs.sort_by_key(|input| input.first_ns);
-        Ok(Self { inputs, opened: 0, live: Vec::new(), current: None, rival: None, ended: None })
+        let total = paths.iter().map(|path| size_of(path)).sum();
+        Ok(Self { inputs, total, opened: 0, live: Vec::new(), current: None, rival: None, ended: None })
     }
 
     /// The files in the order of their first packets, which is that of their indices.
@@ -84,13 +87,16 @@ impl Merge {
         self.inputs.iter().take(self.opened).map(of).sum()
     }
 
+    /// Bytes of the files as they are stored, when they were opened; 0 when it is not known. For progress.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
     /// The part of the files, as they are stored, that was read so far, 0 to 1; 0 where their size is not known. For
     /// progress.
     pub fn done(&self) -> f64 {
-        let size = |input: &Input| std::fs::metadata(&input.path).map_or(0, |metadata| metadata.len());
-        let total: u64 = self.inputs.iter().map(size).sum();
         #[allow(clippy::cast_precision_loss)] // Progress.
-        if total == 0 { 0.0 } else { (self.consumed() as f64 / total as f64).min(1.0) }
+        if self.total == 0 { 0.0 } else { (self.consumed() as f64 / self.total as f64).min(1.0) }
     }
 
     /// The next packet, or the end of a file; `None` when all have ended.
@@ -172,6 +178,10 @@ impl Merge {
         }
         Ok(())
     }
+}
+
+fn size_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 })
 }
 
 #[cfg(test)]

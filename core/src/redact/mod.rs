@@ -88,11 +88,10 @@ pub fn redact(
     let mut decoder = Decoder::watched(paths, &options.ports, Some(witness))?;
     decoder.choose(&Choice::new());
     while decoder.next_batches().is_ok_and(|batches| batches.is_some()) {
-        let (read, total) = decoder.progress();
         if redactor.failed() {
             break; // The end of writing says why.
         }
-        if !go_on(done(read, total) / 2.0) {
+        if !go_on(decoder.done() / 2.0) {
             return Err(Failure::Stopped);
         }
     }
@@ -139,9 +138,4 @@ fn common(paths: &[PathBuf]) -> Result<(Container, LinkType), ReadError> {
     }
     let (container, link) = found.unwrap_or((Container::Pcapng, None));
     Ok((container, link.unwrap_or(LinkType::ETHERNET)))
-}
-
-fn done(read: u64, total: u64) -> f64 {
-    #[allow(clippy::cast_precision_loss)] // Progress.
-    if total == 0 { 0.0 } else { (read as f64 / total as f64).min(1.0) }
 }

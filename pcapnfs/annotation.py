@@ -129,7 +129,6 @@ def annotate(
 
     said = remarks(trace, top=top)
     comments = by_frame(said)
-    size = sum(capture.stat().st_size for capture in captures if capture.exists())
     with rewriting.writing(out) as new:
         told = json.loads(
             _core.annotate(
@@ -137,7 +136,7 @@ def annotate(
                 str(new),
                 comments,
                 rewriting.packing(out),
-                progress and (lambda done: progress(int(size * done), size)),
+                rewriting.reporter(progress, captures),
             )
         )
         wanted = sum(map(len, comments.values()))

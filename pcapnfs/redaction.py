@@ -100,7 +100,6 @@ def redact_knowing(
         raise UsageError(f"a key has {KEY_BYTES} bytes")
     from pcapnfs import _core
 
-    size = sum(original.stat().st_size for original in originals if original.exists())
     with (
         rewriting.writing(redacted) as new,
         tempfile.NamedTemporaryFile(dir=redacted.absolute().parent) as journal,
@@ -113,7 +112,7 @@ def redact_knowing(
             strict,
             rewriting.packing(redacted),
             list(ports),
-            progress and (lambda done: progress(int(2 * size * done), 2 * size)),
+            rewriting.reporter(progress, originals, readings=2),
         )
     return _parse(told)
 

@@ -6,7 +6,7 @@ Takes paths; gives a place for the new capture, which is there whole or not at a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,6 +60,22 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
             raise UsageError(f"{target} is the capture itself")
         if not overwrite:
             raise UsageError(f"{target} is there already; --force overwrites it")
+
+
+def reporter(
+    progress: Callable[[int, int], None] | None, sources: Sequence[Path], readings: int = 1
+) -> Callable[[float], None] | None:
+    """What the core tells how far it is, 0 to 1, for whoever wants bytes; None for nobody.
+
+    Args:
+        progress: Called with bytes done and bytes in all.
+        sources: The captures.
+        readings: How often each is read.
+    """
+    if progress is None:
+        return None
+    size = readings * sum(source.stat().st_size for source in sources if source.exists())
+    return lambda done: progress(int(size * done), size)
 
 
 @contextmanager

@@ -31,13 +31,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _of_server(material: Material, pair: TcpStalls) -> Observed:
-    claims = (Claim("transfer", pair.server_zero_window_s),)
-    return Observed(
-        severity=by_cost(material, claims),
-        at_most="problem",
-        title="The server could not take data as fast as the client sent it",
-        seen=f"The server's TCP window was 0 for {units.duration(pair.server_zero_window_s)}, on "
-        f"{times(pair.connections, 'connection')}.",
+    return _of_side(
+        material,
+        pair,
+        ("server", "client"),
+        pair.server_zero_window_s,
         why="The server's NFS threads did not read from the socket: they were all busy, mostly "
         "waiting for storage to take WRITEs, or the receive buffer is small. The network is not "
         "the brake.",
@@ -52,22 +50,15 @@ def _of_server(material: Material, pair: TcpStalls) -> Observed:
                 "more memory for each connection.",
             ),
         ),
-        confidence="certain",
-        data=f"{times(pair.segments, 'segment')}",
-        claims=claims,
-        about=(pair.client, pair.server),
-        display_filter="tcp.analysis.zero_window",
     )
 
 
 def _of_client(material: Material, pair: TcpStalls) -> Observed:
-    claims = (Claim("transfer", pair.client_zero_window_s),)
-    return Observed(
-        severity=by_cost(material, claims),
-        at_most="problem",
-        title="The client could not take data as fast as the server sent it",
-        seen=f"The client's TCP window was 0 for {units.duration(pair.client_zero_window_s)}, on "
-        f"{times(pair.connections, 'connection')}.",
+    return _of_side(
+        material,
+        pair,
+        ("client", "server"),
+        pair.client_zero_window_s,
         why="The client's kernel did not empty the socket: its CPU is busy (checksums, krb5p, a "
         "virtual machine short of CPU), or it is short of memory for the page cache. Neither "
         "network nor server is the brake.",
@@ -81,6 +72,29 @@ def _of_client(material: Material, pair: TcpStalls) -> Observed:
                 "more memory for each connection.",
             ),
         ),
+    )
+
+
+def _of_side(
+    material: Material,
+    pair: TcpStalls,
+    sides: tuple[str, str],
+    closed_s: float,
+    *,
+    why: str,
+    advice: tuple[Advice, ...],
+) -> Observed:
+    """What is said of the side whose window was 0, the first of the two."""
+    side, sender = sides
+    claims = (Claim("transfer", closed_s),)
+    return Observed(
+        severity=by_cost(material, claims),
+        at_most="problem",
+        title=f"The {side} could not take data as fast as the {sender} sent it",
+        seen=f"The {side}'s TCP window was 0 for {units.duration(closed_s)}, on "
+        f"{times(pair.connections, 'connection')}.",
+        why=why,
+        advice=advice,
         confidence="certain",
         data=f"{times(pair.segments, 'segment')}",
         claims=claims,

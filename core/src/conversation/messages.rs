@@ -14,7 +14,7 @@ use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::roles::Roles;
-use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, unwrap_body};
+use crate::rpc::message::{AcceptStatus, Call, Head, ReplyStatus, unwrap_body};
 use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
@@ -63,14 +63,14 @@ impl Messages {
         let header = c.u32().and_then(|xid| {
             let before = c.clone();
             match c.u32()? {
-                0 => Ok((xid, Some(Call::parse(&mut c, xid)?.0))),
+                0 => Ok((xid, Some(Head::parse(&mut c, xid)?))),
                 1 => Ok((xid, None)),
                 _ => Err(before.malformed()),
             }
         });
         match header {
-            Ok((_, Some(call))) => {
-                self.take_call(id, parties, side, record, &call);
+            Ok((_, Some(head))) => {
+                self.take_call(id, parties, side, record, &head);
                 Ok(true)
             }
             Ok((xid, None)) => Ok(self.take_reply(id, parties, side, record, xid)),
@@ -90,11 +90,11 @@ impl Messages {
         parties: &mut Parties,
         side: Side,
         record: &Record<'_>,
-        call: &Call<'_>,
+        head: &Head,
     ) {
-        let callback = program::is_for_client(call.program, call.procedure);
+        let callback = program::is_for_client(head.program, head.procedure);
         parties.client.get_or_insert(if callback { side.other() } else { side });
-        let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, call);
+        let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, head);
         if let Some((number, request)) = displaced {
             self.complete(number, request, None, parties);
         }
@@ -111,7 +111,7 @@ impl Messages {
             }
             CallOutcome::Late { call: number } => {
                 let error = limit(Reason::RetransmittedCall, record.length);
-                self.tables.note(&error, record.last, Some(id), Some(number), Some(call.xid));
+                self.tables.note(&error, record.last, Some(id), Some(number), Some(head.xid));
             }
         }
     }

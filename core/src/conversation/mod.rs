@@ -146,6 +146,9 @@ impl Conversations {
                         witness.message(id, side, &record, heard.is_ok());
                     }
                     conversation.hear(side, heard);
+                    if piece.length == 0 {
+                        break;
+                    }
                 }
                 conversation.count_sealed(piece.length);
                 Some(now)

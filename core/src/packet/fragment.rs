@@ -175,6 +175,12 @@ impl Fragments {
         Ok(Some((Carried { payload, protocol: assembly.protocol, ..*carried }, assembly.first)))
     }
 
+    /// Whether a datagram waits for fragments.
+    #[inline]
+    pub(super) fn waits(&self) -> bool {
+        !self.by_age.is_empty()
+    }
+
     /// The next datagram that will not be completed, if its beginning is there. `now_ns`: `None` at
     /// the end of the capture. Its frames count as unfinished.
     pub(super) fn overdue(&mut self, now_ns: Option<i64>) -> Option<Part<'_>> {

@@ -159,6 +159,10 @@ impl Dissector {
     #[inline]
     pub fn overdue(&mut self, now_ns: Option<i64>) -> Option<Incomplete<'_>> {
         let [fragments, ..] = &mut self.fragments;
+        if fragments.waits() { Self::late(fragments, now_ns) } else { None }
+    }
+
+    fn late(fragments: &mut Fragments, now_ns: Option<i64>) -> Option<Incomplete<'_>> {
         let part = fragments.overdue(now_ns)?;
         let datagram = Datagram::parse(&part.carried).ok()?;
         let datagram = Datagram { began: Some(part.first), ..datagram };

@@ -34,6 +34,11 @@ impl TcpFlags {
     pub const fn ack(self) -> bool {
         self.0 & 0x10 != 0
     }
+
+    /// The connection is open and stays so: of ACK, SYN, FIN and RST only ACK is set.
+    pub const fn amid(self) -> bool {
+        self.0 & 0x17 == 0x10
+    }
 }
 
 /// A TCP segment.

@@ -138,6 +138,35 @@ impl Credential<'_> {
     }
 }
 
+/// What a call asks for: its header up to the credential, and of that the flavor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Transaction identifier.
+    pub xid: u32,
+    /// Program number.
+    pub program: u32,
+    /// Program version.
+    pub version: u32,
+    /// Procedure.
+    pub procedure: u32,
+    /// Flavor of the credential; `None` where the message breaks off before it.
+    pub flavor: Option<Flavor>,
+}
+
+impl Head {
+    /// Parses it after the xid and message type. The cursor is left at the credential.
+    #[inline]
+    pub fn parse(c: &mut Cursor<'_>, xid: u32) -> Result<Self> {
+        let before = c.clone();
+        if c.u32()? != RPC_VERSION {
+            return Err(before.malformed());
+        }
+        let (program, version, procedure) = (c.u32()?, c.u32()?, c.u32()?);
+        let flavor = c.rest().first_chunk().map(|bytes| Flavor(u32::from_be_bytes(*bytes)));
+        Ok(Self { xid, program, version, procedure, flavor })
+    }
+}
+
 /// A call's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
@@ -172,11 +201,7 @@ impl<'a> Call<'a> {
     /// Parses a call after its xid and message type. The cursor is left at the arguments, or the
     /// second value says why they cannot be reached though the header was read.
     pub fn parse(c: &mut Cursor<'a>, xid: u32) -> Result<(Self, Option<DecodeError>)> {
-        let before = c.clone();
-        if c.u32()? != RPC_VERSION {
-            return Err(before.malformed());
-        }
-        let (program, version, procedure) = (c.u32()?, c.u32()?, c.u32()?);
+        let Head { xid, program, version, procedure, .. } = Head::parse(c, xid)?;
         let mut call =
             Self { xid, program, version, procedure, credential: Credential::Other(Flavor(u32::MAX)) };
         let stop = credential(c)

@@ -13,7 +13,7 @@ use hashbrown::hash_table::OccupiedEntry;
 use hashbrown::{HashMap, HashTable};
 
 use crate::error::Reason;
-use crate::rpc::message::{Call, Credential};
+use crate::rpc::message::{Flavor, Head};
 use crate::rpc::record::{Peer, Record};
 use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side};
@@ -392,10 +392,10 @@ impl Pairing {
         caller: Side,
         siblings: &[ConnectionId],
         record: &Record<'_>,
-        header: &Call<'_>,
+        head: &Head,
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
-        let key = Key { connection, caller, xid: header.xid };
-        let digest = self.digest(record, header);
+        let key = Key { connection, caller, xid: head.xid };
+        let digest = self.digest(record, head);
         let mut displaced = None;
         if let Some(mut entry) = self.entries.entry(key) {
             match &mut entry.get_mut().state {
@@ -512,7 +512,14 @@ impl Pairing {
     }
 
     /// The next call that has to be given up because too many are waiting.
+    #[inline]
     pub fn overdue_call(&mut self) -> Option<(u64, Box<Request>)> {
+        let due = self.entries.recent.len() >= GENERATION_LIMIT || self.long_waiting.len() > WAITING_LIMIT;
+        if due { self.age() } else { None }
+    }
+
+    #[cold]
+    fn age(&mut self) -> Option<(u64, Box<Request>)> {
         if self.entries.recent.len() >= GENERATION_LIMIT {
             self.long_waiting.extend(self.entries.age());
         }
@@ -526,7 +533,12 @@ impl Pairing {
     }
 
     /// The next early reply whose call will not come any more.
+    #[inline]
     pub fn overdue_reply(&mut self, now: Stamp) -> Option<(ConnectionId, u32, Kept)> {
+        if self.early_order.is_empty() { None } else { self.expired_reply(now) }
+    }
+
+    fn expired_reply(&mut self, now: Stamp) -> Option<(ConnectionId, u32, Kept)> {
         while let Some(key) = self.early_order.front().copied() {
             let full = self.early.len() > EARLY_LIMIT;
             let expired = self
@@ -626,13 +638,11 @@ impl Pairing {
 
     /// Tells a call from another with the same xid. A call under RPCSEC_GSS changes its sequence
     /// number when it is sent again, so that only its header and length count.
-    fn digest(&self, record: &Record<'_>, header: &Call<'_>) -> u64 {
+    fn digest(&self, record: &Record<'_>, head: &Head) -> u64 {
         let mut hasher = self.entries.hasher.build_hasher();
-        hasher.write_u32(header.program);
-        hasher.write_u32(header.version);
-        hasher.write_u32(header.procedure);
-        hasher.write_usize(record.length);
-        if !matches!(header.credential, Credential::Gss { .. }) {
+        hasher.write_u64(u64::from(head.program) << 32 | u64::from(head.version));
+        hasher.write_u64((record.length as u64) << 32 | u64::from(head.procedure));
+        if head.flavor != Some(Flavor::RPCSEC_GSS) {
             hasher.write(record.bytes.get(..DIGEST_BYTES).unwrap_or(record.bytes));
         }
         hasher.finish()

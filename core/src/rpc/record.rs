@@ -292,6 +292,7 @@ impl RecordReader {
     }
 
     /// The next record that `piece` completes, consuming it up to there; `None` when it is used up.
+    /// Nothing comes after a record with which the piece ends.
     ///
     /// A record that lies in one piece is lent without a copy.
     pub fn next<'r, 'p: 'r>(&'r mut self, piece: &mut Piece<'p>, peer: &dyn Peer) -> Option<Record<'r>> {
@@ -331,6 +332,7 @@ impl RecordReader {
                     }
                     if whole {
                         piece.skip(taken);
+                        self.inside = piece.length > 0;
                         self.state = State::Mark;
                         self.belief = Belief::Record;
                         self.searched = 0;
@@ -361,7 +363,10 @@ impl RecordReader {
                         match self.doubt {
                             Doubt::Found if piece.length == 0 => self.doubt = Doubt::Ended,
                             Doubt::Found if !continues(piece.bytes) => self.distrust(),
-                            _ => return Some(self.complete()),
+                            _ => {
+                                self.inside = piece.length > 0;
+                                return Some(self.complete());
+                            }
                         }
                     }
                 }

@@ -162,6 +162,26 @@ impl Assembler {
         self.held.len() > HELD_SEGMENTS_LIMIT || self.held_bytes > HELD_BYTES_LIMIT
     }
 
+    /// Whether the stream goes on at `sequence`, and nothing waits behind a hole.
+    #[inline]
+    pub fn continues_at(&self, sequence: SeqNumber) -> bool {
+        self.next == Some(sequence) && self.held.is_empty()
+    }
+
+    /// Whether everything before `sequence` came, and nothing waits behind a hole.
+    #[inline]
+    pub fn has_all_before(&self, sequence: SeqNumber) -> bool {
+        self.next.is_some_and(|next| sequence.ahead_of(next) <= 0) && self.held.is_empty()
+    }
+
+    /// Takes the length of a segment at which the stream goes on.
+    #[inline]
+    pub fn go_on(&mut self, next: SeqNumber, length: usize) {
+        self.passed(length);
+        self.skipped = None;
+        self.next = Some(next.advance(length));
+    }
+
     /// Offers a segment with at least one byte of payload.
     pub fn offer<'a>(&mut self, sequence: SeqNumber, mut piece: Piece<'a>) -> Offered<'a> {
         let next = *self.next.get_or_insert(sequence);
@@ -175,9 +195,7 @@ impl Assembler {
             return self.behind(sequence, known, piece);
         }
         piece.skip(known);
-        self.passed(piece.length);
-        self.skipped = None;
-        self.next = Some(next.advance(piece.length));
+        self.go_on(next, piece.length);
         Offered::InOrder(piece)
     }
 

@@ -51,6 +51,15 @@ impl<T> Sides<T> {
             Side::High => &mut self.high,
         }
     }
+
+    /// What `side` has, and what the other one has, to be changed.
+    #[inline]
+    pub fn both_mut(&mut self, side: Side) -> (&mut T, &mut T) {
+        match side {
+            Side::Low => (&mut self.low, &mut self.high),
+            Side::High => (&mut self.high, &mut self.low),
+        }
+    }
 }
 
 /// What a direction delivers.

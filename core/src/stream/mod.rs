@@ -105,7 +105,12 @@ impl Connections {
             id
         };
         if let Some(state) = self.states.get_mut(&id) {
-            state.take(side, segment, stamp, |connection, side, event| sink(id, connection, side, event));
+            let mut deliver =
+                |connection: &Connection, side, event: Event<'_>| sink(id, connection, side, event);
+            if state.take_next(side, segment, stamp, &mut deliver) {
+                return id;
+            }
+            state.take(side, segment, stamp, deliver);
             if state.held_bytes > 0 || state.waits() {
                 self.account(id);
                 while self.held_bytes > HELD_TOTAL_LIMIT && self.give_up_longest(&mut sink) {}

@@ -93,6 +93,56 @@ impl State {
         self.connection.counts.low.segments + self.connection.counts.high.segments > 0
     }
 
+    /// Takes a segment from `side` if it is one as most are, which goes on where its direction was, on an
+    /// open connection that waits for nothing. `false`: it is another, and was not taken.
+    ///
+    /// It comes to what [`State::take`] does with it, without asking for all that it cannot be.
+    #[inline]
+    pub(super) fn take_next(
+        &mut self,
+        side: Side,
+        segment: &Segment<'_>,
+        stamp: Stamp,
+        mut sink: impl FnMut(&Connection, Side, Event<'_>),
+    ) -> bool {
+        let sequence = SeqNumber(segment.sequence);
+        let acknowledged = SeqNumber(segment.acknowledgement);
+        let (own, other) = self.directions.both_mut(side);
+        let connection = &mut self.connection;
+        let counts = connection.counts.of_mut(side);
+        let quiet = segment.flags.amid()
+            && own.assembler.continues_at(sequence)
+            && other.assembler.has_all_before(acknowledged)
+            && own.beyond.is_none()
+            && other.beyond.is_none()
+            && own.lost.is_none()
+            && segment.window > 0
+            && counts.zero_since.is_none()
+            && (connection.syn_ack.is_none() || connection.established.is_some())
+            && self.held_bytes == 0
+            && !self.ignored;
+        if !quiet {
+            return false;
+        }
+        connection.last = stamp;
+        let Payload { bytes, length } = segment.payload;
+        if length > 0 {
+            counts.segments += 1;
+            counts.bytes += length as u64;
+            counts.truncated_bytes += (length - bytes.len()) as u64;
+            own.assembler.go_on(sequence, length);
+            own.delivered = stamp;
+            own.under_way.sent(sequence.advance(length), stamp.time_ns);
+            let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
+            sink(connection, side, Event::Piece(piece));
+        }
+        if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
+            connection.acks.of_mut(side).add(stamp.time_ns.saturating_sub(sent_ns), length > 0);
+        }
+        other.receive(acknowledged);
+        true
+    }
+
     /// Takes a segment from `side`; `sink` gets what both directions can deliver now, in order.
     pub(super) fn take(
         &mut self,
@@ -340,12 +390,18 @@ impl Direction {
 
     /// Takes what the other side has received.
     fn acknowledge(&mut self, acknowledged: SeqNumber, stamp: Stamp) {
+        self.receive(acknowledged);
+        self.claim(acknowledged, stamp);
+    }
+
+    /// Takes how far the other side has received this direction.
+    #[inline]
+    fn receive(&mut self, acknowledged: SeqNumber) {
         let ahead = self.acknowledged.map(|before| acknowledged.ahead_of(before));
         // Far behind: the numbers are those of another connection between these ports.
         if ahead.is_none_or(|ahead| ahead > 0 || ahead.unsigned_abs() > WINDOW as u64) {
             self.acknowledged = Some(acknowledged);
         }
-        self.claim(acknowledged, stamp);
     }
 
     /// Takes where the stream ends by a packet that acknowledges it. The nearest end that is claimed

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::packet::{Payload, TcpFlags};
 
@@ -165,4 +167,87 @@ fn a_window_of_zero_lasts_until_the_next_larger_one() {
     assert_eq!((counts.zero_windows, counts.zero_window_ns), (3, 500 * US));
     assert_eq!(counts.zero_window_until(1_700 * US), 1_200 * US);
     assert_eq!(wire.connection().counts.low.zero_window_until(1_700 * US), 0);
+}
+
+/// What one side sends next in a trial of [`State::take_next`].
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    low: bool,
+    flags: u8,
+    /// From where the side is, most often 0.
+    sequence: i32,
+    /// From where the other side is, most often 0.
+    acknowledged: i32,
+    length: u32,
+    captured: u32,
+    window: u16,
+    pause_ns: i64,
+    /// The segment did not come to the capture.
+    lost: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let flags = prop_oneof![30 => Just(ACK), 1 => Just(FIN_ACK), 1 => Just(SYN), 1 => Just(SYN_ACK), 1 => Just(RST_ACK), 1 => Just(0)];
+    let astray = || prop_oneof![20 => Just(0), 3 => -300..300_i32, 1 => any::<i32>()];
+    let length = prop_oneof![2 => Just(0), 3 => 1..200_u32, 1 => Just(1 << 21)];
+    let window = prop_oneof![9 => Just(500_u16), 1 => Just(0)];
+    let pause = prop_oneof![9 => 0..1_000_000_i64, 1 => 0..70_000_000_000_i64];
+    (any::<bool>(), flags, astray(), astray(), length, 0..300_u32, window, pause, prop::bool::weighted(0.1))
+        .prop_map(|(low, flags, sequence, acknowledged, length, captured, window, pause_ns, lost)| Step {
+            low,
+            flags,
+            sequence,
+            acknowledged,
+            length,
+            captured: captured.min(length),
+            window,
+            pause_ns,
+            lost,
+        })
+}
+
+/// Everything that comes out of a connection, and what is known of it in the end.
+fn outcome(steps: &[Step], shortcut: bool) -> (Vec<String>, String, bool, usize) {
+    let end = |port| SocketAddr::from(([10, 0, 0, 2], port));
+    let mut connections = Connections::default();
+    let id = connections.open(end(700), end(2049), Transport::Tcp, Stamp::default());
+    let mut state = connections.states.remove(&id).unwrap();
+    let (mut told, mut at, mut time_ns) = (Vec::new(), [7_u32, u32::MAX - 90], 0);
+    for (frame, step) in (1..).zip(steps) {
+        let [own, other] = if step.low { [0, 1] } else { [1, 0] };
+        time_ns += step.pause_ns;
+        let sequence = at[own].wrapping_add_signed(step.sequence);
+        if step.sequence == 0 {
+            at[own] = at[own].wrapping_add(step.length);
+        }
+        if step.lost {
+            continue;
+        }
+        let bytes = vec![frame as u8; step.captured as usize];
+        let segment = Segment {
+            sequence,
+            acknowledgement: at[other].wrapping_add_signed(step.acknowledged),
+            flags: TcpFlags(step.flags),
+            window: step.window,
+            payload: Payload::new(&bytes, step.length as usize),
+            ..Segment::EMPTY
+        };
+        let side = if step.low { Side::Low } else { Side::High };
+        let stamp = Stamp { frame, time_ns };
+        let mut sink = |connection: &Connection, side: Side, event: Event<'_>| {
+            told.push(format!("{side:?} {event:?} {connection:?}"));
+        };
+        if !shortcut || !state.take_next(side, &segment, stamp, &mut sink) {
+            state.take(side, &segment, stamp, &mut sink);
+        }
+        state.held_bytes = state.holds();
+    }
+    (told, format!("{:?}", state.connection), state.waits(), state.holds())
+}
+
+proptest! {
+    #[test]
+    fn the_shortcut_for_what_comes_next_tells_the_same(steps in prop::collection::vec(step(), 1..60)) {
+        prop_assert_eq!(outcome(&steps, true), outcome(&steps, false));
+    }
 }

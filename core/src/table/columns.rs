@@ -284,60 +284,35 @@ impl<const NULLABLE: bool> Collector for Blobs<NULLABLE> {
 
 /// Names that stand in the code: each is written once in a batch, and known by its address.
 #[derive(Default)]
-pub struct Names<const NULLABLE: bool> {
-    words: Words<NULLABLE>,
-    /// Address and length of names written before, with their keys; the place is chosen by the address.
-    recent: Vec<(usize, usize, u32)>,
-}
-
-/// Names remembered by address; a power of two above the number of operations that are common.
-const RECENT: usize = 128;
+pub struct Names<const NULLABLE: bool>(Words<NULLABLE>);
 
 impl<const NULLABLE: bool> Names<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
     #[inline]
     pub fn put(&mut self, row: usize, value: &'static str) {
-        let (address, length) = (value.as_ptr().addr(), value.len());
-        let key = match self.recent.get(place(address)) {
-            Some(&(known, same, key)) if known == address && same == length => key,
-            _ => self.meet(value),
-        };
-        self.words.put_key(row, key);
+        let key = self.0.name(value);
+        self.0.put_key(row, key);
     }
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        self.recent.clear();
-        self.words.finish(rows)
-    }
-
-    #[cold]
-    fn meet(&mut self, value: &'static str) -> u32 {
-        if self.recent.is_empty() {
-            self.recent.resize(RECENT, (0, 0, 0));
-        }
-        let key = self.words.key(value);
-        let address = value.as_ptr().addr();
-        if let Some(slot) = self.recent.get_mut(place(address)) {
-            *slot = (address, value.len(), key);
-        }
-        key
+        self.0.finish(rows)
     }
 }
 
 impl<const NULLABLE: bool> Collector for Names<NULLABLE> {
     fn unwant(&mut self) {
-        self.words.unwant();
+        self.0.unwant();
     }
 
     fn wanted(&self) -> bool {
-        self.words.wanted()
+        self.0.wanted()
     }
 }
 
 /// Where a name is remembered.
 fn place(address: usize) -> usize {
-    (address ^ (address >> 7)) % RECENT
+    (address ^ (address >> 7)) % RECENT_NAMES
 }
 
 /// A text that comes again and again. It remembers its key in the column that it was written to last.
@@ -372,6 +347,8 @@ impl Word {
 pub enum Wording<'a> {
     /// One that comes again and again.
     Word(&'a Word),
+    /// One that stands in the code.
+    Name(&'static str),
     /// Any other text.
     Text(&'a str),
 }
@@ -396,7 +373,12 @@ pub struct Words<const NULLABLE: bool> {
     hasher: RandomState,
     /// Words written before, with their keys; the place is chosen by the mark.
     recent: Vec<(Mark, u32)>,
+    /// Address and length of names written before, with their keys; the place is chosen by the address.
+    named: Vec<(usize, usize, u32)>,
 }
+
+/// Names remembered by address; a power of two above the number of operations that are common.
+const RECENT_NAMES: usize = 128;
 
 /// Words remembered by their marks; a power of two above the number that alternate.
 const RECENT_WORDS: usize = 64;
@@ -411,19 +393,22 @@ impl<const NULLABLE: bool> Default for Words<NULLABLE> {
             by_text: HashTable::default(),
             hasher: RandomState::default(),
             recent: Vec::new(),
+            named: Vec::new(),
         }
     }
 }
 
 impl<const NULLABLE: bool> Words<NULLABLE> {
     /// Writes the value of a row; rows come in order, and those passed over are NULL.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Each caller knows which kind it has.
     pub fn put(&mut self, row: usize, value: Wording<'_>) {
         if self.keys.unwanted {
             return;
         }
         let key = match value {
             Wording::Word(word) => self.word(word),
+            Wording::Name(name) => self.name(name),
             Wording::Text(text) => self.key(text),
         };
         self.put_key(row, key);
@@ -437,6 +422,28 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
         }
         let key = self.key(&word.text);
         word.known.set((self.batch, key));
+        key
+    }
+
+    #[inline]
+    fn name(&mut self, name: &'static str) -> u32 {
+        let (address, length) = (name.as_ptr().addr(), name.len());
+        match self.named.get(place(address)) {
+            Some(&(known, same, key)) if known == address && same == length => key,
+            _ => self.meet(name),
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, name: &'static str) -> u32 {
+        if self.named.is_empty() {
+            self.named.resize(RECENT_NAMES, (0, 0, 0));
+        }
+        let key = self.key(name);
+        let address = name.as_ptr().addr();
+        if let Some(slot) = self.named.get_mut(place(address)) {
+            *slot = (address, name.len(), key);
+        }
         key
     }
 
@@ -459,6 +466,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
         let keys = PrimitiveArray::<UInt32Type>::new(keys, self.validity.finish(rows));
         self.by_text.clear();
         self.recent.clear();
+        self.named.clear();
         self.batch = BATCHES.fetch_add(1, Ordering::Relaxed);
         debug_assert!(keys.values().iter().all(|key| (*key as usize) < words.len()));
         Arc::new(DictionaryArray::new(keys, words))

@@ -88,6 +88,8 @@ pub struct Tables {
     signatures: Signatures,
     text: [String; 3],
     masks: Masks,
+    /// A table has enough rows to leave.
+    full: bool,
 }
 
 /// Columns that are wanted, by table. A table that is not named is left out.
@@ -106,15 +108,9 @@ impl Tables {
     }
 
     /// Whether a table has enough rows to leave.
+    #[inline]
     pub fn full(&self) -> bool {
-        let rows = [
-            self.calls.rows(),
-            self.operations.rows(),
-            self.names.rows(),
-            self.entries.rows(),
-            self.notes.rows(),
-        ];
-        rows.into_iter().any(|rows| rows >= BATCH_ROWS)
+        self.full
     }
 
     /// Hands over the tables that have enough rows to leave, or at the end all that have any.
@@ -132,6 +128,7 @@ impl Tables {
             };
         }
         take!(calls operations files names entries connections notes);
+        self.full = false;
         Ok(batches)
     }
 
@@ -153,11 +150,25 @@ impl Tables {
                 call: exchange.call,
                 position: binding.position as u32,
                 directory: binding.directory,
-                name: &text(&binding.name),
+                name: readable(&binding.name, &mut self.text[0]),
                 file: binding.file,
                 ..NameRow::default()
             });
         }
+        self.measure();
+    }
+
+    /// Looks whether a table that grows while packets are read has enough rows to leave.
+    #[inline]
+    fn measure(&mut self) {
+        let rows = [
+            self.calls.rows(),
+            self.operations.rows(),
+            self.names.rows(),
+            self.entries.rows(),
+            self.notes.rows(),
+        ];
+        self.full = rows.into_iter().any(|rows| rows >= BATCH_ROWS);
     }
 
     /// Writes a note on something that was not decoded or came twice.
@@ -182,6 +193,7 @@ impl Tables {
             available: Some(error.available as u32),
             ..NoteRow::default()
         });
+        self.measure();
     }
 
     /// Writes a connection that carried RPC.
@@ -286,7 +298,11 @@ impl Tables {
         let main = walk.main();
         let done = main.and_then(|main| walk.operations.get(main));
         let place = main.and_then(|main| exchange.placed.places.get(main)).copied().unwrap_or_default();
-        let op = done.map_or(exchange.procedure_name, |done| done.operation.name);
+        let procedure = exchange.procedure_name;
+        let (op, wording) = done
+            .map_or((procedure, Wording::Text(procedure)), |Done { operation, .. }| {
+                (operation.name, Wording::Name(operation.name))
+            });
         let signature = self.signatures.word(walk, op);
         let message = &exchange.request.message;
         let slot = walk.operations.iter().find_map(|done| done.facts.slot);
@@ -311,7 +327,7 @@ impl Tables {
             minor: walk.minor,
             procedure: exchange.header.procedure,
             protocol: protocol_name(exchange.protocol, walk.minor),
-            op: Wording::Text(op),
+            op: wording,
             signature: Wording::Word(signature),
             call_first_frame: message.first.frame,
             call_frame: message.last.frame,

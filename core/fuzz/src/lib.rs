@@ -241,8 +241,7 @@ pub fn message(data: &[u8]) {
     let results = (!reply.is_empty()).then_some(results);
     let shape = protocol(header.program, header.version).shape;
     let walk = Walk::of(Vec::new(), shape, header.procedure, arguments, results);
-    assert!(walk.main().is_none_or(|main| main < walk.operations.len()));
-    let _class = (walk.class(), walk.assumed(), walk.unlisted());
+    assert!(walk.outcome().main.is_none_or(|main| main < walk.operations.len()));
     let (mut names, mut placed) = (Names::default(), Placed::default());
     names.place(0, &walk.operations, &mut placed);
     assert_eq!(placed.places.len(), walk.operations.len());

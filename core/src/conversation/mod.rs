@@ -22,6 +22,7 @@ use crate::rpc::pairing::{Kept, Request};
 use crate::rpc::record::{Record, RecordReader};
 use crate::rpc::tls;
 use crate::stream::assembler::Stamp;
+use crate::stream::by_id::ById;
 use crate::stream::{Connection, ConnectionId, Event, Side, Sides};
 use crate::table::Tables;
 use crate::table::columns::Word;
@@ -47,7 +48,7 @@ struct Conversation {
 
 /// All conversations of a decode, and what they taught.
 pub(crate) struct Conversations {
-    by_id: HashMap<ConnectionId, Conversation, RandomState>,
+    by_id: ById<Conversation>,
     by_hosts: HashMap<(IpAddr, IpAddr), Vec<ConnectionId>, RandomState>,
     ports: Vec<u16>,
     messages: Messages,
@@ -62,7 +63,7 @@ impl Conversations {
     /// No conversation yet. Connections with one of `ports` are taken for RPC without proof.
     pub(crate) fn new(ports: Vec<u16>, witness: Option<Box<dyn Witness>>) -> Self {
         Self {
-            by_id: HashMap::default(),
+            by_id: ById::default(),
             by_hosts: HashMap::default(),
             ports,
             messages: Messages::default(),
@@ -121,9 +122,9 @@ impl Conversations {
         side: Side,
         event: Event<'_>,
     ) -> bool {
-        let Some(conversation) = self.by_id.get_mut(&id) else {
+        let Some(conversation) = self.by_id.get_mut(id) else {
             self.meet(id, connection);
-            return self.by_id.contains_key(&id) && self.event(id, connection, side, event);
+            return self.by_id.contains(id) && self.event(id, connection, side, event);
         };
         let was_sealed = conversation.parties.sealed.is_some();
         if conversation.sealed(side, &event) {
@@ -210,7 +211,7 @@ impl Conversations {
                 self.known_port(connection).is_some() || self.messages.pairing.expects(id, side.other(), xid)
             }
             // Wrong versions and unknown procedures are sent too, but do not begin a conversation.
-            None => self.by_id.get(&id).is_some_and(|conversation| conversation.believed),
+            None => self.by_id.get(id).is_some_and(|conversation| conversation.believed),
         };
         if !believed {
             if let (Some(_), Some(witness)) = (recognised, &mut self.witness) {
@@ -220,7 +221,7 @@ impl Conversations {
             return;
         }
         self.meet(id, connection);
-        if let Some(conversation) = self.by_id.get_mut(&id) {
+        if let Some(conversation) = self.by_id.get_mut(id) {
             let heard = self.messages.take(id, &mut conversation.parties, side, record);
             if let (true, Some(witness)) = (heard.is_ok(), &mut self.witness) {
                 witness.datagram(id, connection, side, record);
@@ -232,13 +233,13 @@ impl Conversations {
 
     /// Forgets a connection that carries no RPC.
     pub(crate) fn dismiss(&mut self, id: ConnectionId) {
-        self.by_id.remove(&id);
+        self.by_id.remove(id);
     }
 
     /// Takes what a connection that is over has left: messages of which the end is missing.
     fn take_last(&mut self, id: ConnectionId) {
         for side in [Side::Low, Side::High] {
-            let Some(conversation) = self.by_id.get_mut(&id) else { return };
+            let Some(conversation) = self.by_id.get_mut(id) else { return };
             let peer = self.messages.pairing.peer(id, side);
             if let Some(record) = conversation.readers.of_mut(side).end(&peer) {
                 // Only what is a message comes out at the end.
@@ -261,19 +262,18 @@ impl Conversations {
         }
         for (id, connection) in forgotten {
             self.end(*id, Some(connection));
-            self.by_id.remove(id);
+            self.by_id.remove(*id);
         }
         let by_id = &self.by_id;
         self.by_hosts.retain(|_, known| {
-            known.retain(|id| by_id.contains_key(id));
+            known.retain(|id| by_id.contains(*id));
             !known.is_empty()
         });
     }
 
     /// Ends everything: calls without reply, replies without call, connections, files.
     pub(crate) fn finish<'c>(&mut self, connection: impl Fn(ConnectionId) -> Option<&'c Connection>) {
-        let mut ids: Vec<ConnectionId> = self.by_id.keys().copied().collect();
-        ids.sort_unstable();
+        let ids = self.by_id.ids();
         for id in &ids {
             self.take_last(*id);
         }
@@ -292,7 +292,7 @@ impl Conversations {
 
     /// Says what is to be said of a connection once it is over.
     fn end(&mut self, id: ConnectionId, connection: Option<&Connection>) {
-        let Some(parties) = self.by_id.get(&id).map(|conversation| &conversation.parties) else { return };
+        let Some(parties) = self.by_id.get(id).map(|conversation| &conversation.parties) else { return };
         if let Some(sealed) = parties.sealed {
             self.messages.seal(id, sealed);
         }
@@ -312,7 +312,7 @@ impl Conversations {
 
     /// A reply without call, unless its form is all that speaks for RPC on that connection.
     fn orphan(&mut self, connection: ConnectionId, xid: u32, reply: &Kept) {
-        if self.by_id.get(&connection).is_none_or(|conversation| conversation.believed) {
+        if self.by_id.get(connection).is_none_or(|conversation| conversation.believed) {
             self.messages.orphan(connection, xid, reply);
         }
     }
@@ -334,13 +334,13 @@ impl Conversations {
     }
 
     fn unanswered(&mut self, call: u64, request: Box<Request>) {
-        if let Some(conversation) = self.by_id.get_mut(&request.connection) {
+        if let Some(conversation) = self.by_id.get_mut(request.connection) {
             self.messages.complete(call, request, None, &mut conversation.parties);
         }
     }
 
     fn meet(&mut self, id: ConnectionId, connection: &Connection) {
-        if self.by_id.contains_key(&id) {
+        if self.by_id.contains(id) {
             return;
         }
         let server_port = self.known_port(connection);

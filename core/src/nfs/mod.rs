@@ -191,6 +191,20 @@ impl Class {
     }
 }
 
+/// What the operations of a call come to, taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The place of the main operation: the first of the lowest rank, as Wireshark's `nfs.main_opcode`.
+    /// `None` when the call was cut before anything but what leads up to it.
+    pub main: Option<usize>,
+    /// The class of the whole call: stable when one operation is; else by what is in it.
+    pub class: Class,
+    /// The class rests on operations whose outcome is not in the capture.
+    pub assumed: bool,
+    /// It is stable only by operations that the RFC's list of synchronous procedures omits.
+    pub unlisted: bool,
+}
+
 /// A call's operations, walked to where they could be decoded.
 #[derive(Debug, Default)]
 pub struct Walk<'a> {
@@ -213,14 +227,34 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The place of the main operation: the first of the lowest rank, as Wireshark's `nfs.main_opcode`.
-    ///
-    /// `None` when the call was cut before anything but what leads up to it.
-    pub fn main(&self) -> Option<usize> {
-        let ranked = self.operations.iter().enumerate();
-        let (place, main) = ranked.min_by_key(|(place, done)| (done.operation.rank, *place))?;
-        let leads_up = main.operation.rank >= LEADING_RANK && self.operations_missing();
-        (!leads_up).then_some(place)
+    /// What the call comes to.
+    pub fn outcome(&self) -> Outcome {
+        let mut main: Option<(u8, usize, Class)> = None;
+        let mut least: Option<Class> = None;
+        let (mut assumed, mut listed, mut unlisted) = (false, false, false);
+        for (place, done) in self.operations.iter().enumerate() {
+            let class = done.class();
+            let Operation { rank, stability, .. } = *done.operation;
+            if main.is_none_or(|(before, ..)| rank < before) {
+                main = Some((rank, place, class));
+            }
+            least = Some(least.map_or(class, |before| before.min(class)));
+            assumed |= done.unseen && class != Class::Unstable;
+            if class == Class::Stable {
+                *(if stability == Stability::Unlisted { &mut unlisted } else { &mut listed }) = true;
+            }
+        }
+        let missing = self.operations_missing();
+        let main = main.filter(|(rank, ..)| *rank < LEADING_RANK || !missing);
+        let told = least.into_iter().chain(missing.then_some(Class::Unknown)).min();
+        Outcome {
+            main: main.map(|(_, place, _)| place),
+            class: told
+                .filter(|class| *class <= Class::Read)
+                .unwrap_or_else(|| main.map_or(Class::Unstable, |(.., class)| class)),
+            assumed,
+            unlisted: unlisted && !listed,
+        }
     }
 
     /// Whether the call has operations that are known neither from it nor from its reply.
@@ -230,28 +264,6 @@ impl<'a> Walk<'a> {
         let told_by_reply = self.status == Some(0) && known > 0 && known == self.in_reply as usize;
         let told_by_call = self.in_call > 0 && known >= self.in_call as usize;
         self.is_compound && self.call_stop.is_some() && !told_by_reply && !told_by_call
-    }
-
-    /// The class of the whole call: stable when one operation is; else by what is in it.
-    pub fn class(&self) -> Class {
-        let told = self.operations.iter().map(Done::class);
-        let missing = self.operations_missing().then_some(Class::Unknown);
-        told.chain(missing).min().filter(|class| *class <= Class::Read).unwrap_or_else(|| {
-            self.main().and_then(|main| self.operations.get(main)).map_or(Class::Unstable, Done::class)
-        })
-    }
-
-    /// Whether the class rests on operations whose outcome is not in the capture.
-    pub fn assumed(&self) -> bool {
-        self.operations.iter().any(|done| done.unseen && done.class() != Class::Unstable)
-    }
-
-    /// Whether it is stable only by operations that the RFC's list of synchronous procedures omits.
-    pub fn unlisted(&self) -> bool {
-        let unlisted = |done: &Done<'_>| done.operation.stability == Stability::Unlisted;
-        let mut stable = self.operations.iter().filter(|done| done.class() == Class::Stable);
-        self.operations.iter().any(|done| unlisted(done) && done.class() == Class::Stable)
-            && stable.all(unlisted)
     }
 
     /// Walks a call and, if there is one, its successful reply. `room` is an empty list to be filled,

@@ -13,6 +13,8 @@ pub mod assembler;
 
 pub mod timing;
 
+pub(crate) mod by_id;
+
 mod connection;
 
 mod state;
@@ -25,6 +27,7 @@ use hashbrown::HashMap;
 
 use crate::packet::{Datagram, Segment};
 use crate::stream::assembler::Stamp;
+use crate::stream::by_id::ById;
 use crate::stream::state::{ACKNOWLEDGED_PATIENCE_NS, State};
 
 pub use crate::stream::connection::{Connection, Event, Side, SideCounts, Sides, Transport};
@@ -56,7 +59,7 @@ type Ends = (SocketAddr, SocketAddr, Transport);
 /// All connections of a decode.
 #[derive(Default)]
 pub struct Connections {
-    states: HashMap<ConnectionId, State, RandomState>,
+    states: ById<State>,
     by_ends: HashMap<Ends, ConnectionId, RandomState>,
     count: u32,
     /// Directions of connections looked up before, each in a place that its ports choose: a capture
@@ -77,12 +80,12 @@ pub struct Connections {
 impl Connections {
     /// What is known about a connection.
     pub fn get(&self, id: ConnectionId) -> Option<&Connection> {
-        self.states.get(&id).map(|state| &state.connection)
+        self.states.get(id).map(|state| &state.connection)
     }
 
     /// Stops delivering a connection's bytes (it carries no RPC).
     pub fn ignore(&mut self, id: ConnectionId) {
-        if let Some(state) = self.states.get_mut(&id) {
+        if let Some(state) = self.states.get_mut(id) {
             state.ignore();
             self.account(id);
         }
@@ -98,13 +101,13 @@ impl Connections {
         let (side, id) = self.connection(&segment.source, &segment.destination, Transport::Tcp, stamp);
         // A SYN with data on a pair of ports in use is no opening but a damaged packet.
         let opens = segment.flags.syn() && !segment.flags.ack() && segment.payload.length == 0;
-        let id = if opens && self.states.get(&id).is_some_and(|state| state.reused_by(side, segment)) {
+        let id = if opens && self.states.get(id).is_some_and(|state| state.reused_by(side, segment)) {
             self.flush_one(id, &mut sink);
             self.open(segment.source, segment.destination, Transport::Tcp, stamp)
         } else {
             id
         };
-        if let Some(state) = self.states.get_mut(&id) {
+        if let Some(state) = self.states.get_mut(id) {
             let mut deliver =
                 |connection: &Connection, side, event: Event<'_>| sink(id, connection, side, event);
             if state.take_next(side, segment, stamp, &mut deliver) {
@@ -131,7 +134,7 @@ impl Connections {
         self.visited_ns = now.time_ns;
         for _ in 0..visits.min(self.stalled.len()) {
             let Some(id) = self.stalled.pop_front() else { return };
-            let Some(state) = self.states.get_mut(&id) else { continue };
+            let Some(state) = self.states.get_mut(id) else { continue };
             state.give_up_hopeless(now, &mut |connection, side, event| sink(id, connection, side, event));
             state.listed = false;
             self.account(id);
@@ -144,7 +147,7 @@ impl Connections {
 
     /// Counts what a connection holds now, and lists it among those that wait.
     fn account(&mut self, id: ConnectionId) {
-        let Some(state) = self.states.get_mut(&id) else { return };
+        let Some(state) = self.states.get_mut(id) else { return };
         let held_bytes = state.holds();
         self.held_bytes = (self.held_bytes + held_bytes).saturating_sub(state.held_bytes);
         state.held_bytes = held_bytes;
@@ -158,7 +161,7 @@ impl Connections {
     /// Gives up a hole, because all connections together hold too much. `false`: there is none.
     fn give_up_longest(&mut self, sink: &mut impl FnMut(ConnectionId, &Connection, Side, Event<'_>)) -> bool {
         let Some(id) = self.stalled.pop_front() else { return false };
-        if let Some(state) = self.states.get_mut(&id) {
+        if let Some(state) = self.states.get_mut(id) {
             for side in [Side::Low, Side::High] {
                 let gave =
                     state.give_up(side, &mut |connection, side, event| sink(id, connection, side, event));
@@ -181,11 +184,8 @@ impl Connections {
         &mut self,
         mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>),
     ) -> Vec<(ConnectionId, Connection)> {
-        let mut ages: Vec<(bool, u64, ConnectionId)> = self
-            .states
-            .iter()
-            .map(|(id, state)| (!state.ignored, state.connection.last.frame, *id))
-            .collect();
+        let mut ages: Vec<(bool, u64, ConnectionId)> =
+            self.states.iter().map(|(id, state)| (!state.ignored, state.connection.last.frame, id)).collect();
         ages.sort_unstable();
         let mut gone: Vec<ConnectionId> =
             ages.into_iter().take(CONNECTIONS_LIMIT / 2).map(|(_, _, id)| id).collect();
@@ -197,8 +197,8 @@ impl Connections {
         self.recent.clear();
         let states = &mut self.states;
         let forgotten: Vec<_> =
-            gone.iter().filter_map(|id| Some((*id, states.remove(id)?.connection))).collect();
-        self.by_ends.retain(|_, id| states.contains_key(id));
+            gone.iter().filter_map(|id| Some((*id, states.remove(*id)?.connection))).collect();
+        self.by_ends.retain(|_, id| states.contains(*id));
         self.forgotten += forgotten.len() as u64;
         forgotten
     }
@@ -206,7 +206,7 @@ impl Connections {
     /// Takes a UDP datagram: the exchange it belongs to, and the side that sent it.
     pub fn datagram(&mut self, datagram: &Datagram<'_>, stamp: Stamp) -> (ConnectionId, Side) {
         let (side, id) = self.connection(&datagram.source, &datagram.destination, Transport::Udp, stamp);
-        if let Some(state) = self.states.get_mut(&id) {
+        if let Some(state) = self.states.get_mut(id) {
             state.connection.last = stamp;
             let counts = state.connection.counts.of_mut(side);
             counts.segments += 1;
@@ -218,9 +218,7 @@ impl Connections {
 
     /// Ends all connections: what is still held is delivered, with the gaps before it.
     pub fn flush(&mut self, mut sink: impl FnMut(ConnectionId, &Connection, Side, Event<'_>)) {
-        let mut ids: Vec<_> = self.states.keys().copied().collect();
-        ids.sort_unstable();
-        for id in ids {
+        for id in self.states.ids() {
             self.flush_one(id, &mut sink);
         }
     }
@@ -230,7 +228,7 @@ impl Connections {
         id: ConnectionId,
         sink: &mut impl FnMut(ConnectionId, &Connection, Side, Event<'_>),
     ) {
-        let Some(state) = self.states.get_mut(&id) else { return };
+        let Some(state) = self.states.get_mut(id) else { return };
         for side in [Side::Low, Side::High] {
             while state.give_up(side, &mut |connection, side, event| sink(id, connection, side, event)) {}
         }

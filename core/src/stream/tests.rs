@@ -211,7 +211,7 @@ fn outcome(steps: &[Step], shortcut: bool) -> (Vec<String>, String, bool, usize)
     let end = |port| SocketAddr::from(([10, 0, 0, 2], port));
     let mut connections = Connections::default();
     let id = connections.open(end(700), end(2049), Transport::Tcp, Stamp::default());
-    let mut state = connections.states.remove(&id).unwrap();
+    let mut state = connections.states.remove(id).unwrap();
     let (mut told, mut at, mut time_ns) = (Vec::new(), [7_u32, u32::MAX - 90], 0);
     for (frame, step) in (1..).zip(steps) {
         let [own, other] = if step.low { [0, 1] } else { [1, 0] };

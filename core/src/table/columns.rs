@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::hash::BuildHasher;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type};
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
@@ -19,9 +19,25 @@ const ROOM: usize = BATCH_ROWS + 64;
 /// An odd number without pattern (2^64 divided by the golden ratio), to spread what is multiplied by it.
 pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// Rows whose places are made at a time: few enough to be in the processor's first cache when their
+/// values come.
+const STEP: usize = 256;
+
+/// What all columns without a value in a batch have in common; most columns are.
+static ZEROS: LazyLock<Buffer> = LazyLock::new(|| Buffer::from_vec(vec![0_u64; ROOM]));
+
+/// So many zeros.
+fn zeros<T: ArrowNativeType>(length: usize) -> ScalarBuffer<T> {
+    if length <= ROOM {
+        ScalarBuffer::new(ZEROS.clone(), 0, length)
+    } else {
+        ScalarBuffer::from(vec![T::default(); length])
+    }
+}
+
 /// A place for each row of a batch, all of them zero at first.
 ///
-/// Room for the whole batch is made with the first value: a value is then one store, and a row
+/// Room for the whole batch is taken with the first value: a value is then one store, and a row
 /// without one costs nothing, which is what most columns are in most rows.
 struct Slots<T> {
     values: Vec<T>,
@@ -46,19 +62,28 @@ impl<T: Copy + Default> Slots<T> {
 
     #[cold]
     fn grow(&mut self, at: usize, room: usize) {
-        let length = (at + 1).next_multiple_of(room);
         if self.unwanted {
-        } else if self.values.is_empty() {
-            self.values = vec![T::default(); length]; // The allocator may know it to be zero already.
-        } else {
-            self.values.resize(length, T::default());
+            return;
         }
+        let all = (at + 1).next_multiple_of(room);
+        self.values.reserve_exact(all - self.values.len());
+        self.values.resize((at + 1).next_multiple_of(STEP).min(all), T::default());
     }
 
-    fn finish(&mut self, length: usize) -> Vec<T> {
+    /// The first `length` values; `None` when there is none but zero.
+    fn finish(&mut self, length: usize) -> Option<Vec<T>> {
         let mut values = std::mem::take(&mut self.values);
-        values.resize(length, T::default());
-        values
+        (!values.is_empty()).then(|| {
+            values.resize(length, T::default());
+            values
+        })
+    }
+}
+
+impl<T: Copy + Default + ArrowNativeType> Slots<T> {
+    /// The same for Arrow.
+    fn buffer(&mut self, length: usize) -> ScalarBuffer<T> {
+        self.finish(length).map_or_else(|| zeros(length), ScalarBuffer::from)
     }
 }
 
@@ -76,7 +101,7 @@ impl Bits {
 
     /// The bits of the first `rows` rows.
     fn finish(&mut self, rows: usize) -> BooleanBuffer {
-        BooleanBuffer::new(Buffer::from_vec(self.0.finish(rows.div_ceil(8))), 0, rows)
+        BooleanBuffer::new(self.0.buffer(rows.div_ceil(8)).into_inner(), 0, rows)
     }
 }
 
@@ -133,7 +158,7 @@ impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        let values = ScalarBuffer::from(self.values.finish(rows));
+        let values = self.values.buffer(rows);
         Arc::new(PrimitiveArray::<T>::new(values, self.validity.finish(rows)))
     }
 }
@@ -219,11 +244,14 @@ impl<const NULLABLE: bool> Flat<NULLABLE> {
     }
 
     fn finish(&mut self, rows: usize) -> (OffsetBuffer<i32>, Buffer, Option<NullBuffer>) {
-        self.pad(rows);
-        let ends = std::mem::replace(&mut self.ends, vec![0]);
+        let ends = if self.ends.len() > 1 {
+            self.pad(rows);
+            ScalarBuffer::from(std::mem::replace(&mut self.ends, vec![0]))
+        } else {
+            zeros(rows + 1)
+        };
         let data = std::mem::take(&mut self.data);
-        let validity = self.validity.finish(rows);
-        (OffsetBuffer::new(ScalarBuffer::from(ends)), Buffer::from_vec(data), validity)
+        (OffsetBuffer::new(ends), Buffer::from_vec(data), self.validity.finish(rows))
     }
 }
 
@@ -462,7 +490,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
         }
         let (offsets, values, _) = self.distinct.finish(self.distinct.ends.len() - 1);
         let words: ArrayRef = Arc::new(StringArray::new(offsets, values, None));
-        let keys = ScalarBuffer::from(self.keys.finish(rows));
+        let keys = self.keys.buffer(rows);
         let keys = PrimitiveArray::<UInt32Type>::new(keys, self.validity.finish(rows));
         self.by_text.clear();
         self.recent.clear();

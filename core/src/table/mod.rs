@@ -22,7 +22,7 @@ use crate::names::{FileId, Names, Place, Placed};
 use crate::nfs::facts::{Attributes, Entry, Facts, Service};
 use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DataContent, DelegationType, FileType, StableHow};
-use crate::nfs::{Done, Walk};
+use crate::nfs::{Done, Outcome, Walk};
 use crate::roles::Role;
 use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
@@ -295,7 +295,7 @@ impl Tables {
 
     fn append_call(&mut self, exchange: &Exchange<'_>) {
         let walk = exchange.walk;
-        let main = walk.main();
+        let Outcome { main, class, assumed, unlisted } = walk.outcome();
         let done = main.and_then(|main| walk.operations.get(main));
         let place = main.and_then(|main| exchange.placed.places.get(main)).copied().unwrap_or_default();
         let procedure = exchange.procedure_name;
@@ -350,9 +350,9 @@ impl Tables {
             machine,
             session: session.map(<[u8; 16]>::as_slice),
             slot,
-            stability: walk.class().name(),
-            assumed: walk.assumed(),
-            unlisted: walk.unlisted(),
+            stability: class.name(),
+            assumed,
+            unlisted,
             file: place.file,
             directory: place.directory,
             operations: walk.in_call,

@@ -29,11 +29,11 @@ fn a_write_of_version_2_is_stable_and_whole() {
     let reply = [words(&[0]), vec![0; 68]].concat();
     walk((NFS, 2, 8), &call, &reply, |walk| {
         assert_eq!((walk.call_stop, walk.reply_stop, walk.status), (None, None, Some(0)));
-        assert_eq!((walk.operations[0].facts.count, walk.class()), (Some(4), Class::Stable));
+        assert_eq!((walk.operations[0].facts.count, walk.outcome().class), (Some(4), Class::Stable));
     });
     walk((NFS, 2, 8), &call, &words(&[28]), |walk| {
         assert_eq!((walk.reply_stop, walk.status), (None, Some(28)));
-        assert_eq!((walk.operations[0].facts.count, walk.class()), (None, Class::Unstable));
+        assert_eq!((walk.operations[0].facts.count, walk.outcome().class), (None, Class::Unstable));
     });
 }
 
@@ -43,7 +43,7 @@ fn a_reply_that_is_cut_behind_its_status_leaves_the_class_to_the_call() {
     let class = |(program, version, procedure): (u32, u32, u32), call: &[u8], reply: &[u8], kept: usize| {
         let call = Ok(Cursor::new(call, Layer::Call));
         let cut = Cursor::of_prefix(&reply[..kept], reply.len(), Reason::Truncated, Layer::Reply);
-        Walk::of(Vec::new(), protocol(program, version).shape, procedure, call, Some(Ok(cut))).class()
+        Walk::of(Vec::new(), protocol(program, version).shape, procedure, call, Some(Ok(cut))).outcome().class
     };
     let write =
         |level: u32| [words(&[4]), b"file".to_vec(), words(&[0, 0, 4, level, 4]), b"data".to_vec()].concat();
@@ -81,7 +81,7 @@ fn a_reply_that_is_cut_behind_its_status_leaves_the_class_to_the_call() {
     for kept in [behind_status, reply.len()] {
         let answer = Cursor::of_prefix(&reply[..kept], reply.len(), Reason::Truncated, Layer::Reply);
         let walk = Walk::of(Vec::new(), protocol(NFS, 4).shape, 1, Ok(cut.clone()), Some(Ok(answer)));
-        assert_eq!(walk.class(), Class::Unknown, "{kept}");
+        assert_eq!(walk.outcome().class, Class::Unknown, "{kept}");
     }
 }
 
@@ -89,7 +89,7 @@ fn a_reply_that_is_cut_behind_its_status_leaves_the_class_to_the_call() {
 fn a_remove_of_version_2_has_a_status_and_nothing_else() {
     let call = [HANDLE.as_slice(), &words(&[1]), b"a\0\0\0"].concat();
     walk((NFS, 2, 10), &call, &words(&[0]), |walk| {
-        assert_eq!((walk.reply_stop, walk.status, walk.class()), (None, Some(0), Class::Stable));
+        assert_eq!((walk.reply_stop, walk.status, walk.outcome().class), (None, Some(0), Class::Stable));
     });
 }
 

@@ -24,8 +24,8 @@ type Result<T> = std::result::Result<T, DecodeError>;
 pub struct Cursor<'a> {
     /// The captured bytes after this position; of a cursor that records, only the place is there.
     rest: &'a [u8],
-    /// Bytes consumed so far, counted from the start of the layer.
-    offset: usize,
+    /// Where `rest` ends, counted from the start of the layer: it stays where it is while bytes are read.
+    end: usize,
     /// Bytes of the message on the wire, from the start of the layer.
     total: usize,
     /// Why `rest` ends before `total`, if it does.
@@ -42,13 +42,13 @@ impl<'a> Cursor<'a> {
 
     /// A cursor over the captured prefix of a message of `total` bytes; `limit` says why the rest is absent.
     pub fn of_prefix(bytes: &'a [u8], total: usize, limit: Reason, layer: Layer) -> Self {
-        Self { rest: bytes, offset: 0, total: total.max(bytes.len()), limit, layer, recorder: None }
+        Self { rest: bytes, end: bytes.len(), total: total.max(bytes.len()), limit, layer, recorder: None }
     }
 
     /// A cursor over the recorder's message, the captured prefix of one of `total` bytes.
     pub fn recording(recorder: &'a Recorder<'a>, total: usize, limit: Reason, layer: Layer) -> Self {
         let (rest, all) = recorder.beginning();
-        Self { rest, offset: 0, total: total.max(all), limit, layer, recorder: Some(recorder) }
+        Self { rest, end: 0, total: total.max(all), limit, layer, recorder: Some(recorder) }
     }
 
     /// Marks the place of a cursor that records: what is read from here on belongs together.
@@ -67,17 +67,19 @@ impl<'a> Cursor<'a> {
     /// The same position, with offsets counted from here and another layer's name.
     #[must_use]
     pub fn enter(&self, layer: Layer) -> Self {
-        Self { offset: 0, total: self.total.saturating_sub(self.offset), layer, ..*self }
+        Self { end: self.rest.len(), total: self.remaining(), layer, ..*self }
     }
 
     /// Bytes consumed since the start of the layer.
+    #[inline]
     pub fn offset(&self) -> usize {
-        self.offset
+        self.end.saturating_sub(self.rest.len())
     }
 
     /// Bytes of the message after this position, captured or not.
+    #[inline]
     pub fn remaining(&self) -> usize {
-        self.total.saturating_sub(self.offset)
+        self.total.saturating_sub(self.offset())
     }
 
     /// The captured bytes after this position.
@@ -91,7 +93,7 @@ impl<'a> Cursor<'a> {
     /// The error for an element of `needed` bytes that is not there.
     pub fn short(&self, needed: usize) -> DecodeError {
         let reason = if needed > self.remaining() { Reason::Malformed } else { self.limit };
-        DecodeError { layer: self.layer, reason, offset: self.offset, needed, available: self.rest().len() }
+        DecodeError { layer: self.layer, reason, offset: self.offset(), needed, available: self.rest().len() }
     }
 
     /// The error for a value at this position that the protocol does not allow.
@@ -104,7 +106,7 @@ impl<'a> Cursor<'a> {
         DecodeError {
             layer: self.layer,
             reason,
-            offset: self.offset,
+            offset: self.offset(),
             needed: 0,
             available: self.rest().len(),
         }
@@ -120,12 +122,12 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
     pub fn take_as(&mut self, kind: Kind, length: usize) -> Result<&'a [u8]> {
-        let (head, tail) = match self.rest.split_at_checked(length) {
-            Some(found) => found,
-            None => self.recorded(kind, length)?,
-        };
-        self.rest = tail;
-        self.offset = self.offset.saturating_add(length);
+        if let Some((head, tail)) = self.rest.split_at_checked(length) {
+            self.rest = tail;
+            return Ok(head);
+        }
+        let (head, tail) = self.recorded(kind, length)?;
+        (self.rest, self.end) = (tail, self.end.saturating_add(length));
         Ok(head)
     }
 
@@ -159,15 +161,14 @@ impl<'a> Cursor<'a> {
         if length > self.remaining() {
             return Err(self.short(length));
         }
-        self.rest = match self.rest.get(length..) {
-            Some(rest) => rest,
-            None => self.beyond(length),
-        };
-        self.offset = self.offset.saturating_add(length);
+        match self.rest.get(length..) {
+            Some(rest) => self.rest = rest,
+            None => (self.end, self.rest) = (self.offset().saturating_add(length), self.beyond(length)),
+        }
         Ok(())
     }
 
-    /// Where skipping `length` bytes leads to that are not there, or are not shown.
+    /// Where skipping `length` bytes leads to that are not there, or are not shown: no bytes.
     #[cold]
     fn beyond(&self, length: usize) -> &'a [u8] {
         let rest = self.rest();
@@ -182,8 +183,13 @@ impl<'a> Cursor<'a> {
             return Err(self.short(length));
         }
         let captured = self.rest.get(..length).unwrap_or(self.rest);
-        let inner =
-            Self { rest: captured, offset: self.offset, total: self.offset.saturating_add(length), ..*self };
+        let (offset, shown) = (self.offset(), captured.len());
+        let inner = Self {
+            rest: captured,
+            end: offset.saturating_add(shown),
+            total: offset.saturating_add(length),
+            ..*self
+        };
         self.skip(length)?;
         Ok(inner)
     }
@@ -198,13 +204,21 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
     pub fn array_as<const N: usize>(&mut self, kind: Kind) -> Result<[u8; N]> {
-        let (head, tail) = match self.rest.split_first_chunk::<N>() {
-            Some((head, tail)) => (*head, tail),
-            None => self.recorded_array(kind)?,
-        };
-        self.rest = tail;
-        self.offset = self.offset.saturating_add(N);
+        if let Some((head, tail)) = self.rest.split_first_chunk::<N>() {
+            self.rest = tail;
+            return Ok(*head);
+        }
+        let (head, tail) = self.recorded_array(kind)?;
+        (self.rest, self.end) = (tail, self.end.saturating_add(N));
         Ok(head)
+    }
+
+    /// The next words (RFC 4506 section 4.2), if they are there to be read at once. Nobody is asked
+    /// for them word by word then, so a cursor that records has none.
+    #[inline]
+    pub fn words<const N: usize>(&self) -> Option<[u32; N]> {
+        let (words, _) = self.rest.as_chunks::<4>();
+        words.first_chunk::<N>().map(|words| words.map(u32::from_be_bytes))
     }
 
     /// One byte.

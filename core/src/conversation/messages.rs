@@ -14,7 +14,7 @@ use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::roles::Roles;
-use crate::rpc::message::{AcceptStatus, Call, Head, ReplyStatus, unwrap_body};
+use crate::rpc::message::{AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body};
 use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
@@ -238,8 +238,12 @@ impl Messages {
                 &number
             }
         };
+        if let Credential::Sys { machine, .. } = header.credential {
+            parties.names(machine);
+        }
         self.tables.append(&Exchange {
             call,
+            machine: &parties.machine,
             client: parties.addresses.of(client),
             server: parties.addresses.of(client.other()),
             mount,

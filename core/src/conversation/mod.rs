@@ -359,6 +359,7 @@ impl Conversations {
             servers: Sides::default(),
             mounts: Sides::default(),
             client: None,
+            machine: Word::default(),
             siblings,
             handle_at: None,
             sealed: None,

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::names::ServerId;
+use crate::names::paths::text;
 use crate::roles::Carried;
 use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side, Sides};
@@ -21,6 +22,8 @@ pub(super) struct Parties {
     pub(super) mounts: Sides<Option<u32>>,
     /// The side of the NFS client, once a call told it.
     pub(super) client: Option<Side>,
+    /// The host that the last call with AUTH_SYS named.
+    pub(super) machine: Word,
     pub(super) siblings: Vec<ConnectionId>,
     /// Where in the last call the first handle stood. A client's calls are much alike, so the handle
     /// of the next call is probably there too.
@@ -32,6 +35,14 @@ pub(super) struct Parties {
 }
 
 impl Parties {
+    /// Takes the host that a call names.
+    #[inline]
+    pub(super) fn names(&mut self, named: &[u8]) {
+        if self.machine.text().as_bytes() != named {
+            self.machine.set(&text(named));
+        }
+    }
+
     /// What is most often the first handle of a call, or no handle at all.
     #[inline]
     pub(super) fn probable_handle<'a>(&self, call: &'a [u8]) -> Option<&'a [u8]> {

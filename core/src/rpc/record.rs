@@ -435,6 +435,10 @@ impl RecordReader {
     #[allow(clippy::inline_always)] // Once a message; it is short but for what seldom happens.
     fn read_mark(&mut self, piece: &mut Piece<'_>) {
         let (mark, have) = &mut self.mark;
+        if let (0, Some(whole)) = (*have, piece.bytes.first_chunk()) {
+            (*mark, *have) = (*whole, 4);
+            piece.skip(4);
+        }
         while *have < 4 && piece.length > 0 {
             let Some(byte) = piece.bytes.first() else {
                 // The mark was not captured: the next boundary is unknown.

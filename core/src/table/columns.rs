@@ -211,6 +211,8 @@ impl<const NULLABLE: bool> Collector for Bools<NULLABLE> {
 /// Bytes of variable length, one value behind the other.
 struct Flat<const NULLABLE: bool> {
     unwanted: bool,
+    /// Bytes and values of the batch before: this one will be much like it.
+    before: (usize, usize),
     data: Vec<u8>,
     ends: Vec<i32>,
     validity: Validity<NULLABLE>,
@@ -218,7 +220,13 @@ struct Flat<const NULLABLE: bool> {
 
 impl<const NULLABLE: bool> Default for Flat<NULLABLE> {
     fn default() -> Self {
-        Self { unwanted: false, data: Vec::new(), ends: vec![0], validity: Validity::default() }
+        Self {
+            unwanted: false,
+            before: (0, 0),
+            data: Vec::new(),
+            ends: vec![0],
+            validity: Validity::default(),
+        }
     }
 }
 
@@ -227,6 +235,10 @@ impl<const NULLABLE: bool> Flat<NULLABLE> {
     fn put(&mut self, row: usize, value: &[u8]) {
         if self.unwanted {
             return;
+        }
+        if self.data.is_empty() {
+            self.data.reserve_exact(self.before.0);
+            self.ends.reserve_exact(self.before.1);
         }
         self.pad(row);
         self.validity.set(row);
@@ -251,6 +263,7 @@ impl<const NULLABLE: bool> Flat<NULLABLE> {
             zeros(rows + 1)
         };
         let data = std::mem::take(&mut self.data);
+        self.before = (data.len(), ends.len());
         (OffsetBuffer::new(ends), Buffer::from_vec(data), self.validity.finish(rows))
     }
 }

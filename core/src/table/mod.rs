@@ -57,6 +57,8 @@ pub struct Exchange<'a> {
     pub request: &'a Request,
     /// Its header.
     pub header: Call<'a>,
+    /// The host that it names, if its credential is AUTH_SYS.
+    pub machine: &'a Word,
     /// The reply as it was carried.
     pub reply: Option<Record<'a>>,
     /// How the reply answers.
@@ -308,11 +310,9 @@ impl Tables {
         let slot = walk.operations.iter().find_map(|done| done.facts.slot);
         let session = walk.operations.iter().find_map(|done| done.facts.session.as_ref());
         let (uid, gid, machine) = match exchange.header.credential {
-            Credential::Sys { uid, gid, machine } => (Some(uid), Some(gid), Some(machine)),
+            Credential::Sys { uid, gid, .. } => (Some(uid), Some(gid), Some(Wording::Word(exchange.machine))),
             _ => (None, None, None),
         };
-        let [_, _, buffer] = &mut self.text;
-        let machine = machine.map(|bytes| Wording::Text(readable(bytes, buffer)));
         let status = walk.status;
         self.calls.append(&CallRow {
             call: exchange.call,

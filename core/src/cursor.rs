@@ -161,9 +161,10 @@ impl<'a> Cursor<'a> {
         if length > self.remaining() {
             return Err(self.short(length));
         }
-        match self.rest.get(length..) {
-            Some(rest) => self.rest = rest,
-            None => (self.end, self.rest) = (self.offset().saturating_add(length), self.beyond(length)),
+        if let Some(rest) = self.rest.get(length..) {
+            self.rest = rest;
+        } else {
+            (self.end, self.rest) = (self.offset().saturating_add(length), self.beyond(length));
         }
         Ok(())
     }

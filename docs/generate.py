@@ -8,7 +8,6 @@ limit it to those.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import json
 import re
@@ -19,6 +18,8 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+
+from pcapnfs.record import Record, names
 
 HERE = Path(__file__).parent
 
@@ -168,11 +169,11 @@ def keys(
     """
     hints = typing.get_type_hints(result)
     documented = field_docs(result)
-    for field in dataclasses.fields(result):
-        kind, inner, suffix = _json_type(hints[field.name])
-        path = f"{prefix}{field.name}{suffix}"
+    for name in names(result):
+        kind, inner, suffix = _json_type(hints[name])
+        path = f"{prefix}{name}{suffix}"
         # What is None in Python is null in JSON.
-        text = re.sub(r"\bNone\b", "null", documented[field.name]).replace("|", "\\|")
+        text = re.sub(r"\bNone\b", "null", documented[name]).replace("|", "\\|")
         if inner is not None and apart and inner in apart:
             yield path, kind, f"{text} Its keys are those of `{apart[inner]}`."
             continue
@@ -182,7 +183,7 @@ def keys(
 
 
 def field_docs(result: type) -> dict[str, str]:
-    """The string below each field of a dataclass, in one line.
+    """The string below each field of a record, in one line.
 
     Raises:
         KeyError: A field has none.
@@ -199,7 +200,7 @@ def field_docs(result: type) -> dict[str, str]:
             and isinstance(text.value.value, str)
         ):
             found[field.target.id] = " ".join(text.value.value.split())
-    missing = [field.name for field in dataclasses.fields(result) if field.name not in found]
+    missing = [name for name in names(result) if name not in found]
     if missing:
         raise KeyError(f"{result.__name__} says nothing of {', '.join(missing)}")
     return found
@@ -353,7 +354,7 @@ def _json_type(hint: object) -> tuple[str, type | None, str]:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         kind, result, suffix = _json_type(arguments[1])
         return f"object of {kind}", result, "{}" + suffix
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Record):
         return "object", hint, ""
     if origin is typing.Literal:
         return _json_type(type(arguments[0]))

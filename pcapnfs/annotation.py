@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from pcapnfs.analyses import phases as _phases
 from pcapnfs.analyses import slowest as _slowest
 from pcapnfs.diagnosis import judging
 from pcapnfs.errors import CaptureError
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.phases import Phase
@@ -35,8 +35,7 @@ SLOWEST = 20
 """Calls that are marked for having taken longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Record):
     """A phase of a client's work, and where it begins."""
 
     phase: Phase
@@ -49,8 +48,7 @@ class Begun:
     """Frame that completes its first call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remarks:
+class Remarks(Record):
     """What there is to say at certain frames."""
 
     findings: tuple[Finding, ...]
@@ -61,8 +59,7 @@ class Remarks:
     """The phases of each client that has several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Record):
     """A capture that was annotated."""
 
     packets: int

@@ -12,13 +12,13 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pcapnfs
 from pcapnfs import digests, memory, meta, placement, schema, store
 from pcapnfs.errors import CaptureError, UsageError, WriteError
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
@@ -34,8 +34,7 @@ Progress = Callable[[int, int], None]
 """Called with bytes consumed and bytes in all (0: unknown)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Record):
     """A trace that was written."""
 
     trace: str

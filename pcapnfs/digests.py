@@ -9,8 +9,9 @@ against somebody who means to deceive.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
+
+from pcapnfs.record import Record
 
 PIECE_BYTES = 1 << 20
 """What is read at a time."""
@@ -19,8 +20,7 @@ PIECES = 16
 """How many pieces are read of a file that is larger than all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Record):
     """What a file is recognised by."""
 
     bytes: int

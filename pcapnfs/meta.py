@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from pcapnfs.record import Record
 
-@dataclass(frozen=True, slots=True)
-class CaptureFile:
+
+class CaptureFile(Record):
     """One capture file."""
 
     path: str
@@ -49,8 +49,7 @@ class CaptureFile:
     """Where and why the file breaks off; None when it was read to its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(Record):
     """What the decoder says at its end."""
 
     files: tuple[CaptureFile, ...]

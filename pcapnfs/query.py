@@ -7,12 +7,12 @@ file, extension, setting or Python variable is reached, and that a refusal is on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -27,8 +27,7 @@ ROWS_AT_A_TIME = 10_000
 """Rows fetched together, so that a long answer does not have to fit in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record):
     """Columns and rows of an answer."""
 
     columns: tuple[str, ...]

@@ -8,20 +8,19 @@ figures are those of the captures, and that frames have the same numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcapnfs import decoding, redaction, store, temporary
 from pcapnfs import trace as traces
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
     from pcapnfs.trace import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Pseudonyms:
+class Pseudonyms(Record):
     """How names become pseudonyms."""
 
     key: bytes | None = None

@@ -11,18 +11,17 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pcapnfs import meta, rewriting
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 KEY_BYTES = 32
 """Length of a key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
+class Redaction(Record):
     """What was written, and what was left out."""
 
     packets: int

@@ -6,7 +6,6 @@ the summary is the one of `summarize`; the rest is bounded, however large the ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -15,6 +14,7 @@ from pcapnfs.analyses import course as _course
 from pcapnfs.analyses import distributions as _distributions
 from pcapnfs.analyses import perfile as _perfile
 from pcapnfs.analyses import sequence as _sequence
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.patterns import Patterns
@@ -40,8 +40,7 @@ CALLS = 40
 """Calls of such a file that are told; the rest is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Record):
     """A frame of a finding, and when it was."""
 
     finding: int
@@ -52,8 +51,7 @@ class Mark:
     """When it was, seconds from the first call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Record):
     """All that a report says."""
 
     redacted: bool

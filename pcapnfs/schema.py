@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from pcapnfs.columns import Columns
+from pcapnfs.record import Record, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Record):
     """One column."""
 
     name: str
@@ -30,8 +29,7 @@ class Column:
     """One sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Record):
     """One table."""
 
     name: str

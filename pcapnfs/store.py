@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import duckdb
 
 from pcapnfs import digests, meta, schema
 from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.record import Record, plain, replace
 
 if TYPE_CHECKING:
     from pcapnfs.digests import Digest
@@ -60,8 +60,7 @@ DECODE_AGAIN = "decode the capture again"
 """What helps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record):
     """A capture that a trace was made of."""
 
     path: str
@@ -70,8 +69,7 @@ class Source:
     """What it is recognised by; None where it cannot be read a second time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Record):
     """A trace on disk."""
 
     directory: Path
@@ -120,7 +118,7 @@ def write_meta(stored: Stored, *, tool: str, ports: Sequence[int], told: str) ->
         },
         "highest": dict(stored.highest),
         "options": {"ports": list(ports)},
-        "captures": [asdict(source) for source in stored.sources],
+        "captures": [plain(source) for source in stored.sources],
         "decoder": json.loads(told),
     }
     _write(stored.directory, document)

@@ -6,7 +6,6 @@ result of one analysis, which defines its numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -30,6 +29,7 @@ from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.diagnosis import judging as _judging
 from pcapnfs.diagnosis import material as _material
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -59,8 +59,7 @@ PATTERNS = 10
 """Classes of files in the summary; `patterns` gives them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Record):
     """What the capture says, and how far that can be trusted."""
 
     verdict: _verdict.Verdict | None

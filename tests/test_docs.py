@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import pytest
 import typer.main
 
 import pcapnfs
-from pcapnfs import _core
+from pcapnfs import _core, record
 from pcapnfs.analyses.trust import COUNTED_APART
 from pcapnfs.cli.app import app
 from pcapnfs.report import Report
@@ -358,7 +357,7 @@ def paths(value: object, free: set[str], prefix: str = "") -> Iterator[str]:
 
 def parts_of(result: Report) -> Iterator[tuple[str, object]]:
     """The fields of a report with their values."""
-    return ((field.name, getattr(result, field.name)) for field in fields(result))
+    return ((name, getattr(result, name)) for name in record.names(result))
 
 
 def test_the_keys_of_the_json_are_those_in_json() -> None:
@@ -402,7 +401,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
         results = {
             "pcapnfs summarize --json": document(
                 # The trace has no finding that concerns several clients.
-                replace(pcapnfs.summarize(trace), findings=samples.findings())
+                record.replace(pcapnfs.summarize(trace), findings=samples.findings())
             ),
             # Its parts that are documents of their own stand there.
             "pcapnfs report --json": {
@@ -423,7 +422,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs network --json": document(pcapnfs.network(trace)),
             "pcapnfs verify --json": document(samples.verification()),
             "pcapnfs show --json": document(
-                replace(samples.shown(), packet=samples.shown().readings[0].messages[0])
+                record.replace(samples.shown(), packet=samples.shown().readings[0].messages[0])
             ),
             "pcapnfs decode --json": document(samples.decoded()),
             "pcapnfs annotate --json": document(samples.annotation()),

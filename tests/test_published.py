@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.model import model
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.cli.app import run
+from pcapnfs.record import replace
 from tests.unit.rows import ROOT
 
 pytest.importorskip("pcapnfs._core")

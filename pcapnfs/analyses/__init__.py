@@ -1,6 +1,6 @@
 """One question per file: a function from a trace to a frozen result.
 
-An analysis reads the trace's tables in SQL and fills dataclasses. It touches no file, clock or
+An analysis reads the trace's tables in SQL and fills records. It touches no file, clock or
 screen, and imports neither views nor the decoder. Every field says what it means, its unit, and
 when it is None.
 """

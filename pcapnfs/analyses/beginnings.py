@@ -7,12 +7,12 @@ handle, FSINFO, the session) is missing where it was not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.programs import NFS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -29,8 +29,7 @@ MOUNTING = ("MNT", "FSINFO", "PUTROOTFH", "EXCHANGE_ID", "SETCLIENTID", "CREATE_
 """Operations that a client sends when it mounts, and hardly ever later."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Record):
     """How the capture begins for one client and one server."""
 
     client: str

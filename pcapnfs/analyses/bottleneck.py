@@ -7,7 +7,6 @@ So a finding on it names the same cause as the verdict, and its costs add up wit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -18,6 +17,7 @@ from pcapnfs.analyses.outstanding import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.analyses.verdict import Evidence, Verdict, verdict
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.measurement import Measurement
@@ -41,8 +41,7 @@ CLAIMED = ("stable", "unstable", "unstable_write", "read")
 """Rows of the time budget of which a part is the network's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bottleneck:
+class Bottleneck(Record):
     """What the time went into, over all clients."""
 
     verdict: Verdict | None

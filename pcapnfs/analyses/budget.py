@@ -7,7 +7,6 @@ rows of a budget add up to its wall clock, to the nanosecond before they become 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
 from pcapnfs.analyses.outstanding import KINDS
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,8 +28,7 @@ ROWS = (*KINDS, "transfer", "waiting", "client")
 """The rows of a budget: `outstanding.KINDS`, its two kinds of parts, and the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Record):
     """One client's clock, or those of several: `stable_s` to `client_s` add up to `wall_s`."""
 
     client: str | None

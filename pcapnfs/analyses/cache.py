@@ -8,7 +8,6 @@ and the like are observations: they can show that somebody else changed the file
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +18,7 @@ from pcapnfs.analyses.delegations import Delegations, delegations
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.mount_options import Mount, mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,8 +58,7 @@ _ORDER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Record):
     """Questions that came after the client's knowledge had reached a certain age."""
 
     from_s: float
@@ -72,8 +71,7 @@ class Interval:
     """Questions about directories."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileCache:
+class FileCache(Record):
     """One object as one client saw it."""
 
     file: int
@@ -108,8 +106,7 @@ class FileCache:
     """Delegations of it that the server called back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(Record):
     """Revalidations, what they found, and what they were good for.
 
     first_sight, unchanged, changed_by_self, changed_by_other and unknown add up to revalidations;

@@ -6,7 +6,6 @@ under way, and for each session how long all its slots were taken (RFC 8881 sect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from pcapnfs.analyses.levels import levels
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.sessions import sessions
 from pcapnfs.programs import NFS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,8 +44,7 @@ LATEST_NS = 2**62
 """Times beyond this, in nanoseconds since 1970, are taken for this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Record):
     """Calls of one client at one server."""
 
     client: str
@@ -70,8 +69,7 @@ class Pair:
     """Calls are in sessions of NFSv4.1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
+class Slots(Record):
     """The slots of one session."""
 
     client: str
@@ -88,8 +86,7 @@ class Slots:
     """Time in which as many were as there are slots, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(Record):
     """Limits on calls at once."""
 
     pairs: tuple[Pair, ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.record import Record
 from pcapnfs.units import timestamp
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ READS = columns.of(
 """The columns that the queries here read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(Record):
     """The captures of a trace, taken together."""
 
     files: tuple[str, ...]

@@ -6,12 +6,12 @@ UNSTABLE had brought to the same file before each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.service_time import integer, number, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -29,8 +29,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commits:
+class Commits(Record):
     """The COMMITs of one client at one server."""
 
     client: str

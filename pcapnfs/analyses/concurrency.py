@@ -8,11 +8,11 @@ in at most `MOMENTS` equal parts of the capture.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,7 @@ MOMENTS = 60
 """Parts into which the time is divided."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Record):
     """A part of the time."""
 
     at_s: float
@@ -43,8 +42,7 @@ class Moment:
     """Calls under way, on average over this part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Concurrency:
+class Concurrency(Record):
     """Calls of clients that are sent and not answered, at an instant."""
 
     mean: float | None
@@ -57,8 +55,7 @@ class Concurrency:
     """From the first call to the last reply, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record):
     """The time from the first answered call to the last reply, and how it is divided."""
 
     start_ns: int

@@ -7,7 +7,6 @@ one that the pattern leaves out, on a name not found or a directory above an exp
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pcapnfs import columns
@@ -16,6 +15,7 @@ from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -43,8 +43,7 @@ LEFT_OUT_ROLES = ("pseudo", "absent")
 """Directories above an export, and names that were looked for and not found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Record):
     """A group of calls."""
 
     files: int
@@ -83,8 +82,7 @@ class Costly(Protocol):
         """Sum of their service times, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Record):
     """Which files, in what order."""
 
     top: int = 20

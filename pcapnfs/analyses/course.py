@@ -7,12 +7,12 @@ most sixty, however long the capture is. `times_of` says when a frame was in the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import concurrency
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -27,8 +27,7 @@ READS = columns.together(
 """The columns that the queries here read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Record):
     """A part of the time."""
 
     at_s: float
@@ -45,8 +44,7 @@ class Part:
     """95th percentile, likewise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Record):
     """The time from the first call to the last reply."""
 
     start_s: float | None

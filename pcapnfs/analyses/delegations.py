@@ -7,18 +7,17 @@ delegation saves is a lower bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
 
 
-@dataclass(frozen=True, slots=True)
-class Delegations:
+class Delegations(Record):
     """What the server granted and took back, of all clients."""
 
     opens: int

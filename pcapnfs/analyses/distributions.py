@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import order
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -29,8 +29,7 @@ LEAST_EXPONENT, MOST_EXPONENT = -6, 2
 """The scale at most: from 1 µs, what captures can tell apart, to 100 s."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperationSpread:
+class OperationSpread(Record):
     """The service times of one operation."""
 
     version: str
@@ -47,8 +46,7 @@ class OperationSpread:
     """Calls in each bin of the scale."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spreads:
+class Spreads(Record):
     """Service times by operation, on one scale."""
 
     edges_s: tuple[float, ...]

@@ -9,10 +9,11 @@ the nanosecond. Knows nothing of calls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(Record):
     """Half-open intervals, and parts of them, as columns."""
 
     begin: Times
@@ -42,8 +42,7 @@ class Intervals:
     """End of each part, ns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Record):
     """What each interval and each part was given, and what there was to give."""
 
     whole: Floats

@@ -7,13 +7,13 @@ where they would be, and the client sends a SETATTR at once, on stable storage l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares, spared
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -34,8 +34,7 @@ SOON_S = 1.0
 """A SETATTR that comes later than this after the create is the application's."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExclusiveCreates:
+class ExclusiveCreates(Record):
     """Those of one client at one server."""
 
     client: str

@@ -7,13 +7,13 @@ handles is one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import owners
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -35,8 +35,7 @@ WRITE_OPERATIONS = ("WRITE",)
 """Operations whose count is bytes of file data sent to the server."""
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(Record):
     """How a count spreads over the regular files."""
 
     mean: float | None
@@ -49,8 +48,7 @@ class Distribution:
     """Largest; None without regular files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Record):
     """The objects that calls addressed."""
 
     regular: int

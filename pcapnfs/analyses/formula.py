@@ -11,8 +11,9 @@ stable (reads, listings, transfer), the overlap of calls, and the client's own t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
-@dataclass(frozen=True, slots=True)
-class Costs(Generic[Number]):
+class Costs(Record, Generic[Number]):
     """What a run is made of; times in seconds."""
 
     files: Number

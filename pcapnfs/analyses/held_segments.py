@@ -10,12 +10,12 @@ out: 40 ms on Linux, 200 ms on Windows and BSD.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -42,8 +42,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldSegments:
+class HeldSegments(Record):
     """Messages between one client and one server that came as late as one timer has it."""
 
     client: str

@@ -16,7 +16,6 @@ program asks that wants more than the type looks the same, and would be asked in
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -27,6 +26,7 @@ from pcapnfs.analyses.readdir import FOLLOW_UP_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.spared import Spared
 from pcapnfs.programs import NFS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -50,8 +50,7 @@ PLACES_SHOWN = 3
 """Directories that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListingCosts:
+class ListingCosts(Record):
     """One client and one server."""
 
     client: str

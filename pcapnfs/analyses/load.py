@@ -7,7 +7,6 @@ network's is in all of them alike, so that what grows is the server's, or the li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from pcapnfs.analyses import shares
 from pcapnfs.analyses.levels import open_at_begin
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -43,8 +43,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Record):
     """Small calls that were sent while about so many calls were under way, themselves included."""
 
     least: int
@@ -61,8 +60,7 @@ class Band:
     """Example frames: of the calls that took longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Record):
     """One server."""
 
     server: str

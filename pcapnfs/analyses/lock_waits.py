@@ -9,11 +9,11 @@ only tells the client to ask again (RFC 8881 section 20.11).
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -46,8 +46,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class LockWaits:
+class LockWaits(Record):
     """What one client waited for locks on one server."""
 
     client: str

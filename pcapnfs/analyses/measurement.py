@@ -7,7 +7,6 @@ from them is in model.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.timeline import LEAST_CALLS, NO_FILE, Timeline, timeline
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,8 +40,7 @@ PAUSE_S = 1.0
 that it takes for a call: it is counted once, not by call."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindOfStable:
+class KindOfStable(Record):
     """What one kind of stable call takes for persistence."""
 
     op: str
@@ -53,8 +52,7 @@ class KindOfStable:
     fewer than 30 calls, or without a round trip."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Record):
     """Sums over the calls of each unit: a file, a directory, or what belongs to neither."""
 
     is_file: NDArray[np.bool_]
@@ -79,8 +77,7 @@ class Sums:
     """The client's time before them, without pauses, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Record):
     """The model's inputs, as measured."""
 
     files: int

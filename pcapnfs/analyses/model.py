@@ -9,7 +9,6 @@ None and `missing` says why.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -25,6 +24,7 @@ from pcapnfs.analyses.savings import LargerWrites, larger_writes
 from pcapnfs.analyses.verdict import Evidence, Verdict, verdict
 from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.readdir import Readdir
@@ -47,8 +47,7 @@ RTT_PART = 0.5
 """Part of the network's round trip that is assumed for a shorter one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Record):
     """One input of the forecast."""
 
     name: str
@@ -64,8 +63,7 @@ class Input:
     `none`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Record):
     """What the run takes, and would take."""
 
     files: int

@@ -8,13 +8,13 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.change_ids import age_s
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
 from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,8 +39,7 @@ EXAMPLES = 3
 """Frames that are named as examples."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record):
     """One client and one server."""
 
     client: str

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
 from pcapnfs.analyses.mount_evidence import Evidence, evidence
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,8 +55,7 @@ SMALL_WRITE_BYTES = 65536
 """Larger WRITEs may be as large as what had been written when the client sent it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """Mount options that would explain what was seen."""
 
     options: tuple[str, ...]
@@ -72,8 +71,7 @@ class Verdict:
     """Examples: frames of calls, up to three."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Record):
     """A client and a server. Several mounts between them are taken as one."""
 
     client: str

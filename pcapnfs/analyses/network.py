@@ -8,7 +8,6 @@ point are those of `round_trip`, calls under way those of `concurrency`, slots t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -22,6 +21,7 @@ from pcapnfs.analyses.round_trip import RoundTrip, Source, Vantage, round_trips
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.sessions import Session, sessions
 from pcapnfs.programs import NFS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -42,8 +42,7 @@ READS = columns.together(
 """The columns that the queries here read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Record):
     """What TCP had to repeat or to wait for; over UDP all but the segments is 0."""
 
     segments: int
@@ -66,8 +65,7 @@ class Loss:
     """Time for which servers could take no data, seconds; connections added up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Record):
     """What lies between a client and a server, and how it was used."""
 
     round_trip: RoundTrip
@@ -98,8 +96,7 @@ class Path:
     """Calls of this client at this server under way at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(Record):
     """The network as the capture shows it."""
 
     clients: int

@@ -7,12 +7,12 @@ and server with most calls, and by client and server what the client waited beyo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import round_trip
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.round_trip import RoundTrip
@@ -22,8 +22,7 @@ READS = round_trip.READS
 """The columns that this reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkPath:
+class NetworkPath(Record):
     """What lies between client and server, and where the capture was taken."""
 
     rtt_s: float | None

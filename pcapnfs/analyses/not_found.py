@@ -8,12 +8,12 @@ whether it is there.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -45,8 +45,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class MissingName:
+class MissingName(Record):
     """A name that was looked for in vain."""
 
     name: str
@@ -59,8 +58,7 @@ class MissingName:
     """The first of them, in the order in which they were searched; not escaped."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchOrder:
+class SearchOrder(Record):
     """Directories in which names were looked for one after the other."""
 
     places: tuple[str, ...]
@@ -71,8 +69,7 @@ class SearchOrder:
     """How many names."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotFound:
+class NotFound(Record):
     """What one client looked for in vain on one server."""
 
     client: str

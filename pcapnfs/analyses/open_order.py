@@ -7,7 +7,6 @@ instead. Takes a trace; gives for each client, server and user how its OPENs lay
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.levels import levels
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,8 +42,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenOrder:
+class OpenOrder(Record):
     """One user of one client at one server."""
 
     client: str

@@ -7,12 +7,12 @@ its operations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import service_time
 from pcapnfs.analyses.service_time import COLUMNS, FAILED, ServiceTime, integer
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -27,8 +27,7 @@ SIGNATURES_KEPT = 100
 """Signatures that are listed, longest time first; a hostile capture could hold one per call."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperationTimes:
+class OperationTimes(Record):
     """Calls of one protocol version with one main operation."""
 
     version: str
@@ -47,8 +46,7 @@ class OperationTimes:
     """Service times of the calls with a reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureTimes:
+class SignatureTimes(Record):
     """NFSv4 calls with the same operations in the same order."""
 
     version: str
@@ -69,8 +67,7 @@ class SignatureTimes:
     """Service times of the calls with a reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperationCount:
+class OperationCount(Record):
     """One operation, wherever it stood."""
 
     version: str

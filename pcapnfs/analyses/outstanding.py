@@ -20,7 +20,6 @@ out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +28,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -81,8 +81,7 @@ SPAN_LIMIT_NS = 2**62
 would not fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outstanding:
+class Outstanding(Record):
     """Intervals of calls in nanoseconds since the capture's start."""
 
     span_ns: int
@@ -213,8 +212,7 @@ def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outst
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Record):
     """The time from the capture's first packet to its last."""
 
     start_ns: int

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 LARGEST = 10**12
 """Of what may be given: more files or seconds are a slip of the pen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overrides:
+class Overrides(Record):
     """Inputs given by the user; None takes what was measured. Times in seconds."""
 
     files: int | None = None

@@ -8,7 +8,6 @@ thousands of files become a few lines. All of it happens in the database, which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
@@ -17,6 +16,7 @@ from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.steps import STEPS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -40,8 +40,7 @@ thousands of runs, no two alike.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Record):
     """A step of a pattern, and how often it came in a row."""
 
     step: str
@@ -52,8 +51,7 @@ class Run:
     """Most times in a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Record):
     """A file of a class."""
 
     file: int
@@ -68,8 +66,7 @@ class Example:
     """Sum of the service times of its calls, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternClass:
+class PatternClass(Record):
     """Files of one kind with one pattern."""
 
     pattern: str
@@ -108,8 +105,7 @@ class PatternClass:
     """The file whose calls took longest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(Record):
     """Classes of files, those that took longest first."""
 
     classes: tuple[PatternClass, ...]

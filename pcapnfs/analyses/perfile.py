@@ -8,7 +8,6 @@ A file with several handles is one file. Callbacks are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
@@ -25,6 +24,7 @@ from pcapnfs.analyses.costs import (
 )
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -64,8 +64,7 @@ _ORDER: Mapping[Sort, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FileCost:
+class FileCost(Record):
     """One file, directory or other object."""
 
     file: int
@@ -128,8 +127,7 @@ class FileCost:
     """From first_s to last_s, seconds; None when it has no call of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class PerFile:
+class PerFile(Record):
     """The files, and totals in which every call of a client is counted once."""
 
     files: tuple[FileCost, ...]

@@ -6,7 +6,6 @@ Calls, time, bytes and errors are those of `perfile`, added up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
@@ -15,6 +14,7 @@ from pcapnfs.analyses.costs import DATA, PLACED, REVALIDATED, SUMS, Selection, T
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -26,8 +26,7 @@ By = Literal["directory", "client", "uid", "extension"]
 """What files, or the calls on them, are grouped by."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCost:
+class GroupCost(Record):
     """The files of a directory or of an extension, or the calls of a client or of a user."""
 
     group: str | None
@@ -65,8 +64,7 @@ class GroupCost:
     """Time of the last reply (or call without one), likewise."""
 
 
-@dataclass(frozen=True, slots=True)
-class PerGroup:
+class PerGroup(Record):
     """The groups, and totals in which every call of a client is counted once."""
 
     by: str

@@ -8,7 +8,6 @@ phases, and the pauses between them, follow one another without overlap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from pcapnfs.analyses.budget import Budget, budgets
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.outstanding import outstanding, within
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,7 @@ OPERATIONS = 5
 """Operations of a phase that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseOperation:
+class PhaseOperation(Record):
     """Calls of a phase with one main operation."""
 
     op: str
@@ -66,8 +65,7 @@ class PhaseOperation:
     """Their share of the phase's clock, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Record):
     """Calls of one client, one after the other, with a mixture of operations of their own."""
 
     client: str
@@ -118,8 +116,7 @@ def begun(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _What:
+class _What(Record):
     """What each call was, as columns beside the outstanding ones."""
 
     start_ns: int | None

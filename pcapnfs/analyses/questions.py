@@ -10,7 +10,6 @@ little. An OPEN of NFSv4 brings its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -21,6 +20,7 @@ from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.spared import Spared
 from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,8 +45,7 @@ TIMEOUT_S = 1.0
 """The smallest timeout that is not 0. Knowledge that is younger does not expire."""
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
+class Questions(Record):
     """What one client asked one server."""
 
     client: str

@@ -9,7 +9,6 @@ warm attribute cache, would have saved.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
@@ -17,6 +16,7 @@ from pcapnfs.analyses import order
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
 from pcapnfs.programs import NFS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
@@ -47,8 +47,7 @@ _ORDER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FollowUps:
+class FollowUps(Record):
     """Calls about entries after a listing."""
 
     calls: int
@@ -66,8 +65,7 @@ class FollowUps:
     at most, since calls that overlap wait together."""
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryListing:
+class DirectoryListing(Record):
     """One directory, all clients together."""
 
     file: int
@@ -107,8 +105,7 @@ class DirectoryListing:
     """Those of them that the client never addressed by any call afterwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class Readdir:
+class Readdir(Record):
     """All listings, and what followed them."""
 
     readdir_calls: int

@@ -8,13 +8,13 @@ that was put off to the reply to the same call that was not: same client, operat
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.outstanding import NOT_READY, PAUSE_LIMIT_NS
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -44,8 +44,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusals:
+class Refusals(Record):
     """What one server put off for one client with one status."""
 
     client: str

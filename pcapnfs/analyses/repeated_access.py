@@ -9,7 +9,6 @@ time.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -17,6 +16,7 @@ from pcapnfs.analyses import shares, spared
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.spared import Spared
 from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -35,8 +35,7 @@ PLACES_SHOWN = 3
 """Objects that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedAccess:
+class RepeatedAccess(Record):
     """What one client asked one server."""
 
     client: str

@@ -7,12 +7,12 @@ share of them. The generator's seed is an argument, so that the same trace gives
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs.analyses.formula import Costs
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +42,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Record):
     """Sums over some of the files, with their part of what belongs to none; one, or many at once.
 
     The columns of `Sums` as arrays, whose last dimension is the resample.

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import restarts, shares
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -38,8 +38,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResentCalls:
+class ResentCalls(Record):
     """What one client sent again to one server."""
 
     client: str

@@ -13,12 +13,12 @@ too.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,8 +56,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restart:
+class Restart(Record):
     """A server that restarted, or was in its grace period."""
 
     server: str

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -73,8 +73,7 @@ AGREED = 0.9
 have one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
+class Half(Record):
     """The round trip between the capture point and one end."""
 
     rtt_s: float | None
@@ -107,8 +106,7 @@ class Half:
     percentile of the service time. None without any."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundTrip:
+class RoundTrip(Record):
     """What lies between a client and a server."""
 
     client: str
@@ -134,8 +132,7 @@ class RoundTrip:
     client's half; None when that is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundTrips:
+class RoundTrips(Record):
     """All round trips of a capture, and what they have in common."""
 
     pairs: tuple[RoundTrip, ...]
@@ -148,8 +145,7 @@ class RoundTrips:
     """What the longer half of the pair with most calls rests on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Additions:
+class Additions(Record):
     """What is to be added to service times, so that they are what the client waited."""
 
     ns: Mapping[int, int]

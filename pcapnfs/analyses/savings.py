@@ -6,13 +6,13 @@ would save are follow-ups (readdir.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import owners
 from pcapnfs.analyses.files import WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -31,8 +31,7 @@ LARGEST_WRITE = 1 << 20
 """The most that Linux takes in one WRITE, bytes: a larger file needs several in any case."""
 
 
-@dataclass(frozen=True, slots=True)
-class LargerWrites:
+class LargerWrites(Record):
     """What it would save to take each file in one WRITE."""
 
     files: int

@@ -8,7 +8,6 @@ that they name; callbacks are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence as Numbers
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
@@ -17,6 +16,7 @@ from pcapnfs.analyses.owners import OWNED
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.steps import STEPS
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -39,8 +39,7 @@ READS = columns.together(
 """The columns that the queries here read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Record):
     """One operation of a call."""
 
     op: str
@@ -69,8 +68,7 @@ class Operation:
     """The size that SETATTR, CREATE or OPEN set; None when none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One call."""
 
     call: int
@@ -110,8 +108,7 @@ class Step:
     """All operations in order: one, or those of a compound."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownName:
+class KnownName(Record):
     """A name that the file had."""
 
     path: str
@@ -126,8 +123,7 @@ class KnownName:
     """Its time, likewise."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileSequence:
+class FileSequence(Record):
     """A file and its steps."""
 
     file: int
@@ -164,8 +160,7 @@ class FileSequence:
     """Its first calls, up to the number asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(Record):
     """The files asked for."""
 
     matches: int

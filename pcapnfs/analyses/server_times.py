@@ -6,7 +6,6 @@ between capture and server beside it. Calls sent again and calls that failed are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -14,6 +13,7 @@ from pcapnfs.analyses import round_trip, shares
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -32,8 +32,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerTime:
+class ServerTime(Record):
     """One operation at one server."""
 
     server: str

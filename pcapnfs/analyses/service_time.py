@@ -8,7 +8,8 @@ the call, for a retransmitted call from its first transmission.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pcapnfs.record import Record
 
 NANOSECONDS = 1e9
 """Nanoseconds in a second."""
@@ -25,8 +26,7 @@ FAILED = "(coalesce(status, 0) <> 0 or coalesce(rpc_status, 'SUCCESS') <> 'SUCCE
 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceTime:
+class ServiceTime(Record):
     """Statistics of service times.
 
     Retransmitted calls are in, counted from their first transmission as Wireshark does; their

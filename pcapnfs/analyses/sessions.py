@@ -6,12 +6,12 @@ nconnect), the slots that the server offered and those that were used (RFC 8881 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -25,8 +25,7 @@ READS = columns.of(
 """The columns that the queries here read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Record):
     """One session."""
 
     session: str

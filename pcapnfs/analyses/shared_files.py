@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -43,8 +43,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFile:
+class SharedFile(Record):
     """A file that several clients use."""
 
     path: str
@@ -55,8 +54,7 @@ class SharedFile:
     """Times that one client changed it, and another was the next to use it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFiles:
+class SharedFiles(Record):
     """The files of one server that clients use by turns."""
 
     server: str

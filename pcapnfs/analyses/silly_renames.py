@@ -8,12 +8,12 @@ path that each file had, and whether the REMOVE that has to follow is in the cap
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -38,8 +38,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class SillyRenames:
+class SillyRenames(Record):
     """What one client removed while it was open."""
 
     client: str

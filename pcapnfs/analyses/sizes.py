@@ -8,13 +8,13 @@ what the server offers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.owners import OBJECTS
 from pcapnfs.analyses.service_time import integer, number, whole
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -42,8 +42,7 @@ BINS_BELOW_A_FRAME = 3
 """Doublings from the first bin to one frame's payload."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizeBin:
+class SizeBin(Record):
     """Files of a range of sizes."""
 
     up_to_bytes: int
@@ -56,8 +55,7 @@ class SizeBin:
     """The share of the files in this bin and all before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Record):
     """How many files fit a certain amount."""
 
     limit_bytes: int | None
@@ -71,8 +69,7 @@ class Fit:
     known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Record):
     """The sizes of the regular files, as last seen."""
 
     files: int

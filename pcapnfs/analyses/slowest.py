@@ -5,12 +5,12 @@ A long call says little by itself: 400 ms are nothing for a lock that waits, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import order
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, number, text
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -22,8 +22,7 @@ READS = columns.of(
 """The columns that the query here reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class SlowCall:
+class SlowCall(Record):
     """A call, and how long others of its operation took."""
 
     version: str

@@ -6,13 +6,12 @@ Takes rows of `shares` in whatever grouping a query has; gives a `Spared`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Spared:
+class Spared(Record):
     """Calls, with what they took of the clock."""
 
     calls: int

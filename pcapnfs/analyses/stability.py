@@ -6,11 +6,11 @@ the total. Callbacks, whose service time is the client's, are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -21,8 +21,7 @@ READS = columns.of(
 """The columns that the queries here read."""
 
 
-@dataclass(frozen=True, slots=True)
-class StabilityRow:
+class StabilityRow(Record):
     """Calls of one kind."""
 
     calls: int
@@ -39,8 +38,7 @@ class StabilityRow:
     """Share of the service time of all answered calls, 0…1; None when there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
+class Stability(Record):
     """Answered calls by what they ask of the server's storage; the first six are disjoint."""
 
     stable: StabilityRow

@@ -7,12 +7,12 @@ files that they named what the capture shows of their end.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.programs import NFS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -40,8 +40,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class StaleFile:
+class StaleFile(Record):
     """A file whose handle was refused."""
 
     path: str
@@ -67,8 +66,7 @@ class StaleFile:
     """Frame of that call; None likewise."""
 
 
-@dataclass(frozen=True, slots=True)
-class StaleHandles:
+class StaleHandles(Record):
     """The handles of one client that one server no longer knew."""
 
     client: str

@@ -12,12 +12,12 @@ came by. There are no more of them than segments sent again.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import round_trip, shares
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,8 +46,7 @@ EXAMPLES = 5
 """Frames that are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class TcpStalls:
+class TcpStalls(Record):
     """What happened to the TCP connections between one client and one server."""
 
     client: str

@@ -8,7 +8,6 @@ budget of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import phases as _phases
@@ -16,6 +15,7 @@ from pcapnfs.analyses.budget import Budget, budgets
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.phases import Phase, phases
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.outstanding import Outstanding
@@ -28,8 +28,7 @@ CLIENTS = 20
 """Clients that have a budget of their own; the total has them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeBudget:
+class TimeBudget(Record):
     """The clocks of all clients over the capture's span."""
 
     total: Budget

@@ -8,7 +8,6 @@ the call that ends it. Both together are the time from the first call to the las
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.outstanding import NOT_READY, TRANSFER, outstanding
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.programs import NFS_PROGRAMS, NLM
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from typing import Any
@@ -61,8 +61,7 @@ NO_FILE = -1
 """The unit of calls that belong to no file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Record):
     """Arrays with an element for each call of a client, in order of its first byte."""
 
     unit: NDArray[np.int32]

@@ -10,7 +10,6 @@ none of it: they have to be moved in any case.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -19,6 +18,7 @@ from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -38,8 +38,7 @@ LARGEST_BYTES = 1048576
 """What Linux moves in one call at most, whatever the server allows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(Record):
     """READs or WRITEs of one client, of one server."""
 
     calls: int
@@ -59,8 +58,7 @@ class Runs:
     """The part of `merged.time_s` for WRITEs that were on stable storage when answered, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class TransferRuns:
+class TransferRuns(Record):
     """One client and one server."""
 
     client: str

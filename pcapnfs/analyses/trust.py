@@ -7,11 +7,11 @@ Nothing is dropped silently: each message that was not decoded to its end is in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -36,8 +36,7 @@ COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
 """Reasons with a field of their own; all others are messages that were not decoded to their end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Record):
     """What the capture holds and what it does not."""
 
     rpc_calls: int

@@ -7,10 +7,10 @@ which storage it looks like.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.formula import Costs
@@ -34,8 +34,7 @@ CAUSES = ("persistence", "round_trips", "transfer", "waiting", "server", "client
 """Codes of the causes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Record):
     """A part of the time."""
 
     cause: str
@@ -46,8 +45,7 @@ class Cause:
     """Its share of all causes, 0…1; None when nothing took any time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record):
     """Where the time goes."""
 
     sentence: str
@@ -63,8 +61,7 @@ class Verdict:
     """All parts, largest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record):
     """What the sentence is made of; times in seconds."""
 
     costs: Costs[float]

@@ -9,11 +9,11 @@ is left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.resampling import interval
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Record):
     """What is changed; None leaves an input as it is. Times in seconds."""
 
     files: float | None = None
@@ -91,8 +90,7 @@ class Change:
             yield replace(changed, persist_s=changed.persist_s * more)
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Record):
     """The inputs that a change starts from."""
 
     costs: Costs[float]
@@ -128,8 +126,7 @@ class Base:
         return min(ends), max(ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Record):
     """One change, and what it would bring."""
 
     change: str

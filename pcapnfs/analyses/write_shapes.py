@@ -6,7 +6,6 @@ file's last page is covered when the WRITE reaches the end of the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -14,6 +13,7 @@ from pcapnfs.analyses import shares, spared
 from pcapnfs.analyses.files import READ_OPERATIONS
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -34,8 +34,7 @@ SOON_S = 1.0
 """A READ that came longer before the WRITE was for something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class WriteShapes:
+class WriteShapes(Record):
     """The WRITEs of one client at one server."""
 
     client: str

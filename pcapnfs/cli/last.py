@@ -11,15 +11,15 @@ import contextlib
 import json
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from pcapnfs.record import Record
 
 STANDARD_INPUT = "-"
 """A capture that cannot be read a second time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Captures:
+class Captures(Record):
     """What a command was about."""
 
     paths: tuple[str, ...]

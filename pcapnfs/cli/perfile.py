@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
+from pcapnfs.record import names
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.costs import Selection
@@ -112,13 +112,13 @@ def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:
 
     costs = analysis.file_costs(trace, selection)
     if csv:
-        columns = [field.name for field in fields(analysis.FileCost)]
+        columns = names(analysis.FileCost)
         rows = ([getattr(cost, column) for column in columns] for cost in costs)
         output.write(table.csv_pieces(columns, rows))
         return
-    shown = _Shown()
+    shown: dict[str, float] = {}
     rest = {"sort": selection.sort, "shown": shown, **sums.totals(trace, selection)}
-    output.write(document.pieces("files", shown.count(costs), rest))
+    output.write(document.pieces("files", _counted(costs, shown), rest))
 
 
 def _write_groups(result: PerGroup, *, csv: bool) -> None:
@@ -128,24 +128,17 @@ def _write_groups(result: PerGroup, *, csv: bool) -> None:
     if not csv:
         output.write([document.to_json(result)])
         return
-    columns = [field.name for field in fields(GroupCost)]
+    columns = names(GroupCost)
     rows = ([getattr(group, column) for column in columns] for group in result.groups)
     output.write(table.csv_pieces(columns, rows))
 
 
-@dataclass
-class _Shown:
-    """Adds up what passes: `Total`, field by field."""
-
-    files: int = 0
-    calls: int = 0
-    stable_calls: int = 0
-    time_s: float = 0.0
-
-    def count(self, costs: Iterator[FileCost]) -> Iterator[FileCost]:
-        for cost in costs:
-            self.files += 1
-            self.calls += cost.calls
-            self.stable_calls += cost.stable_calls
-            self.time_s += cost.time_s
-            yield cost
+def _counted(costs: Iterator[FileCost], shown: dict[str, float]) -> Iterator[FileCost]:
+    """Add up what passes: `Total`, field by field."""
+    shown.update(files=0, calls=0, stable_calls=0, time_s=0.0)
+    for cost in costs:
+        shown["files"] += 1
+        shown["calls"] += cost.calls
+        shown["stable_calls"] += cost.stable_calls
+        shown["time_s"] += cost.time_s
+        yield cost

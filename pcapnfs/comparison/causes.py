@@ -8,11 +8,11 @@ change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
 from pcapnfs.analyses.mount_options import SMALL_WRITE_BYTES
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.comparison.operations import OperationChange
@@ -55,8 +55,7 @@ CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
 """What the options begin with that say how long attributes are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Record):
     """A setting that differs."""
 
     subject: str

@@ -5,7 +5,6 @@ Takes two traces, or what `gather` made of them; gives a `Comparison`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import order
@@ -23,6 +22,7 @@ from pcapnfs.comparison.matching import (
 from pcapnfs.comparison.operations import OperationChange, operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import Step, comparable, waterfall
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -31,8 +31,7 @@ READS = _side.READS
 """The columns that a comparison reads of each trace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Record):
     """One side in short."""
 
     captures: tuple[str, ...]
@@ -56,8 +55,7 @@ class Run:
     """What the round trip rests on: see `inputs[].source` of `estimate`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Record):
     """What changed."""
 
     before: Run

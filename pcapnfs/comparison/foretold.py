@@ -7,19 +7,18 @@ is what the change was not only the change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.resampling import resampled
 from pcapnfs.analyses.what_if import Base, Change
 from pcapnfs.comparison.waterfall import comparable
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.measurement import Measurement
 
 
-@dataclass(frozen=True, slots=True)
-class Foretold:
+class Foretold(Record):
     """A forecast of the run after, made from the one before."""
 
     given: str

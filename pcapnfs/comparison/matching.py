@@ -6,8 +6,9 @@ Takes what both sides list; gives what is on both, and what came or went.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.patterns import PatternClass
@@ -18,8 +19,7 @@ Where = Literal["both", "came", "went"]
 """On both sides, only after, or only before."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Record):
     """A path on both sides."""
 
     path: str
@@ -38,8 +38,7 @@ class FileChange:
     """The same after."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChanges:
+class FileChanges(Record):
     """Objects that calls addressed, matched by path below the export."""
 
     both: int
@@ -60,8 +59,7 @@ class FileChanges:
     """Paths of both sides whose time differs most, the largest difference first."""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternChange:
+class PatternChange(Record):
     """A pattern of calls, and the files that had it."""
 
     where: Where
@@ -80,8 +78,7 @@ class PatternChange:
     """The same after."""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternChanges:
+class PatternChanges(Record):
     """Patterns of calls on files."""
 
     both: int
@@ -94,8 +91,7 @@ class PatternChanges:
     """Those of most files first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FindingChange:
+class FindingChange(Record):
     """A rule that found something on one side or both."""
 
     where: Where

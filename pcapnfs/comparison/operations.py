@@ -9,13 +9,13 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from pcapnfs.analyses.timeline import LEAST_CALLS
 from pcapnfs.comparison import rank_test
 from pcapnfs.comparison.side import Times
+from pcapnfs.record import Record
 
 SIGNIFICANT = 0.01
 """Probability of a slip in all tests together."""
@@ -28,8 +28,7 @@ RELEVANT = 0.1
 """Part of the median before that the shift must come to: machines are not alike to the percent."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperationChange:
+class OperationChange(Record):
     """One operation on both sides. Calls sent more than once are left out."""
 
     version: str

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,8 +33,7 @@ QUANTILES = 1000
 """Times of each side that the estimate compares pair by pair; of more calls, so many quantiles."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(Record):
     """How the times of one side lie to those of the other."""
 
     shift_s: float

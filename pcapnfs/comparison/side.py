@@ -7,7 +7,6 @@ can be held side by side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,7 @@ from pcapnfs.analyses.service_time import NANOSECONDS, integer, text, whole
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.programs import NFS, NFS_PROGRAMS, NFSACL
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,8 +59,7 @@ READS = columns.together(
 """The columns that this reads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Record):
     """Service times of one operation."""
 
     stable: bool
@@ -69,8 +68,7 @@ class Times:
     """What the client waited for each call, in the order of the calls, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileCost:
+class FileCost(Record):
     """What the calls of one path came to."""
 
     path: str
@@ -83,8 +81,7 @@ class FileCost:
     """Sum of service times, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Record):
     """What one trace says."""
 
     captures: tuple[str, ...]

@@ -8,7 +8,6 @@ order, and with the sides exchanged it only changes its sign.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import factorial
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.resampling import SEED, interval, resampled
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,8 +53,7 @@ CERTAIN = 0.99
 """Share of the resamples in which a clear step has the same sign: there are a dozen of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """What one factor brings."""
 
     factor: str

@@ -9,13 +9,13 @@ for each by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import chain, zip_longest
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import SEVERITIES, Observed, Rule, Severity, Subject
 from pcapnfs.diagnosis.severity import of_cost
 from pcapnfs.diagnosis.wording import several
+from pcapnfs.record import replace
 
 Said = tuple[Rule, Observed, tuple[str, ...]]
 """A rule, what it saw, and the names of rules that said the same of the same subject."""

@@ -7,8 +7,9 @@ budget; `settle` makes `Finding`s of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -29,8 +30,7 @@ EXAMPLES = 5
 """Frames that a finding names at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Record):
     """Something that can be done about it."""
 
     action: str
@@ -39,8 +39,7 @@ class Advice:
     """What it may break or lose; None when it is safe."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Record):
     """Time that a rule holds its finding responsible for."""
 
     row: str
@@ -49,8 +48,7 @@ class Claim:
     """How much of it would not have been spent otherwise, seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Record):
     """One of several of whom a finding says the same."""
 
     about: tuple[str, ...]
@@ -62,8 +60,7 @@ class Subject:
     """Calls of this one that it is about; None where it is not about calls."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Record):
     """What a rule saw."""
 
     severity: Severity
@@ -97,8 +94,7 @@ class Observed:
     """A Wireshark display filter for all evidence; None: one for the example frames."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Record):
     """A rule: one file in `rules`."""
 
     id: str
@@ -118,8 +114,7 @@ class Rule:
     """It speaks of time in general, whatever the cause: it claims what no particular rule did."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """Something that is wrong, or worth knowing."""
 
     id: str

@@ -5,7 +5,6 @@ Takes a trace; gives `Findings`. A rule that saw nothing is silent; `checked` sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs.diagnosis import material as _material
@@ -13,6 +12,7 @@ from pcapnfs.diagnosis.finding import Finding, Rule
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.diagnosis.settle import settle
 from pcapnfs.diagnosis.thresholds import Threshold, Values, chosen
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +24,7 @@ READS = _material.READS
 """The columns that the rules' material is made of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Record):
     """What the rules found."""
 
     findings: tuple[Finding, ...]

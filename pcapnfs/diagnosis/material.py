@@ -5,7 +5,6 @@ Takes a trace; gives a `Material`. A rule reads it and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -43,6 +42,7 @@ from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.outstanding import outstanding
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +85,7 @@ READS = columns.together(
 """The columns that all of these read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
+class Material(Record):
     """Results of analyses, by the name of their analysis."""
 
     beginnings: tuple[_beginnings.Beginning, ...]
@@ -124,8 +123,7 @@ class Material:
         return {name: time_s for name, time_s, _ in self.time_budget.total.shares()}
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Record):
     """What somebody has asked for already."""
 
     calls: Outstanding

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Confidence
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.mount_options import Mount, Verdict
@@ -23,8 +23,7 @@ TOPIC = "attribute cache"
 """What the rules on it have in common: one client asks too much for one reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Record):
     """A verdict on a mount, with what was asked on it."""
 
     mount: Mount

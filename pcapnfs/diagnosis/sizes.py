@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
@@ -11,6 +10,7 @@ from pcapnfs.diagnosis.finding import Advice, Claim, Observed
 from pcapnfs.diagnosis.mounted import CHECK
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.mount_options import Mount, Verdict
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 
-@dataclass(frozen=True, slots=True)
-class Transfers:
+class Transfers(Record):
     """READs or WRITEs, and how to judge them."""
 
     option: str

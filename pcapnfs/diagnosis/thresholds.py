@@ -10,17 +10,16 @@ import difflib
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 Values = Mapping[str, float]
 """The value of every threshold, by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Record):
     """A number that a rule compares with."""
 
     name: str

@@ -8,13 +8,13 @@ line as Wireshark does. A frame without a call is dissected as it is, with what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses.service_time import seconds
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 from pcapnfs.verify import tool, verification
 from pcapnfs.verify.source import one_file
 from pcapnfs.verify.trees import Packet, packets
@@ -42,8 +42,7 @@ CALLS_LIMIT = 64
 """Calls of one frame that are dissected; a frame of 64 KB may hold a thousand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record):
     """One line of Wireshark's dissection."""
 
     depth: int
@@ -55,8 +54,7 @@ class Line:
     """The line as Wireshark shows it, at most 300 characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record):
     """A call or a reply as Wireshark dissects it."""
 
     frame: int
@@ -67,8 +65,7 @@ class Message:
     """Its dissection; none when tshark shows no such message in this frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """A call as pcapnfs reads it."""
 
     call: int
@@ -105,8 +102,7 @@ class Reading:
     """The call and, when it is there, the reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Record):
     """What is in a frame."""
 
     frame: int

@@ -14,12 +14,12 @@ import subprocess
 import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pcapnfs import temporary
 from pcapnfs.errors import CaptureError
+from pcapnfs.record import Record
 from pcapnfs.verify.tool import find, last_line
 from pcapnfs.verify.trees import CUT_SHORT, Packet, packets
 
@@ -56,8 +56,7 @@ _EXCHANGE_ID = 42
 field as the operations of the compound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record):
     """One RPC message (RFC 5531 section 9) as tshark dissected it."""
 
     frame: int

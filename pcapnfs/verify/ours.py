@@ -7,11 +7,11 @@ must be told to tshark about the capture.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.programs import NFS
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -36,8 +36,7 @@ _REPLY_FRAME = 9
 """Where it stands in a row; its first frame before it, service time and status behind it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Record):
     """A call with its reply, as pcapnfs decoded it."""
 
     connection: int

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pcapnfs.programs import MOUNT, NFS, NFSACL, NLM, NSM, PORTMAPPER, RQUOTA
+from pcapnfs.record import Record
 from pcapnfs.trace import operation_numbers
 from pcapnfs.verify.messages import Message
 from pcapnfs.verify.ours import TRANSIENT, Call
@@ -70,15 +71,14 @@ class Pair:
         return self.reply.srt_ns + answered.time_ns - self.call.call_time_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Record):
     """What is known of the capture as a whole."""
 
     truncated: bool = False
     """Packets were cut at a snaplen."""
     missing: bool = False
     """Bytes of some connection are missing."""
-    orphans: Collection[tuple[int, int]] = field(default_factory=frozenset)
+    orphans: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of replies without a call, as pcapnfs found them."""
 
     @property

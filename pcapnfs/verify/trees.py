@@ -13,13 +13,13 @@ import contextlib
 from asyncio.subprocess import Process
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from pcapnfs.errors import CaptureError
+from pcapnfs.record import Record
 from pcapnfs.verify.tool import find
 
 _BAD = dict.fromkeys(
@@ -35,8 +35,7 @@ ENDING_S = 1.0
 """Seconds that tshark gets to end once it has written everything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(Record):
     """A dissected packet."""
 
     frame: int

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record, replace
 from pcapnfs.verify import messages, ours, tool
 from pcapnfs.verify.compare import Tally, compare
 from pcapnfs.verify.reasons import TEXTS, Situation
@@ -28,8 +28,7 @@ PORTS_LIMIT = 500
 """Ports that tshark is told to be RPC; of more, it finds the others by itself or not at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aspect:
+class Aspect(Record):
     """One thing that was compared of each call."""
 
     aspect: str
@@ -42,8 +41,7 @@ class Aspect:
     """Those of them in which they tell the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Record):
     """Differences of one kind with one reason."""
 
     kind: str
@@ -60,8 +58,7 @@ class Difference:
     """Frames of the first of them, counted over all files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overruled:
+class Overruled(Record):
     """A port whose packets tshark would have taken for another protocol."""
 
     transport: str
@@ -72,8 +69,7 @@ class Overruled:
     """What tshark would take it for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Record):
     """How far pcapnfs and tshark agree."""
 
     tshark: str

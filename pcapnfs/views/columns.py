@@ -9,12 +9,13 @@ stands below it, wrapped between words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len, set_cell_size
 from rich.padding import Padding
 from rich.text import Text
+
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -26,8 +27,7 @@ BELOW = 4
 """Blanks before a line that stands below a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Record):
     """A column of a `FittedTable`."""
 
     title: str

@@ -7,10 +7,10 @@ character.
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+
+from pcapnfs.record import Record, names
 
 
 def document(result: object) -> object:
@@ -21,11 +21,11 @@ def document(result: object) -> object:
     """
     if type(result) in _PLAIN:
         return result
-    if is_dataclass(result):
+    if isinstance(result, Record):
         # Most fields are plain: a list of many files spends its time here.
         return {
             name: value if type(value) in _PLAIN else document(value)
-            for name in _names(result.__class__)
+            for name in names(result)
             for value in (getattr(result, name),)
         }
     if isinstance(result, Mapping):
@@ -38,11 +38,6 @@ def document(result: object) -> object:
 
 
 _PLAIN = frozenset((type(None), str, bool, int, float))
-
-
-@functools.cache
-def _names(result: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(result))
 
 
 def to_json(result: object) -> str:

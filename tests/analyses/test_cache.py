@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from pcapnfs.analyses.cache import INTERVAL_EDGES_S, cache
 from pcapnfs.analyses.delegations import Delegations
 from pcapnfs.errors import UsageError
+from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.what_if import Base, Change, scenario
+from pcapnfs.record import replace
 
 PLAIN = Costs(
     files=1000.0,

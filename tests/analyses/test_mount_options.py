@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses import mount_options
 from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.analyses.mount_evidence import Evidence, evidence
 from pcapnfs.analyses.mount_options import Mount
+from pcapnfs.record import replace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 NOTHING = Evidence(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.stale_handles import StaleFile, stale_handles
+from pcapnfs.record import replace
 from tests.unit.rows import Row, call, file, operation, trace_of
 
 FILES = [file(1, ".", "directory"), file(2, "a"), file(3, "b")]

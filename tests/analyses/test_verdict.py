@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.verdict import CAUSES, Evidence, Verdict, verdict
+from pcapnfs.record import replace
 
 DISK = Evidence(
     costs=Costs(

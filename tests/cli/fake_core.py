@@ -6,11 +6,10 @@ is declared to: an Arrow stream per table, errors as `ReadError`, the rest from 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -18,6 +17,7 @@ import duckdb
 import pcapnfs
 from pcapnfs import schema
 from pcapnfs.meta import Meta
+from pcapnfs.views.document import document
 from tests.unit.rows import Row, fill, meta, tables
 
 
@@ -122,7 +122,7 @@ class Writer:
 def install() -> None:
     """Put this in the decoder's place."""
     module = types.ModuleType("pcapnfs._core")
-    declared = [dataclasses.asdict(table) for table in tables()]
+    declared = document(tables())
     module.__dict__.update(
         ReadError=ReadError,
         Batch=Batch,
@@ -137,6 +137,6 @@ def install() -> None:
 
 def write_capture(path: Path, told: Meta | None = None, **rows: Sequence[Row]) -> Path:
     """Write what the decoder above reads."""
-    facts: Mapping[str, object] = dataclasses.asdict(told or meta(path=str(path)))
+    facts = document(told or meta(path=str(path)))
     path.write_text(json.dumps({"meta": facts, "rows": rows}), encoding="utf-8")
     return path

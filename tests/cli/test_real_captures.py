@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import struct
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.cli.app import run
+from pcapnfs.record import replace
 from pcapnfs.views.document import to_json
 from tests.oracles.corpus import Capture, lab_captures, other_captures, require_corpus
 
@@ -47,7 +47,7 @@ def test_sums_hold_for_every_capture(capture: Capture | None) -> None:
     assert sum(file.calls for file in perfile.files) == perfile.listed.calls
     assert len(perfile.files) == perfile.listed.files
     parts = (perfile.listed, perfile.left_out, perfile.without_file)
-    assert perfile.total == dataclasses.replace(
+    assert perfile.total == replace(
         perfile.total,
         files=sum(part.files for part in parts),
         calls=sum(part.calls for part in parts),

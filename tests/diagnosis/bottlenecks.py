@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.bottleneck import Bottleneck
 from pcapnfs.analyses.budget import ROWS, Budget
 from pcapnfs.analyses.measurement import KindOfStable
 from pcapnfs.analyses.time_budget import TimeBudget
 from pcapnfs.analyses.verdict import CAUSES, Cause, Verdict
 from pcapnfs.diagnosis.material import Material
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing
 
 WALL_S = 10.0

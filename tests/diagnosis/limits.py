@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.caps import Caps, Pair, Slots
 from pcapnfs.diagnosis.material import Material
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 
 CLIENT, SERVER = "10.0.0.2", "10.0.0.1"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.diagnosis import material
 from pcapnfs.diagnosis.finding import Observed, Rule
 from pcapnfs.diagnosis.judging import thresholds
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.thresholds import chosen
+from pcapnfs.record import replace
 from tests.unit.rows import trace_of
 
 

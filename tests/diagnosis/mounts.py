@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.cache import Cache
 from pcapnfs.analyses.mount_options import Mount, Verdict
 from pcapnfs.analyses.questions import Questions
 from pcapnfs.analyses.spared import NONE, Spared
 from pcapnfs.analyses.transfer_runs import Runs, TransferRuns
 from pcapnfs.diagnosis.material import Material
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing
 
 CLIENT, SERVER = "10.0.0.2", "10.0.0.1"

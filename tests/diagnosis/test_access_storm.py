@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.repeated_access import RepeatedAccess
 from pcapnfs.analyses.spared import Spared
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.access_storm import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 STORM = RepeatedAccess(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.shared_files import SharedFile, SharedFiles
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.attribute_ping_pong import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 SHARED = SharedFiles(

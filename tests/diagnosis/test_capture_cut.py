@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.capture_cut import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.capture_lossy import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 

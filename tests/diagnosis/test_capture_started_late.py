@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.beginnings import Beginning
 from pcapnfs.diagnosis.rules.capture_started_late import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 RUNNING = Beginning(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.round_trip import Half, RoundTrip, RoundTrips
 from pcapnfs.diagnosis.rules.captured_at_server import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.captured_twice import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.diagnosis.rules.client_bound import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 

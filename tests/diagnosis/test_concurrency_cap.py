@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.caps import Pair
 from pcapnfs.diagnosis.rules.concurrency_cap import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.limits import PAIR, SLOTS, limited
 from tests.diagnosis.material import seen_by
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.held_segments import HeldSegments
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.delayed_ack import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 HELD = HeldSegments(

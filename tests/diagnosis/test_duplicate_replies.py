@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.diagnosis.rules import rpc_retransmission
 from pcapnfs.diagnosis.rules.duplicate_replies import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.test_rpc_retransmission import FEW
 

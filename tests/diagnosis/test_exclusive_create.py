@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.exclusive_creates import ExclusiveCreates
 from pcapnfs.analyses.spared import Spared
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.exclusive_create import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 

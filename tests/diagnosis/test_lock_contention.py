@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.lock_waits import LockWaits
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.lock_contention import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 WAITED = LockWaits(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.not_found import MissingName, NotFound, SearchOrder
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.negative_lookups import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 MANY = NotFound(

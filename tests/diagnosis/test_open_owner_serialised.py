@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.open_order import OpenOrder
 from pcapnfs.diagnosis.rules.open_owner_serialised import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 

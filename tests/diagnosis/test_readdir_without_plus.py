@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs import units
@@ -11,6 +9,7 @@ from pcapnfs.analyses.listing_costs import ListingCosts
 from pcapnfs.analyses.spared import NONE, Spared
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdir_without_plus import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 PLAIN = ListingCosts(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.listing_costs import ListingCosts
 from pcapnfs.analyses.spared import NONE, Spared
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.readdirplus_unused import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 SLOW = ListingCosts(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.resent_calls import ResentCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.rpc_retransmission import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 FEW = ResentCalls(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.load import Band, Load
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.server_overload import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 

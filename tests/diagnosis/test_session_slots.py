@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.caps import Slots
 from pcapnfs.diagnosis.rules.session_slots import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.limits import SLOTS, limited
 from tests.diagnosis.material import seen_by
 

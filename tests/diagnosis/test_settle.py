@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapnfs.diagnosis.finding import SEVERITIES, Claim, Finding, Observed, Rule, Severity
 from pcapnfs.diagnosis.settle import settle
+from pcapnfs.record import replace
 
 BUDGET = {"stable": 6.0, "unstable": 3.0, "client": 1.0}
 

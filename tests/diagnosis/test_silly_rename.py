@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.silly_renames import SillyRenames
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.silly_rename import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 RENAMED = SillyRenames(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.caps import Pair
 from pcapnfs.diagnosis.rules.single_connection import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.limits import PAIR, limited
 from tests.diagnosis.material import seen_by
 

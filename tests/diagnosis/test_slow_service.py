@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.server_times import ServerTime
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.slow_service import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.spared import NONE
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.small_wsize import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import MOVED, RUNS, mounted, verdict
 

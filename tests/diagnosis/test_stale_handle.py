@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.stale_handles import StaleFile, StaleHandles
 from pcapnfs.diagnosis.rules.stale_handle import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 KNOWN = StaleFile("a/b", 3, ("GETATTR", "READ"), 17, 2.5, None, "10.0.0.3", "REMOVE", 15)

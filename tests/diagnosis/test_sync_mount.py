@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.sync_mount import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import seen_by
 from tests.diagnosis.mounts import THROUGH, mounted, verdict
 

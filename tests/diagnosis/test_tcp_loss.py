@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.tcp_stalls import TcpStalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
 LOSSY = TcpStalls(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from pcapnfs.analyses.spared import NONE, Spared
@@ -11,6 +9,7 @@ from pcapnfs.analyses.write_shapes import WriteShapes
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.unaligned_writes import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 

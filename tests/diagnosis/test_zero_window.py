@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.zero_window import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 from tests.diagnosis.test_tcp_loss import LOSSY
 

@@ -10,7 +10,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pytest
 import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
+from pcapnfs.record import replace
 from pcapnfs.synth.simulation.options import LISTINGS, VANTAGES, VERSIONS, WORKLOADS, Options
 from pcapnfs.synth.simulation.run import Simulation
 from pcapnfs.synth.simulation.truth import Truth

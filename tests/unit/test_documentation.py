@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
 import inspect
@@ -13,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import pcapnfs.analyses
+from pcapnfs.record import Record
 from tests.unit.rows import ROOT
 
 
@@ -41,7 +41,7 @@ OTHERS = (
 
 
 def results() -> list[type]:
-    """The dataclasses of all analyses, of the summary, the schema and the metadata."""
+    """The records of all analyses, of the summary, the schema and the metadata."""
     names = [
         f"pcapnfs.analyses.{module.name}"
         for module in pkgutil.iter_modules(pcapnfs.analyses.__path__)
@@ -51,7 +51,7 @@ def results() -> list[type]:
         value: None
         for module in modules
         for _, value in inspect.getmembers(module, inspect.isclass)
-        if dataclasses.is_dataclass(value) and value.__module__ == module.__name__
+        if issubclass(value, Record) and value.__module__ == module.__name__
     }
     return list(found)
 
@@ -75,13 +75,12 @@ def test_fields_that_can_be_none_say_when() -> None:
 
 def test_results_are_frozen_and_have_slots() -> None:
     for result in results():
-        assert result.__dataclass_params__.frozen, result.__name__  # type: ignore[attr-defined]
-        assert "__slots__" in result.__dict__, result.__name__
+        assert result.__struct_config__.frozen, result.__name__  # type: ignore[attr-defined]
+        assert result.__dictoffset__ == 0, result.__name__
 
 
 def test_a_field_without_meaning_is_found() -> None:
-    @dataclasses.dataclass
-    class Silent:
+    class Silent(Record):
         told: int
         """Something."""
         untold: int

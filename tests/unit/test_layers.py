@@ -146,3 +146,10 @@ def test_the_version_is_that_of_the_package() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == pcapnfs.__version__
+
+
+def test_only_records_know_what_they_are_made_of() -> None:
+    home = PACKAGE / "record.py"
+    for path in PACKAGE.rglob("*.py"):
+        known = {name.split(".")[0] for name in imports(path, top_level=False)}
+        assert ("msgspec" in known) == (path == home), path

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from pcapnfs.record import replace
 from pcapnfs.verify.compare import WAITING_LIMIT, Tally, compare
 from pcapnfs.verify.messages import Message
 from pcapnfs.verify.ours import Call

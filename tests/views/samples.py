@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rich.console import Console, RenderableType
 
 from pcapnfs.analyses.budget import Budget
@@ -53,6 +51,7 @@ from pcapnfs.comparison.waterfall import Step as WaterfallStep
 from pcapnfs.decoding import Decoded
 from pcapnfs.diagnosis.finding import Advice, Finding, Subject
 from pcapnfs.diagnosis.judging import Findings
+from pcapnfs.record import replace
 from pcapnfs.redaction import Redaction
 from pcapnfs.report import Mark, Report
 from pcapnfs.summary import Summary

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pcapnfs.analyses.slowest import SlowCall
 from pcapnfs.annotation import Begun, Remarks
+from pcapnfs.record import replace
 from pcapnfs.views.comments import LONGEST, by_frame
 from tests.views import samples
 

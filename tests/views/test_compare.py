@@ -6,12 +6,12 @@ After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
+from pcapnfs.record import replace
 from pcapnfs.views import compare
 from pcapnfs.views.report import compared, markdown, page
 from tests.views import samples

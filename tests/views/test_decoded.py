@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from pcapnfs.record import replace
 from pcapnfs.views import decoded
 from tests.views import samples
 

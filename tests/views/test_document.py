@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
+from pcapnfs.record import replace
 from pcapnfs.views.document import document, pieces, to_json
 from tests.views import samples
 

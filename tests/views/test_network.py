@@ -6,7 +6,6 @@ After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 
 from pcapnfs.analyses.concurrency import Concurrency
+from pcapnfs.record import replace
 from pcapnfs.views import network
 from tests.views import samples
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from pcapnfs.record import replace
 from pcapnfs.summary import Summary
 from pcapnfs.views import notebook
 from tests.unit.rows import meta, trace_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -10,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pcapnfs.record import Record, names, replace
 from pcapnfs.report import Mark, Report
 from pcapnfs.views.budget import TITLES
 from pcapnfs.views.report import charts, content, markdown, page
@@ -32,13 +32,13 @@ def hostile(result: Report, attack: str) -> Report:
     """The same result with every name from the capture replaced."""
 
     def replaced(value: object, field: str | None) -> object:
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if isinstance(value, Record):
             coded = type(value).__name__ in CODED
-            return dataclasses.replace(
+            return replace(  # type: ignore[type-var]  # its class is not known
                 value,
                 **{
-                    each.name: replaced(getattr(value, each.name), None if coded else each.name)
-                    for each in dataclasses.fields(value)
+                    name: replaced(getattr(value, name), None if coded else name)
+                    for name in names(value)
                 },
             )
         if isinstance(value, tuple):

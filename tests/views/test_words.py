@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from pcapnfs.record import replace
 from pcapnfs.views.words import PERFECT, trust_sentences
 from tests.views import samples
 

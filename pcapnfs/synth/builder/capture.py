@@ -7,9 +7,9 @@ orders, micro- and nanoseconds (pcapng: any if_tsresol), a snaplen, gzip.
 import gzip
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pcapnfs.record import Record, replace
 from pcapnfs.synth.builder.packet import Frame, Link
 
 WHOLE_FRAMES = 262_144
@@ -23,8 +23,7 @@ OPTION_NAME = 2
 OPTION_TSRESOL = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(Record):
     """A pcapng interface.
 
     ``tsresol`` is the option's byte: n for units of 10^-n seconds, 0x80 | n for 2^-n; None leaves

@@ -6,8 +6,8 @@ random takes a seed, and the same seed does the same damage.
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
+from pcapnfs.record import replace
 from pcapnfs.synth.builder.capture import Capture
 from pcapnfs.synth.builder.packet import PSH, TCP, Frame, Packet
 

@@ -5,10 +5,11 @@ holds both side by side.  Checksums are correct.
 """
 
 import struct
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
+
+from pcapnfs.record import Record, replace
 
 TCP = 6
 UDP = 17
@@ -36,8 +37,7 @@ class Link(IntEnum):
     LINUX_SLL2 = 276
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(Record):
     """What is in one IP packet.  ``options`` are TCP options, padded to four bytes by the caller.
 
     ``vlans`` (VLAN ids, outermost first) and ``padded`` (to Ethernet's 60 bytes) apply to Ethernet
@@ -165,8 +165,7 @@ class Packet:
         return tags + ethertype.to_bytes(2, "big")
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Record):
     """A captured frame: time in integer nanoseconds since 1970, and its bytes.
 
     ``packet`` is what the bytes were made of, while they are still that; ``original_length``

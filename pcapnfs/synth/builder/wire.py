@@ -8,9 +8,9 @@ before the last one raises ValueError.  (``damage.delay`` and ``retransmit`` bre
 
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal, Self
 
+from pcapnfs.record import replace
 from pcapnfs.synth.builder import rpc
 from pcapnfs.synth.builder.capture import Capture
 from pcapnfs.synth.builder.packet import ACK, FIN, PSH, RST, SYN, TCP, UDP, Frame, Link, Packet

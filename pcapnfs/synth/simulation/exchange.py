@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pcapnfs.record import Record
 from pcapnfs.synth.builder.rpc import Request
 
 STABLE, UNSTABLE, UNSTABLE_WRITE = "stable", "unstable", "unstable_write"
@@ -40,8 +41,7 @@ class Answer(NamedTuple):
     """Class of the call; a stable one takes the server its persist delay longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Record):
     """A call to come."""
 
     operation: str

@@ -12,9 +12,9 @@ import random
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from pcapnfs.record import Record, replace
 from pcapnfs.synth.builder.packet import ACK, FIN, PSH, SYN, Frame, Packet
 
 MSS = 1460
@@ -51,8 +51,7 @@ Times = tuple[int, int]
 """When a segment was sent and when it arrived."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Record):
     """A segment on its way, once or several times."""
 
     start: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pcapnfs.errors import UsageError
+from pcapnfs.record import Record
 
 VERSIONS = ("3", "4.0", "4.1", "4.2")
 """Protocol versions that a client can speak."""
@@ -31,8 +30,7 @@ THREADS_LIMIT = 64
 """Threads: each has a slot of the session, of which the server grants as many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """A workload, a network, a server and a place to look on; times in nanoseconds."""
 
     workload: str = "tar"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from pcapnfs.record import replace
 from pcapnfs.synth.builder.nfs4 import ChangeInfo, Compound, CompoundReply
 from pcapnfs.synth.builder.nfs4.reply_files import Entry4
 from pcapnfs.synth.builder.nfs4.types import FILE_SYNC4, NF4DIR, SHARE_BOTH, UNSTABLE4

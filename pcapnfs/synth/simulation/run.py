@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pcapnfs.record import Record
 from pcapnfs.synth.builder import Capture, rpc
 from pcapnfs.synth.simulation.client import Client, Server
 from pcapnfs.synth.simulation.exchange import STABLE, Answer, Exchange, Pause, Slot, Work
@@ -49,8 +50,7 @@ class _Asked:
     reply_place: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Thread:
+class _Thread(Record):
     """A thread of the client, with its work and its slot."""
 
     work: Work

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from pcapnfs.record import Record
 from pcapnfs.synth.simulation.exchange import STABLE
 from pcapnfs.synth.simulation.options import Options
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Record):
     """A call and its reply as the vantage point saw them."""
 
     xid: int
@@ -32,8 +31,7 @@ class Call:
     """When the reply was complete, nanoseconds since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Record):
     """What was done to a file or directory."""
 
     path: str
@@ -48,8 +46,7 @@ class File:
     """The stable calls' part of it, nanoseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Record):
     """What was asked of one kind."""
 
     operation: str
@@ -62,8 +59,7 @@ class Operation:
     """Sum of their service times, nanoseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Record):
     """Everything that is known of a simulated capture."""
 
     configured: Options

@@ -8,10 +8,10 @@ and that a table has no empty column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pcapnfs import units
+from pcapnfs.record import Record
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import shorten
 
@@ -22,8 +22,7 @@ SENTENCE_CELLS = 1200
 """Width to which a sentence that quotes names is cut at its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Record):
     """A cell of a table."""
 
     text: str
@@ -34,8 +33,7 @@ class Cell:
     """Where it leads, within the report; empty: nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Record):
     """A column of a table."""
 
     title: str
@@ -45,8 +43,7 @@ class Column:
     words; long texts take more room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Record):
     """A sentence or several."""
 
     kind: ClassVar[str] = "paragraph"
@@ -56,8 +53,7 @@ class Paragraph:
     """How much it stands out; `screen`: it is about what is not printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Record):
     """What belongs to a word, line by line."""
 
     kind: ClassVar[str] = "facts"
@@ -65,8 +61,7 @@ class Facts:
     """Words and what is said of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Record):
     """A display filter to copy."""
 
     kind: ClassVar[str] = "filter"
@@ -74,8 +69,7 @@ class Filter:
     """The filter as Wireshark takes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Record):
     """Rows under headings; the first cell of a row names it."""
 
     kind: ClassVar[str] = "table"
@@ -89,8 +83,7 @@ class Table:
     """What was left out; empty when nothing was."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Record):
     """A drawing; the same numbers stand in a table beside it."""
 
     kind: ClassVar[str] = "picture"
@@ -100,8 +93,7 @@ class Picture:
     """Classes of colours and what they stand for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Record):
     """Something to unfold."""
 
     kind: ClassVar[str] = "fold"
@@ -113,8 +105,7 @@ class Fold:
     """What stands beside the title, in small."""
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Record):
     """Something with a title of its own: a finding."""
 
     kind: ClassVar[str] = "card"
@@ -131,8 +122,7 @@ class Card:
 Block = Paragraph | Facts | Filter | Table | Picture | Fold | Card
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Record):
     """A part of the report with a heading."""
 
     anchor: str

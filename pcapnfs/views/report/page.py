@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pcapnfs import __version__, units
+from pcapnfs.record import replace
 from pcapnfs.views.report import content
 from pcapnfs.views.report.blocks import Fold, Paragraph, Table
 from pcapnfs.views.report.glossary import TERMS

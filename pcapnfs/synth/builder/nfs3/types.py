@@ -3,9 +3,9 @@
 Times are integer nanoseconds since 1970; the wire has seconds and nanoseconds, 32 bits each.
 """
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from pcapnfs.record import Record
 from pcapnfs.synth.builder.xdr import Packer
 
 # ftype3
@@ -31,8 +31,7 @@ SetTime = int | Literal["server"] | None
 """How a SETATTR sets a time: not at all, to the server's clock, to these nanoseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fattr3:
+class Fattr3(Record):
     """fattr3 (RFC 1813 section 2.6): 84 bytes on the wire."""
 
     type: int = NF3REG
@@ -58,8 +57,7 @@ class Fattr3:
         return packer
 
 
-@dataclass(frozen=True, slots=True)
-class Sattr3:
+class Sattr3(Record):
     """sattr3: what to set; None leaves an attribute alone."""
 
     mode: int | None = None

@@ -1,0 +1,77 @@
+"""What results are made of: frozen values with named, documented fields.
+
+Takes the annotated fields of a class below `Record`; gives its constructor, equality, hash and
+repr, slots and immutability, as a frozen dataclass with slots has them. Promises that a class costs
+next to nothing to create: there are some 200, and a dataclass writes and compiles the text of its
+methods (0.55 ms each, against 0.02 ms here), which was a seventh of the time of a small capture's
+summary. That msgspec does it is known here only; type checkers take records for dataclasses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import NODEFAULT, Struct, StructMeta, structs
+
+if TYPE_CHECKING:
+    from dataclasses import replace as replace
+    from inspect import Signature
+    from typing import Any, dataclass_transform
+
+    @dataclass_transform(frozen_default=True)
+    class Record:
+        """A frozen value; its fields are the annotations of its class."""
+
+else:
+
+    class _Told(StructMeta):
+        @property
+        def __signature__(self) -> Signature:
+            """What `help` shows; msgspec's wants what only type checkers import."""
+            return _signature(self)
+
+    class Record(Struct, frozen=True, metaclass=_Told):
+        """A frozen value; its fields are the annotations of its class."""
+
+    def replace(record, /, **changes):  # noqa: ANN001, ANN003, ANN201  # typed above
+        """The same with other values in some fields.
+
+        Raises:
+            TypeError: There is no such field.
+        """
+        return structs.replace(record, **changes)
+
+
+def names(record: Record | type[Record]) -> tuple[str, ...]:
+    """The names of its fields, in their order."""
+    found: tuple[str, ...] = record.__struct_fields__  # type: ignore[union-attr]  # Struct's
+    return found
+
+
+def plain(record: Record) -> dict[str, Any]:
+    """Its values by the names of their fields; a field that is a record likewise."""
+    values = structs.asdict(record)  # type: ignore[arg-type]  # a Struct, when it runs
+    return {
+        name: plain(value) if isinstance(value, Record) else value for name, value in values.items()
+    }
+
+
+def _signature(cls: StructMeta) -> Signature:
+    from inspect import Parameter, Signature, get_annotations
+
+    hints = {
+        name: hint for each in cls.__mro__[::-1] for name, hint in get_annotations(each).items()
+    }
+    fields, defaults = cls.__struct_fields__, cls.__struct_defaults__
+    missing = (NODEFAULT,) * (len(fields) - len(defaults))
+    return Signature(
+        [
+            Parameter(
+                name,
+                Parameter.POSITIONAL_OR_KEYWORD,
+                default=Parameter.empty if default is NODEFAULT else default,
+                annotation=hints[name],
+            )
+            for name, default in zip(fields, missing + defaults, strict=True)
+        ]
+    )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
-from pcapnfs.analyses import order
+from pcapnfs.analyses import order, population
 from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
@@ -25,17 +25,21 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call connection client server mount callback program version op signature call_frame "
-    "call_time reply_time file directory",
-    operations="call position op executed status stability file directory target_directory name "
-    "offset requested count stable_requested change_before change_after change_atomic type size "
-    "change mtime ctime before_size before_mtime before_ctime directory_mtime directory_ctime "
-    "directory_before_mtime directory_before_ctime attributes plus cookie delegation max_read "
-    "max_write",
-    files="file parent path role",
-    entries="call position file type size change mtime ctime",
-    connections="connection role",
+READS = columns.together(
+    population.OPERATIONS_READS,
+    population.CALLS_READS,
+    columns.of(
+        calls="call connection client server mount callback program version op signature "
+        "call_frame call_time reply_time file directory",
+        operations="call position op executed status stability file directory target_directory "
+        "name offset requested count stable_requested change_before change_after change_atomic "
+        "type size change mtime ctime before_size before_mtime before_ctime directory_mtime "
+        "directory_ctime directory_before_mtime directory_before_ctime attributes plus cookie "
+        "delegation max_read max_write",
+        files="file parent path role",
+        entries="call position file type size change mtime ctime",
+        connections="connection role",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -178,10 +182,12 @@ def cache(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Cache:
     """
     order.check("files", top=top, sort=sort, kinds=Sort)
     with change_ids(trace) as cursor:
-        return of_learned(cursor, top=top, sort=sort)
+        return of_learned(trace, cursor, top=top, sort=sort)
 
 
-def of_learned(cursor: duckdb.DuckDBPyConnection, *, top: int = 20, sort: Sort = "time") -> Cache:
+def of_learned(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, top: int = 20, sort: Sort = "time"
+) -> Cache:
     """The same, on a connection with the tables of `change_ids`."""
     cursor.execute(_HELD, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS})
     cursor.execute(_BY_FILE)
@@ -219,7 +225,7 @@ def of_learned(cursor: duckdb.DuckDBPyConnection, *, top: int = 20, sort: Sort =
         bytes_saved=integer(saved),
         intervals=_intervals(cursor),
         delegations=delegations(cursor),
-        mounts=mounts(cursor),
+        mounts=mounts(trace, cursor),
         sort=sort,
         files=_files(cursor, top, sort),
     )

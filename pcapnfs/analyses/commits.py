@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.service_time import integer, number, seconds
 from pcapnfs.record import Record
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback call_frame call_time reply_time srt",
@@ -24,6 +25,9 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations(("COMMIT",), statuses=(0,))
+"""Files without a COMMIT that succeeded are none of these."""
 
 EXAMPLES = 5
 """Frames that are told."""
@@ -62,6 +66,8 @@ class Commits(Record):
 
 def commits(trace: Trace) -> tuple[Commits, ...]:
     """Follow each file's WRITEs and COMMITs, costliest client and server first."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     rows = trace.sql(_COMMITS, {"examples": EXAMPLES}).fetchall()
     return tuple(

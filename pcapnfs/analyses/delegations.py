@@ -44,8 +44,12 @@ def delegations(cursor: duckdb.DuckDBPyConnection) -> Delegations:
     """Count delegations, and time what was called back."""
     (counts,) = cursor.execute(_COUNTS).fetchall()
     opens, granted_read, granted_write, recalled, returned = counts
-    ((waited, longest),) = cursor.execute(_RECALLS).fetchall()
-    ((served,),) = cursor.execute(_SERVED, {"data": READ_OPERATIONS + WRITE_OPERATIONS}).fetchall()
+    waited, longest, served = None, None, 0
+    if recalled and returned:
+        ((waited, longest),) = cursor.execute(_RECALLS).fetchall()
+    if granted_read or granted_write:  # Only an OPEN that succeeded grants one.
+        data = {"data": READ_OPERATIONS + WRITE_OPERATIONS}
+        ((served,),) = cursor.execute(_SERVED, data).fetchall()
     return Delegations(
         opens=integer(opens),
         granted_read=integer(granted_read),

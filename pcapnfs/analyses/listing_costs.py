@@ -19,7 +19,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares, spared
+from pcapnfs.analyses import population, shares, spared
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.questions import FILE_FRESH_S
 from pcapnfs.analyses.readdir import FOLLOW_UP_S
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call mount client server callback program version op call_frame call_time "
@@ -42,6 +43,9 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations(("READDIR", "READDIRPLUS"))
+"""Only these list."""
 
 WALK_SHARE = 0.5
 """Of the entries of a directory so many are asked about in a walk: others only look for some."""
@@ -90,6 +94,8 @@ class ListingCosts(Record):
 
 def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     """Add up, for each client and server that listed a directory, in the order of addresses."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_LISTED)

@@ -12,16 +12,20 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import population
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call client server callback call_frame call_time reply_time",
-    operations="call op status_name file offset requested",
-    files="file path",
+READS = columns.together(
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call client server callback call_frame call_time reply_time",
+        operations="call op status_name file offset requested",
+        files="file path",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -35,6 +39,9 @@ REFUSED = (
     "LCK_BLOCKED",
 )
 """Answers to a LOCK that somebody else's lock stands in the way of."""
+
+NEEDS = population.Operations(("LOCK",), names=REFUSED)
+"""Without a LOCK that was refused nobody waited."""
 
 GRANTED = ("NFS4_OK", "NLM4_GRANTED", "NLM_GRANTED", "LCK_GRANTED")
 """Answers to one that took effect."""
@@ -84,9 +91,7 @@ class LockWaits(Record):
 
 def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
     """Put together, for each client and server that waited, the longest first."""
-    refused = "select exists (select 1 from operations where op = 'LOCK' and status_name in $some)"
-    ((anything,),) = trace.sql(refused, {"some": list(REFUSED)}).fetchall()
-    if not anything:
+    if not NEEDS.met(trace):
         return ()
     parameters = {"refused": list(REFUSED), "granted": list(GRANTED)}
     with closing(trace.cursor()) as cursor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses import population
 from pcapnfs.analyses.change_ids import age_s
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
@@ -18,6 +19,8 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     import duckdb
+
+    from pcapnfs.trace import Trace
 
 TOGETHER_S = 1.0
 """Calls that are closer together belong to one visit; younger knowledge is surely fresh: the
@@ -37,6 +40,15 @@ rounding of a kernel's clock)."""
 
 EXAMPLES = 3
 """Frames that are named as examples."""
+
+LISTED = population.Operations(("READDIR", "READDIRPLUS"))
+"""Without these there is nothing to say of listings,"""
+
+MOVED = population.Operations((*READ_OPERATIONS, *WRITE_OPERATIONS))
+"""without these of transfers,"""
+
+READ = population.Calls(("READ",))
+"""and without these of what was asked before a file was read."""
 
 
 class Evidence(Record):
@@ -110,17 +122,19 @@ class Evidence(Record):
     """Example frames: of `moves`, `visits`, `pauses`, `listing`, `read`, `write` and `sync`."""
 
 
-def evidence(cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
+def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
     """Count, for each pair of client and server in the order of their addresses."""
     for statement in (_KINDS, _ASKED, _STEPS):
         cursor.execute(statement)
     sizes = {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS}
     found = [
         _by_mount(cursor, query, parameters)
-        for query, parameters in (
-            (_MOVES, None), (_VISITS, None), (_PAUSES, None), (_LISTINGS, None),
-            (_TRANSFERS, sizes), (_LIMITS, None), (_OPENS, None),
+        for query, parameters, needs in (
+            (_MOVES, None, None), (_VISITS, None, None), (_PAUSES, None, None),
+            (_LISTINGS, None, LISTED), (_TRANSFERS, sizes, MOVED), (_LIMITS, None, None),
+            (_OPENS, None, READ),
         )
+        if needs is None or needs.met(trace)
     ]  # fmt: skip
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"

@@ -19,6 +19,8 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     import duckdb
 
+    from pcapnfs.trace import Trace
+
 Confidence = Literal["likely", "possible"]
 """`likely`: the traffic has no other common cause. `possible`: a program may do the same, or there
 is little of it."""
@@ -102,9 +104,9 @@ class Mount(Record):
     known for 3 to 29.5 s."""
 
 
-def mounts(cursor: duckdb.DuckDBPyConnection) -> tuple[Mount, ...]:
+def mounts(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Mount, ...]:
     """Judge each pair of client and server, in the order of their addresses."""
-    return tuple(_mount(seen) for seen in evidence(cursor))
+    return tuple(_mount(seen) for seen in evidence(trace, cursor))
 
 
 def _mount(seen: Evidence) -> Mount:

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback call_frame",
@@ -31,6 +32,9 @@ READS = columns.together(
 
 NOENT = 2
 """NFS3ERR_NOENT, NFS4ERR_NOENT (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
+
+NEEDS = population.Operations(("LOOKUP", "OPEN"), statuses=(NOENT,))
+"""Without one that found nothing there is none."""
 
 NAMES_SHOWN = 5
 """Names that are told."""
@@ -99,6 +103,8 @@ class NotFound(Record):
 
 def not_found(trace: Trace) -> tuple[NotFound, ...]:
     """Count, for each client and server, by the time it took."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_MISSED, {"noent": NOENT})

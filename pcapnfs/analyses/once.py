@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-ANSWERS: WeakKeyDictionary[Trace, dict[Callable[[Trace], Any], Any]] = WeakKeyDictionary()
+ANSWERS: WeakKeyDictionary[Trace, dict[Callable[..., Any], Any]] = WeakKeyDictionary()
 """What was worked out for each trace that is still in use."""
 
 

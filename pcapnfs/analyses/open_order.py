@@ -74,6 +74,8 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
         group by client, server, uid order by client, server, uid
         """
     ).fetchall()
+    if not any(opens for *_, opens in owners):
+        return ()
     rows = trace.sql(
         """
         select dense_rank() over (order by client, server, uid) - 1 as owner,

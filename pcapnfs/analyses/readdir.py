@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
-from pcapnfs.analyses import order
+from pcapnfs.analyses import order, population
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
 from pcapnfs.programs import NFS
@@ -23,14 +23,20 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call mount callback program version op call_time reply_time srt reply_bytes "
-    "file directory",
-    operations="call position op file requested attributes plus entries cookie",
-    files="file server parent name path",
-    entries="call position name file",
+READS = columns.together(
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call mount callback program version op call_time reply_time srt reply_bytes "
+        "file directory",
+        operations="call position op file requested attributes plus entries cookie",
+        files="file server parent name path",
+        entries="call position name file",
+    ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations(("READDIR", "READDIRPLUS"))
+"""Only these list."""
 
 Sort = Literal["time", "calls", "entries", "follow-ups", "name"]
 """What the directories are sorted by; all but the name from the largest down."""
@@ -170,39 +176,55 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
         UsageError: `sort` is unknown, or `top` is negative.
     """
     order.check("directories", top=top, sort=sort, kinds=Sort)
+    if not NEEDS.met(trace):
+        return _readdir(_NOTHING, {}, sort, ())
     with closing(trace.cursor()) as cursor:
         for statement in (_LISTED, _FOLLOWED, _TOLD, _BY_DIRECTORY):
             cursor.execute(statement)
         (totals,) = cursor.execute(_TOTALS).fetchall()
-        (
-            plain, plus, v4_plain, v4_plus, directories, listings, entries, size, time, largest,
-            lost, won, asked, asked_time, follow_ups, follow_up_time, told, untouched,
-        ) = totals  # fmt: skip
-        after = _follow_ups(cursor)
-        return Readdir(
-            readdir_calls=integer(plain),
-            readdirplus_calls=integer(plus),
-            v4_plain_calls=integer(v4_plain),
-            v4_plus_calls=integer(v4_plus),
-            directories=integer(directories),
-            listings=integer(listings),
-            entries=integer(entries),
-            bytes=integer(size),
-            time_s=seconds(time) or 0.0,
-            largest_request_bytes=whole(largest),
-            plus_lost=integer(lost),
-            plus_won_back=integer(won),
-            revalidations=integer(asked),
-            revalidation_s=seconds(asked_time) or 0.0,
-            follow_ups=integer(follow_ups),
-            follow_up_s=seconds(follow_up_time) or 0.0,
-            after_plain=after[False],
-            after_plus=after[True],
-            plus_entries=integer(told),
-            untouched=integer(untouched),
-            sort=sort,
-            shown=_directories(cursor, top, sort),
-        )
+        return _readdir(totals, _follow_ups(cursor), sort, _directories(cursor, top, sort))
+
+
+_NOTHING = (*[0] * 9, None, *[0] * 8)
+"""`_TOTALS` without listings."""
+
+
+def _readdir(
+    totals: tuple[Any, ...],
+    found: dict[bool, FollowUps],
+    sort: Sort,
+    shown: tuple[DirectoryListing, ...],
+) -> Readdir:
+    """Put the answers together; `totals` is the row of `_TOTALS`."""
+    (
+        plain, plus, v4_plain, v4_plus, directories, listings, entries, size, time, largest,
+        lost, won, asked, asked_time, follow_ups, follow_up_time, told, untouched,
+    ) = totals  # fmt: skip
+    after = {plus: found.get(plus, FollowUps(0, 0, 0, 0, 0.0, 0.0)) for plus in (False, True)}
+    return Readdir(
+        readdir_calls=integer(plain),
+        readdirplus_calls=integer(plus),
+        v4_plain_calls=integer(v4_plain),
+        v4_plus_calls=integer(v4_plus),
+        directories=integer(directories),
+        listings=integer(listings),
+        entries=integer(entries),
+        bytes=integer(size),
+        time_s=seconds(time) or 0.0,
+        largest_request_bytes=whole(largest),
+        plus_lost=integer(lost),
+        plus_won_back=integer(won),
+        revalidations=integer(asked),
+        revalidation_s=seconds(asked_time) or 0.0,
+        follow_ups=integer(follow_ups),
+        follow_up_s=seconds(follow_up_time) or 0.0,
+        after_plain=after[False],
+        after_plus=after[True],
+        plus_entries=integer(told),
+        untouched=integer(untouched),
+        sort=sort,
+        shown=shown,
+    )
 
 
 _LISTED = f"""
@@ -334,7 +356,7 @@ def _follow_ups(cursor: duckdb.DuckDBPyConnection) -> dict[bool, FollowUps]:
         from under_way group by plus
         """
     ).fetchall()
-    found = {
+    return {
         bool(plus): FollowUps(
             calls=integer(calls),
             lookups=integer(lookups),
@@ -345,7 +367,6 @@ def _follow_ups(cursor: duckdb.DuckDBPyConnection) -> dict[bool, FollowUps]:
         )
         for plus, calls, lookups, getattrs, accesses, time, wall in rows
     }
-    return {plus: found.get(plus, FollowUps(0, 0, 0, 0, 0.0, 0.0)) for plus in (False, True)}
 
 
 def _directories(

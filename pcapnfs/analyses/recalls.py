@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.outstanding import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback call_frame call_first_time call_time reply_time "
@@ -30,6 +31,9 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations(("CB_RECALL",))
+"""Without a recall nobody waited for one."""
 
 BEFORE_NS = 1_000_000_000
 """A call that was put off so long before a recall of its file was put off for it."""
@@ -72,9 +76,7 @@ class Recalls(Record):
 
 def recalls(trace: Trace) -> tuple[Recalls, ...]:
     """Put together, for each holder and server, what took longest first."""
-    present = "select exists (select 1 from operations where op = 'CB_RECALL')"
-    ((anything,),) = trace.sql(present).fetchall()
-    if not anything:
+    if not NEEDS.met(trace):
         return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.outstanding import NOT_READY, PAUSE_LIMIT_NS
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.CALLS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback op signature file directory uid call_frame call_time "
@@ -32,6 +33,9 @@ READS = columns.together(
 
 PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
 """Answers that ask the client to come again, for other reasons than a grace period."""
+
+NEEDS = population.Calls(names=PUT_OFF)
+"""Without a call that was answered so there is none."""
 
 RECALL_NS = 1_000_000_000
 """A delegation recalled so long before or after a call was put off is why: a server sends both at
@@ -79,6 +83,8 @@ class Refusals(Record):
 
 def refusals(trace: Trace) -> tuple[Refusals, ...]:
     """Put together, for each client, server and status, what took longest first."""
+    if not NEEDS.met(trace):
+        return ()
     parameters = {
         "statuses": list(PUT_OFF),
         "pause": PAUSE_LIMIT_NS,
@@ -86,10 +92,6 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
         "files": FILES_SHOWN,
         "examples": EXAMPLES,
     }
-    any_refused = "select exists (select 1 from calls where status_name in $statuses)"
-    ((anything,),) = trace.sql(any_refused, {"statuses": list(PUT_OFF)}).fetchall()
-    if not anything:
-        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(_REFUSALS, parameters).fetchall()

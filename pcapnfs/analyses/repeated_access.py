@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares, spared
+from pcapnfs.analyses import population, shares, spared
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.spared import Spared
 from pcapnfs.programs import NFS_PROGRAMS
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback program op call_frame reply_time uid gid",
@@ -30,6 +31,9 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations(("ACCESS",), statuses=(0,))
+"""Only these are looked at."""
 
 PLACES_SHOWN = 3
 """Objects that are told."""
@@ -56,6 +60,8 @@ class RepeatedAccess(Record):
 
 def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
     """Count, for each client and server with an ACCESS, most repeated ones first."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_ASKED)

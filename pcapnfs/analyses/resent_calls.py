@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
-    restarts.READS,
+    restarts.RECONNECTED_READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_time srt "
         "reply_time transmissions",

@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
-READS = columns.together(
+RECONNECTED_READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server connection callback op call_frame reply_frame call_first_time "
@@ -34,6 +34,9 @@ READS = columns.together(
         connections="connection server first_time",
     ),
 )
+"""The columns that `reconnected` and all that builds on it read."""
+
+READS = columns.together(population.CALLS_READS, RECONNECTED_READS)
 """The columns that the queries here read."""
 
 LOST_STATE = (
@@ -47,6 +50,9 @@ BEGINNING = ("CREATE_SESSION", "DESTROY_SESSION", "SETCLIENTID_CONFIRM", "DESTRO
 
 GRACE = ("NFS4ERR_GRACE", "LCK_DENIED_GRACE_PERIOD", "NLM4_DENIED_GRACE_PERIOD")
 """Answers of a server that waits for clients to reclaim what they had before the restart."""
+
+NEEDS = population.Calls(names=(*LOST_STATE, *GRACE))
+"""Without a call that was answered so, only a verifier tells of a restart."""
 
 MOST = 20
 """Changes of the verifier up to which they are taken for restarts; a server that gives more does
@@ -96,12 +102,15 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
     """Look for the signs, by server."""
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
+        told = cursor.execute(_VERIFIERS).fetchall()
+        if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
+            return ()
         changed = cursor.execute(
             "select distinct on (server) server from calls join operations using (call) "
             "where verifier is not null and not callback order by server"
         ).fetchall()
         verifiers = {str(server): _NO_VERIFIERS for (server,) in changed}
-        for server, number, writes, again, frame in cursor.execute(_VERIFIERS).fetchall():
+        for server, number, writes, again, frame in told:
             known = 1 if again or number > MOST + 1 else integer(number)
             verifiers[str(server)] = (known, integer(writes), frame if known > 1 else None)
         rewritten = {}

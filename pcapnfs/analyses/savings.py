@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import owners
+from pcapnfs.analyses import owners, population
 from pcapnfs.analyses.files import WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.record import Record
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     owners.READS,
     columns.of(
         calls="call op stability reply_time",
@@ -26,6 +27,9 @@ READS = columns.together(
     ),
 )
 """The columns that this reads."""
+
+NEEDS = population.Operations(WRITE_OPERATIONS)
+"""Files without a WRITE were not cut."""
 
 LARGEST_WRITE = 1 << 20
 """The most that Linux takes in one WRITE, bytes: a larger file needs several in any case."""
@@ -50,6 +54,8 @@ def larger_writes(trace: Trace) -> LargerWrites:
     It has where a file was written in pieces of the same size without holes, the last one aside,
     as clients do with data that is larger than wsize.
     """
+    if not NEEDS.met(trace):
+        return LargerWrites(0, 0, 0, 0)
     ((files, largest, calls, stable),) = trace.sql(
         f"""
         with {owners.OWNED},

@@ -20,10 +20,10 @@ import numpy as np
 
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
+from pcapnfs.analyses.once import ANSWERS
 from pcapnfs.analyses.outstanding import outstanding
 
 if TYPE_CHECKING:
-    import duckdb
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.outstanding import Outstanding
@@ -68,8 +68,8 @@ def pauses(calls: Outstanding) -> NDArray[np.int64]:
     return found
 
 
-def register(trace: Trace, calls: Outstanding | None = None) -> duckdb.DuckDBPyRelation:
-    """The table `shares` of a trace, for other analyses to join; it is made when first asked for.
+def register(trace: Trace, calls: Outstanding | None = None) -> None:
+    """Make the table `shares` of a trace, for other analyses to join, unless it is there.
 
     It has a row for each call of a client, answered or not, and none for callbacks.
 
@@ -77,13 +77,14 @@ def register(trace: Trace, calls: Outstanding | None = None) -> duckdb.DuckDBPyR
         trace: The trace.
         calls: Its calls, where they are known already.
     """
+    known = ANSWERS.setdefault(trace, {})
+    if register in known:
+        return
     with closing(trace.cursor()) as cursor:
-        made = "select 1 from duckdb_tables() where table_name = $name and not internal"
-        if not cursor.execute(made, {"name": TABLE}).fetchall():
-            found = calls or outstanding(trace)
-            cursor.register(
-                "found", {"call": found.call, "share": shares(found), "pause": pauses(found)}
-            )
-            cursor.execute(f"create table {TABLE} as select call, share, pause from found")
-            cursor.unregister("found")
-    return trace.sql(f"from {TABLE}")
+        found = calls or outstanding(trace)
+        cursor.register(
+            "found", {"call": found.call, "share": shares(found), "pause": pauses(found)}
+        )
+        cursor.execute(f"create table {TABLE} as select call, share, pause from found")
+        cursor.unregister("found")
+    known[register] = True

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback call_frame call_time stability",
@@ -27,6 +28,9 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations(("RENAME",), statuses=(0,))
+"""Without a RENAME that succeeded there is none."""
 
 SILLY_NAME = r"\.nfs[0-9A-Fa-f.]{4,32}"
 """The names that clients make up."""
@@ -63,6 +67,8 @@ class SillyRenames(Record):
 
 def silly_renames(trace: Trace) -> tuple[SillyRenames, ...]:
     """Put together, for each client and server, most first."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import population
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
@@ -17,17 +18,23 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call client server callback op call_frame call_time reply_time program status",
-    operations="call op status file directory name executed",
-    names="call position file directory name",
-    files="file identity path",
+READS = columns.together(
+    population.CALLS_READS,
+    columns.of(
+        calls="call client server callback op call_frame call_time reply_time program status",
+        operations="call op status file directory name executed",
+        names="call position file directory name",
+        files="file identity path",
+    ),
 )
 """The columns that the queries here read."""
 
 STALE = (70, 10014)
 """NFS3ERR_STALE and NFS4ERR_STALE, NFS4ERR_FHEXPIRED (RFC 1813 section 2.6, RFC 8881 section
 15.1)."""
+
+NEEDS = population.Calls(statuses=STALE)
+"""Without a call that was refused so there is none."""
 
 FILES_SHOWN = 3
 """Files that are told."""
@@ -87,6 +94,8 @@ class StaleHandles(Record):
 
 def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
     """Put together, for each client and server, most calls first."""
+    if not NEEDS.met(trace):
+        return ()
     parameters = {"stale": list(STALE), "nfs": NFS}
     with closing(trace.cursor()) as cursor:
         cursor.execute(_REFUSED, parameters)

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares, spared
+from pcapnfs.analyses import population, shares, spared
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call mount client server callback op call_frame call_first_time call_time "
@@ -33,6 +34,9 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations((*READ_OPERATIONS, *WRITE_OPERATIONS))
+"""Only these move data."""
 
 LARGEST_BYTES = 1048576
 """What Linux moves in one call at most, whatever the server allows."""
@@ -85,6 +89,8 @@ class TransferRuns(Record):
 
 def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
     """Follow the transfers of each client and server, in the order of their addresses."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares, spared
+from pcapnfs.analyses import population, shares, spared
 from pcapnfs.analyses.files import READ_OPERATIONS
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.spared import Spared
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.OPERATIONS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback call_frame call_time reply_time",
@@ -26,6 +27,9 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
+
+NEEDS = population.Operations(("WRITE",), statuses=(0,))
+"""Files without a WRITE that succeeded are none of these."""
 
 PAGE_BYTES = 4096
 """Pages and blocks of most clients and servers."""
@@ -57,6 +61,8 @@ class WriteShapes(Record):
 
 def write_shapes(trace: Trace) -> tuple[WriteShapes, ...]:
     """Sort the WRITEs, by client and server."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     rows = trace.sql(_SHAPES, {"reads": READ_OPERATIONS}).fetchall()
     return tuple(

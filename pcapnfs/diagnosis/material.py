@@ -144,7 +144,7 @@ def gather(trace: Trace, known: Known | None = None) -> Material:
     shares.register(trace, known.calls)
     # What clients learnt of files is costly to find out: once for all who ask.
     with change_ids(trace) as learned:
-        cache = _cache.of_learned(learned)
+        cache = _cache.of_learned(trace, learned)
         questions = _questions.of_learned(trace, learned)
     return Material(
         beginnings=_beginnings.beginnings(trace),

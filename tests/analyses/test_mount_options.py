@@ -243,7 +243,7 @@ class Client:
             trace_of(files=objects, calls=self.calls, operations=self.operations) as trace,
             change_ids(trace) as cursor,
         ):
-            (found,) = evidence(cursor)
+            (found,) = evidence(trace, cursor)
         return found
 
 
@@ -322,7 +322,7 @@ def test_listings_and_opens_are_counted_from_calls() -> None:
         ) as trace,
         change_ids(trace) as cursor,
     ):
-        (seen,) = evidence(cursor)
+        (seen,) = evidence(trace, cursor)
     assert (seen.listings_plain, seen.listings_plus, seen.listings_continued) == (1, 1, 1)
     assert seen.listing_bytes == 8192
     assert (seen.reads_unasked, seen.reads_asked) == (2, 1)

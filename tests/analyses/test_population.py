@@ -1,0 +1,140 @@
+"""An analysis that is spared because nothing could be found would have found nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs import summary
+from pcapnfs.analyses import (
+    commits,
+    listing_costs,
+    lock_waits,
+    not_found,
+    population,
+    readdir,
+    recalls,
+    refusals,
+    repeated_access,
+    restarts,
+    savings,
+    silly_renames,
+    stale_handles,
+    transfer_runs,
+    write_shapes,
+)
+from pcapnfs.analyses.once import ANSWERS
+from pcapnfs.analyses.population import Calls, Operations
+from pcapnfs.trace import Trace
+from pcapnfs.views.document import to_json
+from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.unit.rows import ROOT, call, operation, trace_of
+
+SAMPLES = sorted(path for path in (ROOT / "samples").rglob("*.pcap*") if path.is_file())
+
+
+QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
+    commits.commits: commits.NEEDS,
+    listing_costs.listing_costs: listing_costs.NEEDS,
+    lock_waits.lock_waits: lock_waits.NEEDS,
+    not_found.not_found: not_found.NEEDS,
+    readdir.readdir: readdir.NEEDS,
+    recalls.recalls: recalls.NEEDS,
+    refusals.refusals: refusals.NEEDS,
+    repeated_access.repeated_access: repeated_access.NEEDS,
+    restarts.restarts: restarts.NEEDS,
+    savings.larger_writes: savings.NEEDS,
+    silly_renames.silly_renames: silly_renames.NEEDS,
+    stale_handles.stale_handles: stale_handles.NEEDS,
+    transfer_runs.transfer_runs: transfer_runs.NEEDS,
+    write_shapes.write_shapes: write_shapes.NEEDS,
+}
+"""What is spared, and what must be there at least."""
+
+
+@contextmanager
+def nothing_spared(trace: Trace) -> Iterator[None]:
+    """As if there were too many kinds to tell: everything counts as present."""
+    known = ANSWERS.setdefault(trace, {})
+    kinds = [each.__wrapped__ for each in (population._operations, population._calls)]  # type: ignore[attr-defined]
+    before = {each: known.pop(each) for each in kinds if each in known}
+    known.update(dict.fromkeys(kinds))
+    yield
+    for each in kinds:
+        del known[each]
+    known.update(before)
+
+
+def spared_and_asked(trace: Trace) -> Iterator[tuple[object, object]]:
+    """The answers to questions that are spared, and those that asking gives."""
+    for question, needs in QUESTIONS.items():
+        if not needs.met(trace):
+            spared = question(trace)
+            with nothing_spared(trace):
+                yield spared, question(trace)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
+def test_what_is_spared_would_have_found_nothing(sample: Path) -> None:
+    with pcapnfs.open(sample, columns=summary.READS) as trace:
+        spared = to_json(summary.summarize(trace))
+        with nothing_spared(trace):
+            assert spared == to_json(summary.summarize(trace))
+
+
+@pytest.mark.parametrize("capture", lab_captures() or [None], ids=str)
+def test_nor_in_any_capture_of_the_laboratory(capture: Capture | None) -> None:
+    require_corpus()
+    assert capture is not None
+    with pcapnfs.open(capture.files, ports=capture.ports, columns=summary.READS) as trace:
+        for spared, asked in spared_and_asked(trace):
+            assert spared == asked
+
+
+def test_operations_are_told_by_name_and_status() -> None:
+    rows = [
+        operation(1, "LOOKUP", status=2, status_name="NFS3ERR_NOENT"),
+        operation(2, "RENAME", status=None, status_name=None),
+    ]
+    with trace_of(operations=rows) as trace:
+        assert Operations(("LOOKUP", "OPEN")).met(trace)
+        assert Operations(("LOOKUP", "OPEN"), statuses=(2, 13)).met(trace)
+        assert Operations(("LOOKUP",), names=("NFS3ERR_NOENT",)).met(trace)
+        assert Operations(("RENAME",)).met(trace)
+        assert not Operations(("OPEN",)).met(trace)
+        assert not Operations(("LOOKUP",), statuses=(0,)).met(trace)
+        assert not Operations(("RENAME",), statuses=(0,)).met(trace)
+        assert not Operations(("RENAME",), names=("NFS3ERR_NOENT",)).met(trace)
+
+
+def test_calls_are_told_by_main_operation_and_status() -> None:
+    rows = [
+        call(1, "READ", 1.0, status=70, status_name="NFS3ERR_STALE"),
+        call(2, "WRITE", None, status=None, status_name=None),
+    ]
+    with trace_of(calls=rows) as trace:
+        assert Calls(("READ",)).met(trace)
+        assert Calls(statuses=(70, 10014)).met(trace)
+        assert Calls(names=("NFS3ERR_STALE",)).met(trace)
+        assert Calls(("WRITE",)).met(trace)
+        assert not Calls(("WRITE",), statuses=(70,)).met(trace)
+        assert not Calls(names=("NFS4ERR_DELAY",)).met(trace)
+        assert not Calls(("COMMIT",)).met(trace)
+
+
+def test_an_empty_trace_has_nothing() -> None:
+    with trace_of() as trace:
+        assert not Operations(("READ",)).met(trace)
+        assert not Calls().met(trace)
+
+
+def test_where_kinds_are_too_many_everything_counts_as_present() -> None:
+    rows = [operation(1, "READ", status=number) for number in range(population.MOST + 1)]
+    with trace_of(operations=rows) as trace:
+        assert Operations(("LOCK",)).met(trace)
+    with trace_of(operations=rows[1:]) as trace:
+        assert not Operations(("LOCK",)).met(trace)

@@ -8,7 +8,6 @@ against somebody who means to deceive.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from pcapnfs.record import Record
@@ -40,6 +39,8 @@ def of(path: str) -> Digest | None:
     file = Path(path)
     if not file.is_file():
         return None
+    import hashlib  # OpenSSL takes 7 ms to load, and only traces on disk are recognised.
+
     size = file.stat().st_size
     whole = size <= PIECES * PIECE_BYTES
     hashed = hashlib.sha256(f"{size}\n".encode())

@@ -55,6 +55,10 @@ FEW_CALLS = 40_000
 """Calls up to which one thread answers. DuckDB divides tables by the row group, so that others find
 nothing to do in so few; looking for it took a quarter of the processor's time of a summary."""
 
+THOROUGH = ("join_order", "statistics_propagation")
+"""What the optimizer spends two fifths of its time on, and so few rows do not repay."""
+
+
 FILE_LOG = "256MB"
 """Size of the log at which a database file is put in order; with DuckDB's 16 MB loading took twice
 as long."""
@@ -189,6 +193,7 @@ class Trace:
         connection.execute("set preserve_insertion_order = true")
         if meta.calls <= FEW_CALLS:
             connection.execute("set threads = 1")
+            connection.execute(f"set disabled_optimizers = '{','.join(THOROUGH)}'")
         self._locked = False
         self._cursors = weakref.WeakSet([connection])
         _OPEN.add(self)

@@ -103,8 +103,8 @@ def caps(trace: Trace) -> Caps:
         from calls where not callback and program = {NFS} and reply_time is not null
         """
     ).fetchnumpy()
-    connection = np.ma.getdata(rows["connection"])
-    begin, end = (np.minimum(np.ma.getdata(rows[name]), LATEST_NS) for name in ("begin", "end"))
+    connection = np.asarray(rows["connection"])
+    begin, end = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in ("begin", "end"))
     return Caps(pairs=_pairs(trace, connection, begin, end), slots=tuple(_slots(trace)))
 
 
@@ -173,7 +173,7 @@ def _slots(trace: Trace) -> list[Slots]:
                              and session = unhex('{session.session}')
             """
         ).fetchnumpy()
-        begin, end = (np.minimum(np.ma.getdata(rows[name]), LATEST_NS) for name in rows)
+        begin, end = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in rows)
         open_for = levels(begin, end)
         found.append(
             Slots(

@@ -103,7 +103,7 @@ def concurrency(trace: Trace) -> tuple[Concurrency, Mapping[Pair, Concurrency]]:
     ).fetchnumpy()
     order = np.argsort(found["sent"], kind="stable")
     sent, answered, connection = (
-        np.ma.getdata(found[name])[order] for name in ("sent", "answered", "connection")
+        np.asarray(found[name])[order] for name in ("sent", "answered", "connection")
     )
     pair = pairs[np.searchsorted(numbers, connection)]
     # A damaged capture may claim times that no difference can hold.

@@ -13,6 +13,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
+from pcapnfs.analyses.arrays import distinct, quantiles
 from pcapnfs.analyses.levels import open_at_begin
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
@@ -95,7 +96,7 @@ def load(trace: Trace) -> tuple[Load, ...]:
         where not callback and reply_time is not null
         """
     ).fetchnumpy()
-    columns_ = {name: np.ma.getdata(values) for name, values in rows.items()}
+    columns_ = {name: np.asarray(values) for name, values in rows.items()}
     begin, end = (np.minimum(columns_[name], LATEST_NS) for name in ("begin", "end"))
     order = np.argsort(columns_["server"], kind="stable")
     bounds = np.searchsorted(columns_["server"][order], np.arange(len(servers) + 1))
@@ -107,9 +108,9 @@ def load(trace: Trace) -> tuple[Load, ...]:
         band = np.floor(np.log2(at_once[small])).astype(np.int64)
         srt, share, frame = (columns_[name][mine][small] for name in ("srt", "share", "frame"))
         bands = []
-        for power in np.unique(band).tolist():
+        for power in distinct(band).tolist():
             members = np.flatnonzero(band == power)
-            floor, median = np.quantile(srt[members], (FLOOR, 0.5)) / NANOSECONDS
+            floor, median = (each / NANOSECONDS for each in quantiles(srt[members], (FLOOR, 0.5)))
             longest = members[np.argsort(-srt[members], kind="stable")[:EXAMPLES]]
             bands.append(
                 Band(

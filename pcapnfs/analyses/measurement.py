@@ -15,6 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
+from pcapnfs.analyses.arrays import median
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.timeline import LEAST_CALLS, NO_FILE, Timeline, timeline
@@ -199,10 +200,10 @@ def measure(
         small_calls=int(calls.small.sum()),
         rtt_s=rtt,
         rtt_source=source,
-        small_median_s=float(np.median(small)) if len(small) else None,
+        small_median_s=median(small) if len(small) else None,
         path=network,
         stable_mean_s=float(timed.mean()) if len(timed) else None,
-        stable_median_s=float(np.median(timed)) if len(timed) else None,
+        stable_median_s=median(timed) if len(timed) else None,
         kinds=_kinds(calls, rtt),
         absorbs=storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
@@ -233,7 +234,7 @@ def _round_trip(calls: Timeline, network: NetworkPath) -> tuple[float | None, st
         return float(small.mean()), "calls"
     if network.source == "gaps" and len(small):
         # An upper bound of the network says less than a few calls, whose times it is in.
-        return float(np.median(small)), network.source
+        return median(small), network.source
     if network.rtt_s is not None:
         # What the server takes for the least of them.
         floor = network.rtt_s if network.floor_s is None else network.floor_s

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs.analyses.arrays import distinct
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -52,7 +54,7 @@ def changes(symbols: NDArray[Any], pauses: NDArray[Any]) -> list[int]:
         return []
     folded = _folded(symbols)
     bits = _Bits(length, int(folded.max()) + 1)
-    edges = np.unique(np.linspace(0, length, min(length, BLOCKS) + 1).astype(np.int64))
+    edges = distinct(np.linspace(0, length, min(length, BLOCKS) + 1).astype(np.int64))
     cuts = edges[_cuts(bits, bits.counted(folded, edges), length)]
     moved = [0]
     for place in range(1, len(cuts) - 1):

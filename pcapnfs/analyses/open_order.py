@@ -86,7 +86,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
         order by owner, call_first_time, call
         """
     ).fetchnumpy()
-    told = {name: np.ma.getdata(values) for name, values in rows.items()}
+    told = {name: np.asarray(values) for name, values in rows.items()}
     bounds = np.searchsorted(told["owner"], np.arange(len(owners) + 1))
     most = sorted(range(len(owners)), key=lambda place: -integer(owners[place][3]))[:OWNERS]
     return tuple(

@@ -26,6 +26,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
+from pcapnfs.analyses.arrays import distinct
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.record import Record
@@ -283,7 +284,7 @@ def _answered(rows: Rows, end: int) -> Times:
     # A capture may put a reply before its call.
     replied = np.where(rows["unanswered"], end, np.maximum(answered, rows["sent"]))[order]
     found = answered.copy()
-    for each in np.unique(rows["pair"][unanswered]):
+    for each in distinct(rows["pair"][unanswered]):
         members = slice(*np.searchsorted(pair, (each, each + 1)))
         # The first reply to any call from each place on, in the order of sending.
         earliest = np.minimum.accumulate(replied[members][::-1])[::-1]

@@ -15,6 +15,7 @@ import numpy as np
 from pcapnfs import columns, units
 from pcapnfs.analyses import mixture
 from pcapnfs.analyses import outstanding as _outstanding
+from pcapnfs.analyses.arrays import distinct
 from pcapnfs.analyses.budget import Budget, budgets
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.outstanding import outstanding, within
@@ -219,7 +220,7 @@ def _phase(
         start_s=span[0] / NANOSECONDS,
         pause_s=pause_ns / NANOSECONDS,
         calls=len(members),
-        files=len(np.unique(files[files >= 0])),
+        files=len(distinct(files[files >= 0])),
         operations=operations[:OPERATIONS],
         budget=budget,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs.analyses.arrays import quantiles
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.record import Record, replace
 
@@ -146,7 +147,7 @@ def holdout_error(measured: Measurement) -> float | None:
 
 def interval(values: Floats) -> tuple[float, float]:
     """The ends of the interval that holds `COVERAGE` of the values."""
-    low, high = np.quantile(values, ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2))
+    low, high = quantiles(values, ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2))
     return float(low), float(high)
 
 

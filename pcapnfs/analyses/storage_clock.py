@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs.analyses.arrays import median, quantiles
 from pcapnfs.analyses.timeline import LEAST_CALLS, Timeline
 
 if TYPE_CHECKING:
@@ -58,11 +59,12 @@ def _slope(gaps: Floats, times: Floats) -> float | None:
     """Median slope of times over gaps, of pairs whose gaps differ well; None: it says nothing."""
     if len(gaps) < LEAST_CALLS:
         return None
-    short = gaps < GAP_SHARE * np.median(times)
+    short = gaps < GAP_SHARE * median(times)
     gaps, times = gaps[short], times[short]
     if len(gaps) < LEAST_CALLS:
         return None
-    apart = float(np.subtract(*np.quantile(gaps, (0.75, 0.25))))
+    high, low = quantiles(gaps, (0.75, 0.25))
+    apart = high - low
     # Equal gaps, as a program without any work of its own has, say nothing.
     if apart <= CLOCK_RESOLUTION_S:
         return None
@@ -71,7 +73,7 @@ def _slope(gaps: Floats, times: Floats) -> float | None:
     if differ.sum() < LEAST_CALLS:
         return None
     one, other = one[differ], other[differ]
-    return float(np.median((times[one] - times[other]) / (gaps[one] - gaps[other])))
+    return median((times[one] - times[other]) / (gaps[one] - gaps[other]))
 
 
 CLOCK_RESOLUTION_S = 2e-6

@@ -50,6 +50,11 @@ INTERRUPTED = 130
 ENDING = ("SIGTERM", "SIGHUP")
 """Signals that end a command as an interrupt does: what it would leave behind is removed."""
 
+UNUSED = ("pandas", "pyarrow")
+"""What DuckDB looks for with every parameter of a query and every table that it is handed: hundreds
+of times where it is not installed, and a third of a second to import where it is. No command needs
+it."""
+
 app = typer.Typer(
     name="pcapnfs",
     help="Explains from a packet capture why an NFS mount is slow.",
@@ -109,6 +114,7 @@ def main() -> None:
     """Run the command line of this process and exit with its status."""
     # numpy would start threads for matrices, of which there are none here; they wait busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _leave_out(UNUSED)
     for name in ENDING:
         # Ignored by whoever started us (nohup): that is to stay so.
         if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
@@ -116,6 +122,12 @@ def main() -> None:
     _watch()
     status = run(sys.argv[1:])
     sys.exit(128 + _ended_by[0] if _ended_by else status)
+
+
+def _leave_out(names: Sequence[str]) -> None:
+    """Let imports of these fail at once, whether they are installed or not."""
+    for name in names:
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # As the import system has it.
 
 
 def _watch() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -59,6 +58,8 @@ def chosen(
 
 
 def _of_file(config: Path) -> dict[str, object]:
+    import tomllib  # With its expressions, 2 ms to load.
+
     try:
         with config.open("rb") as file:
             settings = tomllib.load(file)

@@ -1,0 +1,61 @@
+"""Median, quantiles and distinct values are numpy's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcapnfs.analyses.arrays import distinct, median, quantiles
+from tests.unit.rows import ROOT
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40))
+def test_the_median_of_any_numbers_is_that_of_numpy(values: list[float]) -> None:
+    assert median(np.array(values)) == np.median(values)
+
+
+def test_of_whole_numbers_it_may_be_a_half() -> None:
+    assert median(np.array([4, 1, 3, 2])) == 2.5
+    assert median(np.array([7])) == 7.0
+
+
+def test_of_nothing_there_is_none() -> None:
+    with pytest.raises(ValueError, match="median"):
+        median(np.array([]))
+
+
+@given(
+    st.lists(st.floats(-1e150, 1e150), min_size=1, max_size=40)
+    | st.lists(st.integers(0, 2**40), min_size=1, max_size=40),
+    st.floats(0, 1),
+)
+def test_quantiles_are_those_of_numpy(values: list[float], share: float) -> None:
+    found = quantiles(np.array(values), (share, 0.25, 0.5, 0.75))
+    assert found == np.quantile(values, (share, 0.25, 0.5, 0.75)).tolist()
+
+
+def test_nothing_has_no_quantiles() -> None:
+    with pytest.raises(ValueError, match="quantiles"):
+        quantiles(np.array([]), (0.5,))
+
+
+@given(st.lists(st.integers(-9, 9), max_size=40))
+def test_each_value_is_given_once_and_in_order(values: list[int]) -> None:
+    found = np.array(values, np.int64)
+    assert distinct(found).tolist() == sorted(set(values))
+    assert found.tolist() == values
+
+
+def test_a_summary_needs_no_masked_arrays() -> None:
+    asked = (
+        "import sys, pcapnfs\n"
+        "with pcapnfs.open('samples/k61-tar-v3.pcap') as trace:\n"
+        "    pcapnfs.summarize(trace)\n"
+        "assert 'numpy.ma' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", asked], cwd=ROOT, check=True)

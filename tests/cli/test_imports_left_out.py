@@ -1,0 +1,34 @@
+"""What no command needs is not looked for, installed or not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.unit.rows import ROOT
+
+RUN = """
+import sys
+sys.argv = ["pcapnfs", "summarize", "samples/k61-tar-v3.pcap"]
+from pcapnfs.cli import app
+try:
+    app.main()
+finally:
+    print(sorted(name for name in ("pandas", "pyarrow", "numpy.ma") if sys.modules.get(name)))
+"""
+
+
+def test_libraries_that_duckdb_would_take_are_not_imported(tmp_path: Path) -> None:
+    for name in ("pandas", "pyarrow"):
+        (tmp_path / f"{name}.py").write_text('raise RuntimeError("imported")\n', encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN],
+        cwd=ROOT,
+        env={"PATH": "", "PYTHONPATH": f"{tmp_path}:{ROOT}", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert done.stdout.endswith("[]\n")

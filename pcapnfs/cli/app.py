@@ -6,6 +6,7 @@ usage; besides them 130 interrupted and 141 nobody reads the output any more, as
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -55,15 +56,13 @@ UNUSED = ("pandas", "pyarrow")
 of times where it is not installed, and a third of a second to import where it is. No command needs
 it."""
 
-app = typer.Typer(
-    name="pcapnfs",
-    help="Explains from a packet capture why an NFS mount is slow.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
+NEW_OBJECTS = 50_000
+"""New objects after which Python looks for cycles among them; with its own 700, the modules that a
+command imports are looked through a hundred times."""
+
+Commands = tuple[tuple[Callable[..., None], str], ...]
+
+COMMANDS: Commands = (
     (summarize.summarize, "What was read, how far to trust it, where the time went."),
     (report.report, "A report for a support case: one file that opens anywhere."),
     (budget.budget, "Where the time went by the clock, by client and phase."),
@@ -88,9 +87,6 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
 )
 """The commands in the order of the help text, each with its line there."""
 
-for _command, _line in COMMANDS:
-    app.command(_command.__name__, short_help=_line)(_command)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -98,7 +94,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     version: Annotated[
         bool,
@@ -110,17 +105,49 @@ def _common(
     """Explains from a packet capture why an NFS mount is slow."""
 
 
+def _of(commands: Commands) -> typer.Typer:
+    """The command line with these commands."""
+    made = typer.Typer(
+        name="pcapnfs",
+        help="Explains from a packet capture why an NFS mount is slow.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_common)
+    for command, line in commands:
+        made.command(command.__name__, short_help=line)(command)
+    return made
+
+
+app = _of(COMMANDS)
+"""All of it, for its help and for completion."""
+
+
+def _for(arguments: Sequence[str]) -> typer.Typer:
+    """The command line with the command that is named first; else all of it.
+
+    Typer reads the signatures of all commands that it knows: 30 ms for twenty of them.
+    """
+    named = tuple(each for each in COMMANDS if each[0].__name__ in arguments[:1])
+    return _of(named) if named else app
+
+
 def main() -> None:
     """Run the command line of this process and exit with its status."""
     # numpy would start threads for matrices, of which there are none here; they wait busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _leave_out(UNUSED)
+    gc.set_threshold(NEW_OBJECTS)
     for name in ENDING:
         # Ignored by whoever started us (nohup): that is to stay so.
         if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
             signal.signal(getattr(signal, name), _end)
     _watch()
     status = run(sys.argv[1:])
+    # What is left goes with the process: nobody needs it searched for cycles, 30 ms, before.
+    gc.freeze()
     sys.exit(128 + _ended_by[0] if _ended_by else status)
 
 
@@ -165,7 +192,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit status."""
     output.prepare()
     try:
-        app(args=list(arguments), prog_name="pcapnfs")
+        _for(arguments)(args=list(arguments), prog_name="pcapnfs")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PcapnfsError as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.cli import app as app_module
 from pcapnfs.cli.app import run
 from tests.cli import fake_core
 from tests.unit.rows import ROOT, call, meta
@@ -297,3 +298,11 @@ def _of_children_s() -> float:
     """What finished processes took of the processor: the same on a busy machine, unlike a clock."""
     times = os.times()
     return times.children_user + times.children_system
+
+
+def test_a_command_that_is_named_is_all_that_typer_looks_at() -> None:
+    for command, _ in app_module.COMMANDS:
+        (known,) = app_module._for([command.__name__, "x.pcap"]).registered_commands
+        assert known.callback is command
+    for others in ([], ["-h"], ["--version"], ["sumarize"], ["-h", "sizes"]):
+        assert app_module._for(others) is app_module.app

@@ -99,6 +99,16 @@ impl Bits {
         }
     }
 
+    /// Sets the bits of the first `rows` rows.
+    fn set_first(&mut self, rows: usize) {
+        self.set(rows.saturating_sub(1));
+        let bytes = rows / 8;
+        if let Some(whole) = self.0.values.get_mut(..bytes) {
+            whole.fill(u8::MAX);
+        }
+        (bytes * 8..rows).for_each(|row| self.set(row));
+    }
+
     /// The bits of the first `rows` rows.
     fn finish(&mut self, rows: usize) -> BooleanBuffer {
         BooleanBuffer::new(self.0.buffer(rows.div_ceil(8)).into_inner(), 0, rows)
@@ -107,21 +117,34 @@ impl Bits {
 
 /// Which rows have a value. In a column that is never NULL all have, and nothing is written down.
 #[derive(Default)]
-struct Validity<const NULLABLE: bool>(Bits);
+struct Validity<const NULLABLE: bool> {
+    /// So many rows at first all have one. In columns that are seldom NULL that is all of them.
+    leading: usize,
+    /// Those that have one of the rows after them.
+    others: Bits,
+}
 
 impl<const NULLABLE: bool> Validity<NULLABLE> {
     /// Notes that `row` has a value.
     #[inline]
     fn set(&mut self, row: usize) {
-        if NULLABLE {
-            self.0.set(row);
+        if NULLABLE && row == self.leading {
+            self.leading += 1;
+        } else if NULLABLE {
+            self.others.set(row);
         }
     }
 
     /// Which of `rows` rows have a value; `None` when all have.
     fn finish(&mut self, rows: usize) -> Option<NullBuffer> {
-        let validity = NULLABLE.then(|| NullBuffer::new(self.0.finish(rows)))?;
-        (validity.null_count() > 0).then_some(validity)
+        let leading = std::mem::take(&mut self.leading);
+        if !NULLABLE || leading >= rows {
+            return None;
+        }
+        if leading > 0 {
+            self.others.set_first(leading);
+        }
+        Some(NullBuffer::new(self.others.finish(rows)))
     }
 }
 
@@ -166,7 +189,7 @@ impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
 impl<T: ArrowPrimitiveType, const NULLABLE: bool> Collector for Numbers<T, NULLABLE> {
     fn unwant(&mut self) {
         self.values.unwanted = true;
-        self.validity.0.0.unwanted = true;
+        self.validity.others.0.unwanted = true;
     }
 
     fn wanted(&self) -> bool {
@@ -200,7 +223,7 @@ impl<const NULLABLE: bool> Bools<NULLABLE> {
 impl<const NULLABLE: bool> Collector for Bools<NULLABLE> {
     fn unwant(&mut self) {
         self.values.0.unwanted = true;
-        self.validity.0.0.unwanted = true;
+        self.validity.others.0.unwanted = true;
     }
 
     fn wanted(&self) -> bool {
@@ -550,7 +573,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
 impl<const NULLABLE: bool> Collector for Words<NULLABLE> {
     fn unwant(&mut self) {
         self.keys.unwanted = true;
-        self.validity.0.0.unwanted = true;
+        self.validity.others.0.unwanted = true;
     }
 
     fn wanted(&self) -> bool {
@@ -683,7 +706,7 @@ mod tests {
             texts.put(row, "file");
             bools.put(row, true);
         }
-        assert!(numbers.values.values.is_empty() && numbers.validity.0.0.values.is_empty());
+        assert!(numbers.values.values.is_empty() && numbers.validity.others.0.values.is_empty());
         assert!(words.keys.values.is_empty() && words.distinct.data.is_empty());
         assert!(texts.0.data.is_empty() && bools.values.0.values.is_empty());
     }

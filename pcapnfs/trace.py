@@ -52,8 +52,12 @@ DECODED_AHEAD = 24
 in the time that it takes for a row group."""
 
 FEW_CALLS = 40_000
-"""Calls up to which one thread answers. DuckDB divides tables by the row group, so that others find
-nothing to do in so few; looking for it took a quarter of the processor's time of a summary."""
+"""Calls up to which planning a query takes longer than answering it."""
+
+THREAD_CALLS = 4 * ROW_GROUP
+"""Calls for which another thread answers. DuckDB divides tables by the row group; a thread that
+finds no more of them waits busily for the others, which took a fifth of the processor's time of a
+summary of 500,000 calls with two threads, and a quarter with fewer calls."""
 
 THOROUGH = ("join_order", "statistics_propagation")
 """What the optimizer spends two fifths of its time on, and so few rows do not repay."""
@@ -191,8 +195,8 @@ class Trace:
         # DuckDB keeps the result of a query with parameters, and without this gives its pieces of
         # 2,048 rows in any order, also where the query orders them.
         connection.execute("set preserve_insertion_order = true")
+        _share_out(connection, meta.calls)
         if meta.calls <= FEW_CALLS:
-            connection.execute("set threads = 1")
             connection.execute(f"set disabled_optimizers = '{','.join(THOROUGH)}'")
         self._locked = False
         self._cursors = weakref.WeakSet([connection])
@@ -323,6 +327,15 @@ def _bound(connection: duckdb.DuckDBPyConnection, limit: int | None, calls: int 
     if limit is not None:
         memory = limits.of_database(limit, calls)
         connection.execute("set memory_limit = ?", [f"{memory}B"])
+
+
+def _share_out(connection: duckdb.DuckDBPyConnection, calls: int) -> None:
+    """Let as many threads answer as will find enough to do."""
+    busy = max(1, calls // THREAD_CALLS)
+    if busy > 1:
+        ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
+        busy = min(busy, threads)
+    connection.execute("set threads = ?", [busy])
 
 
 def _load(

@@ -47,9 +47,14 @@ class Decoder:
 
 @final
 class Writer:
-    """Writes batches into `TABLE.parquet`, a file for each table; OSError when that fails."""
+    """Writes batches into `TABLE.parquet`, a file for each table; OSError when that fails.
 
-    def __new__(cls, directory: str, columns: dict[str, set[str]] | None = None) -> Self: ...
+    `brief` leaves out compression, and does not wait for the disk: for files that are soon gone.
+    """
+
+    def __new__(
+        cls, directory: str, columns: dict[str, set[str]] | None = None, brief: bool = False
+    ) -> Self: ...
     def write(self, batches: list[Batch]) -> None: ...
     def finish(self) -> str: ...
 

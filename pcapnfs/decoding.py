@@ -166,6 +166,7 @@ def write(
     ports: Sequence[int] = (),
     columns: Columns | None = None,
     digest: bool = False,
+    brief: bool = False,
     progress: Progress | None = None,
     over: threading.Event | None = None,
 ) -> store.Stored:
@@ -177,6 +178,7 @@ def write(
         ports: As of `decode`.
         columns: The columns wanted, by table; None: all.
         digest: Read the captures once more, to recognise them later.
+        brief: Compress nothing: the files are read often, and soon gone.
         progress: As of `decode`.
         over: Once it is set, the work is given up.
 
@@ -193,7 +195,7 @@ def write(
         wanted = {table: set(names) for table, names in columns.items()}
     try:
         decoder = _core.Decoder(list(paths), list(ports), wanted)
-        writer = _core.Writer(str(directory), wanted)
+        writer = _core.Writer(str(directory), wanted, brief)
         while (batches := decoder.next()) is not None:
             if over is not None and over.is_set():
                 raise InterruptedError("given up")
@@ -215,6 +217,7 @@ def write(
             _source(named.get(file.path, file.path), digest=digest) for file in known.files
         ),
         highest=store.highest(highest),
+        brief=brief,
     )
     store.write_meta(stored, tool=f"pcapnfs {pcapnfs.__version__}", ports=ports, told=told)
     return stored

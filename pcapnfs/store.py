@@ -82,6 +82,8 @@ class Stored(Record):
     """The captures, in the order of `meta.files`; none where several decodes were put together."""
     highest: Mapping[str, int]
     """The highest number of each kind in `NUMBERS`, but frames."""
+    brief: bool = False
+    """Nothing is compressed: the files are not there to stay."""
 
     def file(self, table: str) -> Path:
         """Where a table is."""
@@ -172,17 +174,29 @@ def attach(
     connection: duckdb.DuckDBPyConnection,
     parts: Sequence[Stored],
     tables: Sequence[schema.Table],
+    *,
+    own: bool = False,
 ) -> None:
     """Make a view of each table over all parts, which reads from the disk what a query names.
+
+    Args:
+        connection: The database.
+        parts: The parts.
+        tables: The tables, with the columns that will be asked for.
+        own: The files are this process' own: their types need not be seen to, and they do not
+            change, so that what stands at their ends is read once.
 
     Raises:
         CaptureError: A file is not the table that it should be.
     """
+    if own:
+        connection.execute("set parquet_metadata_cache = true")
+        connection.execute("set validate_external_file_cache = 'NO_VALIDATION'")
     for table in tables:
         before = dict.fromkeys(NUMBERS.values(), 0)
         selects = []
         for part in parts:
-            selects.append(_select(table, part, before))
+            selects.append(_select(table, part, before, own=own))
             before = {kind: number + _span(part, kind) for kind, number in before.items()}
         try:
             connection.execute(f'create view "{table.name}" as {" union all ".join(selects)}')
@@ -371,9 +385,12 @@ def _span(part: Stored, kind: str) -> int:
     return part.highest.get(kind, 0) + 1
 
 
-def _select(table: schema.Table, part: Stored, before: Mapping[str, int]) -> str:
+def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own: bool) -> str:
     """The SQL that reads a part's rows; `before` are the numbers of each kind in parts before."""
-    columns = ", ".join(_column(column, before) for column in table.columns)
+    if own and not any(before.values()):
+        columns = ", ".join(f'"{column.name}"' for column in table.columns)
+    else:
+        columns = ", ".join(_column(column, before) for column in table.columns)
     path = _pattern(str(part.file(table.name))).replace("'", "''")
     return f"select {columns} from read_parquet('{path}')"
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import pcapnfs
+from pcapnfs import summary
 from pcapnfs import trace as traces
 from pcapnfs.errors import UsageError
 from pcapnfs.views.document import to_json
@@ -45,8 +48,50 @@ def test_all_ways_of_keeping_tables_give_the_same(
         ).fetchall()
         assert Path(database).is_file()
         assert to_json(pcapnfs.summarize(spilled)) == wanted
+    with pcapnfs.open(files, columns=summary.READS) as chosen:
+        assert "read_parquet" in view(chosen, "calls")
+        assert to_json(pcapnfs.summarize(chosen)) == wanted
     with pcapnfs.open(files, stored=True) as passing:
         assert to_json(pcapnfs.summarize(passing)) == wanted
+
+
+def view(trace: pcapnfs.Trace, table: str) -> str:
+    """What a table is a view of; nothing where it is none."""
+    found = trace.sql("select sql from duckdb_views() where view_name = $name", {"name": table})
+    return "".join(text for (text,) in found.fetchall())
+
+
+def test_large_captures_whose_columns_are_named_are_files_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    columns = {"calls": frozenset({"call", "op"})}
+    with pcapnfs.open(SAMPLES[0], columns=columns) as small:
+        assert view(small, "calls") == ""
+    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", 0)
+    with pcapnfs.open(SAMPLES[0], columns=columns) as large:
+        (file,) = tmp_path.rglob("*.parquet")
+        assert file.name == "calls.parquet"
+        assert packing(file) == {"UNCOMPRESSED"}
+        assert str(file) in view(large, "calls")
+        # They are no trace that could be handed on; what they were made of can be read again.
+        assert large.file("calls") is None
+        assert large.captures() == [str(SAMPLES[0])]
+        large.lock()
+        assert large.calls.columns == ["call", "op"]
+        assert len(large.calls.fetchall()) == large.meta.calls > 0
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(traces, "BRIEF_BYTES", 0)
+    with pcapnfs.open(SAMPLES[0], columns=columns) as huge:
+        (file,) = tmp_path.rglob("*.parquet")
+        assert packing(file) == {"ZSTD"}
+        assert huge.file("calls") == file
+
+
+def packing(file: Path) -> set[str]:
+    """How the columns of a Parquet file are compressed."""
+    asked = "select distinct compression from parquet_metadata($file)"
+    return {how for (how,) in duckdb.execute(asked, {"file": str(file)}).fetchall()}
 
 
 @pytest.fixture(scope="module")

@@ -109,10 +109,11 @@ struct Writer {
 #[pymethods]
 impl Writer {
     #[new]
-    #[pyo3(signature = (directory, columns=None))]
+    #[pyo3(signature = (directory, columns=None, brief=false))]
     #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
-    fn new(directory: PathBuf, columns: Option<Choice>) -> PyResult<Self> {
-        let writer = parquet::Writer::create(&directory, columns.as_ref())?;
+    fn new(directory: PathBuf, columns: Option<Choice>, brief: bool) -> PyResult<Self> {
+        let keep = if brief { parquet::Keep::Briefly } else { parquet::Keep::Long };
+        let writer = parquet::Writer::create(&directory, columns.as_ref(), keep)?;
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }
 

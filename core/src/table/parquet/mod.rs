@@ -3,7 +3,8 @@
 //! Takes what the decoder gives, batch by batch; writes row groups of some 120,000 rows. Promises that
 //! memory stays within one row group of each table, however many there are, and that the files can be
 //! read by anything that reads Parquet: version 1 pages, plain and dictionary encoding, zstd with
-//! checksums. <https://parquet.apache.org/docs/file-format/>
+//! checksums, or for files that are soon gone no compression: reading a page again and again then
+//! costs next to nothing. <https://parquet.apache.org/docs/file-format/>
 //!
 //! Written here because our columns are few kinds of flat values, many of them nearly always NULL:
 //! what Arrow holds is nearly what Parquet wants. It takes less than half of what general writers take.
@@ -15,6 +16,7 @@ mod thrift;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -54,9 +56,19 @@ mod code {
     pub(super) const PLAIN: i32 = 0;
     pub(super) const RLE: i32 = 3;
     pub(super) const RLE_DICTIONARY: i32 = 8;
+    pub(super) const UNCOMPRESSED: i32 = 0;
     pub(super) const ZSTD: i32 = 6;
     pub(super) const DATA_PAGE: i32 = 0;
     pub(super) const DICTIONARY_PAGE: i32 = 2;
+}
+
+/// Whether files are there to stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// They are: compressed, and on the disk before [`Writer::finish`] returns.
+    Long,
+    /// For the time of this process.
+    Briefly,
 }
 
 /// What a file holds.
@@ -75,7 +87,7 @@ pub struct Writer {
 
 impl Writer {
     /// Creates `TABLE.parquet` in a directory for each table of which a column is wanted; `None`: all.
-    pub fn create(directory: &Path, choice: Option<&Choice>) -> io::Result<Self> {
+    pub fn create(directory: &Path, choice: Option<&Choice>, keep: Keep) -> io::Result<Self> {
         let wanted = |table: &Table, column: &Column| {
             choice
                 .is_none_or(|choice| choice.get(table.name).is_some_and(|names| names.contains(column.name)))
@@ -85,7 +97,7 @@ impl Writer {
             let columns: Vec<_> = table.columns.iter().filter(|column| wanted(table, column)).collect();
             if !columns.is_empty() {
                 let path = directory.join(format!("{}.parquet", table.name));
-                files.push(TableFile::create(table.name, columns, &path)?);
+                files.push(TableFile::create(table.name, columns, &path, keep)?);
             }
         }
         Ok(Self { files })
@@ -117,13 +129,25 @@ struct TableFile {
     rows: usize,
     groups: Vec<Struct>,
     written: Written,
-    compressor: Compressor<'static>,
+    /// `None`: pages are not compressed.
+    compressor: Option<Compressor<'static>>,
 }
 
 impl TableFile {
-    fn create(table: &'static str, columns: Vec<&'static Column>, path: &Path) -> io::Result<Self> {
-        let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
-        compressor.include_checksum(true)?;
+    fn create(
+        table: &'static str,
+        columns: Vec<&'static Column>,
+        path: &Path,
+        keep: Keep,
+    ) -> io::Result<Self> {
+        let compressor = match keep {
+            Keep::Long => {
+                let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
+                compressor.include_checksum(true)?;
+                Some(compressor)
+            }
+            Keep::Briefly => None,
+        };
         let mut file = File::create(path)?;
         file.write_all(MAGIC)?;
         Ok(Self {
@@ -211,7 +235,7 @@ impl TableFile {
             .i32(1, physical(column.kind))
             .i32s(2, encodings)
             .binaries(3, &[column.name.as_bytes()])
-            .i32(4, code::ZSTD)
+            .i32(4, if self.compressor.is_some() { code::ZSTD } else { code::UNCOMPRESSED })
             .i64(5, rows)
             .i64(6, size)
             .i64(7, self.offset - begin)
@@ -225,7 +249,10 @@ impl TableFile {
 
     /// Writes a page; gives its size before compression.
     fn put_page(&mut self, kind: i32, field: u8, header: Struct, page: &[u8]) -> io::Result<u64> {
-        let compressed = self.compressor.compress(page)?;
+        let compressed = match &mut self.compressor {
+            Some(compressor) => Cow::Owned(compressor.compress(page)?),
+            None => Cow::Borrowed(page),
+        };
         let header = Struct::default()
             .i32(1, kind)
             .i32(2, length(page.len())?)
@@ -258,7 +285,9 @@ impl TableFile {
         self.file.write_all(&footer)?;
         self.file.write_all(&(length(footer.len())?).to_le_bytes())?;
         self.file.write_all(MAGIC)?;
-        self.file.sync_all()?;
+        if self.compressor.is_some() {
+            self.file.sync_all()?;
+        }
         Ok(self.written)
     }
 }

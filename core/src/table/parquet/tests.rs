@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::{Writer, Written};
+use super::{Keep, Writer, Written};
 use crate::table::Choice;
 
 /// A directory of this test alone.
@@ -34,7 +34,7 @@ fn batch(calls: Vec<u64>, slots: Vec<Option<u32>>) -> RecordBatch {
 #[test]
 fn a_file_is_framed_and_says_its_largest_numbers() {
     let directory = directory("framed");
-    let mut writer = Writer::create(&directory, Some(&choice())).expect("files");
+    let mut writer = Writer::create(&directory, Some(&choice()), Keep::Long).expect("files");
     writer.write("calls", &batch(vec![7, 9, 8], vec![None, Some(3), None])).expect("a batch");
     let written = writer.finish().expect("an end");
     let expected = Written { rows: 3, highest: BTreeMap::from([("call", 9), ("slot", 3)]) };
@@ -51,9 +51,27 @@ fn a_file_is_framed_and_says_its_largest_numbers() {
 }
 
 #[test]
+fn files_that_are_soon_gone_hold_their_values_as_they_are() {
+    let numbers: Vec<u64> = (0..1000).map(|_| 0x0123_4567_89ab_cdef).collect();
+    let mut sizes = Vec::new();
+    for keep in [Keep::Long, Keep::Briefly] {
+        let directory = directory(&format!("{keep:?}"));
+        let mut writer = Writer::create(&directory, Some(&choice()), keep).expect("files");
+        writer.write("calls", &batch(numbers.clone(), vec![None; 1000])).expect("a batch");
+        assert_eq!(writer.finish().expect("an end")["calls"].rows, 1000);
+        let bytes = fs::read(directory.join("calls.parquet")).expect("a file");
+        let plain = numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
+        assert_eq!(bytes.windows(plain.len()).any(|window| window == plain), keep == Keep::Briefly);
+        sizes.push(bytes.len());
+        fs::remove_dir_all(directory).expect("to be removed");
+    }
+    assert!(sizes[0] < 1000 && sizes[1] > 8000);
+}
+
+#[test]
 fn what_does_not_fit_the_schema_is_refused() {
     let directory = directory("refused");
-    let mut writer = Writer::create(&directory, Some(&choice())).expect("files");
+    let mut writer = Writer::create(&directory, Some(&choice()), Keep::Long).expect("files");
     assert!(writer.write("operations", &batch(vec![1], vec![None])).is_err());
     let one = batch(vec![1], vec![None]).project(&[0]).expect("a column");
     assert!(writer.write("calls", &one).is_err());

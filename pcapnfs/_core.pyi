@@ -1,16 +1,23 @@
 """The typed face of the decoder, which is written in Rust."""
 
 from collections.abc import Callable
-from typing import Self, final
+from typing import Protocol, Self, final
 
 __all__ = [
     "Batch",
     "Decoder",
+    "FollowUps",
+    "Patterns",
     "ReadError",
+    "RowsError",
+    "SharedFiles",
+    "Steps",
     "Writer",
     "annotate",
     "attributes",
+    "held",
     "joined",
+    "learned",
     "operations",
     "reasons",
     "redact",
@@ -21,9 +28,12 @@ __all__ = [
 class ReadError(Exception):
     """A file is not a capture, or cannot be opened. The text is one sentence, the path first."""
 
+class RowsError(Exception):
+    """A walk could not take its rows: the query failed that gives them, or a column is wrong."""
+
 @final
 class Batch:
-    """Rows of one table, handed over once as an Arrow stream."""
+    """Rows of one table, or of a walk, handed over as an Arrow stream."""
 
     @property
     def table(self) -> str: ...
@@ -57,6 +67,55 @@ class Writer:
     ) -> Self: ...
     def write(self, batches: list[Batch]) -> None: ...
     def finish(self) -> str: ...
+
+class _Rows(Protocol):
+    """Whatever gives rows as Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+def held(rows: _Rows, visit: int) -> Batch:
+    """A walk over transfers and what clients learnt (`core/src/walk/held.rs`); `visit` in ns."""
+
+def learned(rows: _Rows, all: bool) -> tuple[Batch, Batch]:
+    """A walk over what clients were told (`core/src/walk/learned.rs`)."""
+
+@final
+class FollowUps:
+    """A walk over listed entries and calls about them (`core/src/walk/follow_ups.rs`)."""
+
+    def __new__(cls, longest: int) -> Self: ...
+    def walk(self, rows: _Rows) -> None: ...
+    def followed(self) -> Batch: ...
+    def walls(self) -> list[int]: ...
+
+@final
+class Patterns:
+    """A walk over the calls of files (`core/src/walk/patterns.rs`)."""
+
+    def __new__(cls, longest: int) -> Self: ...
+    def walk(self, rows: _Rows) -> None: ...
+    def finish(self, top: int | None) -> str: ...
+
+@final
+class SharedFiles:
+    """A walk over uses of files (`core/src/walk/turns.rs`)."""
+
+    def __new__(cls, kept: int) -> Self: ...
+    def walk(self, rows: _Rows) -> None: ...
+    def known(self) -> Batch: ...
+    def found(self) -> str: ...
+
+@final
+class Steps:
+    """A walk over clients' steps (`core/src/walk/steps.rs`). Times are nanoseconds."""
+
+    def __new__(
+        cls, together: int, neighbours: int, pause: tuple[int, int], examples: int
+    ) -> Self: ...
+    def take(self, rows: _Rows, part: int, parts: int) -> None: ...
+    def take_entries(self, rows: _Rows) -> None: ...
+    def walk(self) -> None: ...
+    def found(self) -> str: ...
 
 def redact(
     paths: list[str],

@@ -4,9 +4,9 @@
 
 mod error;
 mod rewriting;
+mod walking;
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 
-use crate::error::{ReadError, arrow_error, ended, poisoned, read_error};
+use crate::error::{ReadError, RowsError, arrow_error, ended, poisoned, read_error};
 
 /// Rows of one table, as an Arrow stream.
 #[pyclass(frozen, module = "pcapnfs._core")]
@@ -57,7 +57,7 @@ impl Batch {
         let batches: Vec<_> = self.all().cloned().map(Ok).collect();
         let batches = RecordBatchIterator::new(batches, self.first.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
-        PyCapsule::new(py, stream, Some(CString::from(c"arrow_array_stream")))
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 }
 
@@ -258,7 +258,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Batch>()?;
     module.add_class::<Decoder>()?;
     module.add_class::<Writer>()?;
+    module.add_class::<walking::FollowUps>()?;
+    module.add_class::<walking::Patterns>()?;
+    module.add_class::<walking::SharedFiles>()?;
+    module.add_class::<walking::Steps>()?;
     module.add("ReadError", module.py().get_type::<ReadError>())?;
+    module.add("RowsError", module.py().get_type::<RowsError>())?;
     module.add_function(wrap_pyfunction!(joined, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(operations, module)?)?;
@@ -267,5 +272,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rewriting::annotate, module)?)?;
     module.add_function(wrap_pyfunction!(rewriting::redact, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(walking::held, module)?)?;
+    module.add_function(wrap_pyfunction!(walking::learned, module)?)?;
     Ok(())
 }

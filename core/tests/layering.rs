@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "error",
     "cursor",
     "wire_enum",
@@ -26,6 +26,7 @@ const ORDER: [&str; 16] = [
     "decode",
     "redact",
     "annotate",
+    "walk",
 ];
 
 /// Top modules that one line of a file names. `depth` is how many modules down the file stands:

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 import pcapnfs
+from pcapnfs import _core as real
 from pcapnfs import schema
 from pcapnfs.meta import Meta
 from pcapnfs.views.document import document
@@ -119,6 +120,9 @@ class Writer:
         return json.dumps({table: {"rows": 0, "highest": {}} for table in self._tables})
 
 
+WALKS = ("FollowUps", "Patterns", "RowsError", "SharedFiles", "Steps", "held", "learned")
+
+
 def install() -> None:
     """Put this in the decoder's place."""
     module = types.ModuleType("pcapnfs._core")
@@ -129,6 +133,8 @@ def install() -> None:
         Decoder=Decoder,
         Writer=Writer,
         joined=joined,
+        # Walks know nothing of captures: they are the core's own.
+        **{name: getattr(real, name) for name in WALKS},
         schema=lambda: json.dumps(declared),
     )
     sys.modules["pcapnfs._core"] = module

@@ -1,0 +1,233 @@
+//! Walks over rows that the database gives.
+
+use std::sync::Mutex;
+
+use arrow_array::RecordBatch;
+use arrow_array::ffi_stream::RecordBatchStreamReader;
+use arrow_pyarrow::PyArrowType;
+use arrow_schema::ArrowError;
+use pcapnfs_core::walk::follow_ups::Following;
+use pcapnfs_core::walk::held::Holding;
+use pcapnfs_core::walk::learned::Learning;
+use pcapnfs_core::walk::patterns::{Class, Folding};
+use pcapnfs_core::walk::steps;
+use pcapnfs_core::walk::turns::{Shared, Turns};
+use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::Batch;
+use crate::error::{ended, poisoned, rows_error};
+
+/// Rows as an Arrow stream.
+type Rows = PyArrowType<RecordBatchStreamReader>;
+
+/// What clients learnt of change-IDs, and what they asked about each object.
+#[pyfunction]
+pub(crate) fn learned(py: Python<'_>, rows: Rows, all: bool) -> PyResult<(Batch, Batch)> {
+    let found = py.detach(|| {
+        let mut learning = Learning::default();
+        each(rows, |batch| learning.take(batch))?;
+        learning.finish(all)
+    });
+    let (learned, asked) = found.map_err(|error| rows_error(&error))?;
+    Ok((of_walk("learned", learned), of_walk("asked", asked)))
+}
+
+/// What clients read again of each file, and what they were spared.
+#[pyfunction]
+pub(crate) fn held(py: Python<'_>, rows: Rows, visit: i64) -> PyResult<Batch> {
+    let found = py.detach(|| {
+        let mut holding = Holding::new(visit);
+        each(rows, |batch| holding.take(batch))?;
+        holding.finish()
+    });
+    Ok(of_walk("held", found.map_err(|error| rows_error(&error))?))
+}
+
+fn each(rows: Rows, mut take: impl FnMut(&RecordBatch) -> Result<(), ArrowError>) -> Result<(), ArrowError> {
+    rows.0.into_iter().try_for_each(|batch| take(&batch?))
+}
+
+fn of_walk(table: &'static str, first: RecordBatch) -> Batch {
+    Batch { table, first, rest: Vec::new() }
+}
+
+/// How clients went through directories and came back to files.
+#[pyclass(frozen, module = "pcapnfs._core")]
+pub(crate) struct Steps {
+    inner: Mutex<steps::Steps>,
+}
+
+#[pymethods]
+impl Steps {
+    #[new]
+    fn new(together: i64, neighbours: i64, pause: (i64, i64), examples: usize) -> Self {
+        let spans = steps::Spans { together, neighbours, pause };
+        Self { inner: Mutex::new(steps::Steps::new(spans, examples)) }
+    }
+
+    fn take(&self, py: Python<'_>, rows: Rows, part: u64, parts: u64) -> PyResult<()> {
+        py.detach(|| {
+            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
+            each(rows, |batch| walk.take(batch, part, parts)).map_err(|error| rows_error(&error))
+        })
+    }
+
+    fn take_entries(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
+        py.detach(|| {
+            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
+            each(rows, |batch| walk.take_entries(batch)).map_err(|error| rows_error(&error))
+        })
+    }
+
+    fn walk(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            self.inner.lock().map_err(|_| poisoned())?.walk();
+            Ok(())
+        })
+    }
+
+    fn found(&self) -> PyResult<String> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        let found = walk.found().iter().map(|(mount, found)| (mount.to_string(), evidence(found)));
+        Ok(Value::Object(found.collect::<Map<_, _>>()).to_string())
+    }
+}
+
+fn evidence(found: &steps::Evidence) -> Value {
+    json!({
+        "moves": found.moves,
+        "moves_asked": found.moves_asked,
+        "moves_frames": found.moves_frames.iter().map(|(_, frame)| frame).collect::<Vec<_>>(),
+        "visits": found.visits,
+        "visits_asked": found.visits_asked,
+        "visits_asked_twice": found.visits_asked_twice,
+        "visits_frames": found.visits_frames,
+        "lookups_again": found.lookups_again,
+        "paused": found.paused,
+        "reads_unasked": found.reads_unasked,
+        "reads_asked": found.reads_asked,
+    })
+}
+
+/// Calls about entries that followed listings.
+#[pyclass(frozen, module = "pcapnfs._core")]
+pub(crate) struct FollowUps {
+    inner: Mutex<Following>,
+}
+
+#[pymethods]
+impl FollowUps {
+    #[new]
+    fn new(longest: i64) -> Self {
+        Self { inner: Mutex::new(Following::new(longest)) }
+    }
+
+    fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
+        py.detach(|| {
+            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
+            each(rows, |batch| walk.take(batch)).map_err(|error| rows_error(&error))?;
+            walk.walk();
+            Ok(())
+        })
+    }
+
+    fn followed(&self) -> PyResult<Batch> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(of_walk("followed", walk.followed().map_err(|error| rows_error(&error))?))
+    }
+
+    fn walls(&self) -> PyResult<[i64; 2]> {
+        Ok(self.inner.lock().map_err(|_| poisoned())?.walls())
+    }
+}
+
+/// Turns of clients at files.
+#[pyclass(frozen, module = "pcapnfs._core")]
+pub(crate) struct SharedFiles {
+    inner: Mutex<Turns>,
+}
+
+#[pymethods]
+impl SharedFiles {
+    #[new]
+    fn new(kept: usize) -> Self {
+        Self { inner: Mutex::new(Turns::new(kept)) }
+    }
+
+    fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
+        py.detach(|| {
+            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
+            each(rows, |batch| walk.take(batch)).map_err(|error| rows_error(&error))?;
+            walk.walk();
+            Ok(())
+        })
+    }
+
+    fn known(&self) -> PyResult<Batch> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(of_walk("known", walk.known().map_err(|error| rows_error(&error))?))
+    }
+
+    fn found(&self) -> PyResult<String> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        let found = walk.found().iter().map(|(server, found)| (server.to_string(), shared(found)));
+        Ok(Value::Object(found.collect::<Map<_, _>>()).to_string())
+    }
+}
+
+fn shared(found: &Shared) -> Value {
+    let most = found.most.iter().map(|most| {
+        json!({"file": most.file, "turns": most.turns, "clients": most.clients, "frames": most.frames})
+    });
+    json!({"files": found.files, "turns": found.turns, "most": most.collect::<Vec<_>>()})
+}
+
+/// Files folded into classes.
+#[pyclass(frozen, module = "pcapnfs._core")]
+pub(crate) struct Patterns {
+    inner: Mutex<Option<Folding>>,
+}
+
+#[pymethods]
+impl Patterns {
+    #[new]
+    fn new(longest: usize) -> Self {
+        Self { inner: Mutex::new(Some(Folding::new(longest))) }
+    }
+
+    fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
+        py.detach(|| {
+            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
+            let walk = walk.as_mut().ok_or_else(ended)?;
+            each(rows, |batch| walk.take(batch)).map_err(|error| rows_error(&error))?;
+            walk.walk();
+            Ok(())
+        })
+    }
+
+    fn finish(&self, top: Option<usize>) -> PyResult<String> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?.take().ok_or_else(ended)?;
+        let (files, number, classes) = walk.finish(top.unwrap_or(usize::MAX));
+        let classes = classes.iter().map(class).collect::<Vec<_>>();
+        Ok(json!({"files": files, "classes": number, "shown": classes}).to_string())
+    }
+}
+
+fn class(class: &Class) -> Value {
+    json!({
+        "kind": class.kind,
+        "codes": class.codes,
+        "cut": class.cut,
+        "least": class.lengths.iter().map(|lengths| lengths.0).collect::<Vec<_>>(),
+        "most": class.lengths.iter().map(|lengths| lengths.1).collect::<Vec<_>>(),
+        "files": class.files,
+        "calls": class.calls,
+        "stable_calls": class.stable_calls,
+        "time": class.time,
+        "stable_time": class.stable_time,
+        "lifetime": class.lifetime,
+        "example": class.example.1,
+        "slowest": class.slowest.1.0,
+    })
+}

@@ -1,0 +1,181 @@
+//! What clients held of files in their caches: what they read again, and what they were spared.
+//!
+//! Takes rows of transfers and of what clients learnt (columns of [`Holding::take`]); gives a row for
+//! each file. `pcapnfs/analyses/cache.py` says what the numbers mean.
+
+use std::sync::Arc;
+
+use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
+use arrow_schema::ArrowError;
+
+use super::groups::{Groups, Key};
+use super::input::{flags, numbers, whole};
+
+/// A transfer of data, or one time that a client asked for a file or learnt that it had changed.
+#[derive(Clone, Copy)]
+struct Event {
+    moment: i64,
+    call: u64,
+    position: u32,
+    what: What,
+}
+
+/// Of one reply the data come first: the client has them when it learns of a change.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// Data up to `stop`; where it was read, and not written, from `start` on.
+    Moved { reading: bool, start: i64, stop: i64 },
+    /// What the client learnt: whether it had asked, that its cache was valid, or void.
+    Learnt { asked: bool, asked_at: i64, valid: bool, void: bool },
+}
+
+/// Gathers events, and walks over them.
+pub struct Holding {
+    /// Questions that are closer together are one visit, ns.
+    visit: i64,
+    events: Groups<Event>,
+}
+
+impl Holding {
+    /// Nothing seen yet.
+    pub fn new(visit: i64) -> Self {
+        Self { visit, events: Groups::default() }
+    }
+
+    /// Adds rows: `mount`, `file`, `moment` (ns), `call`, `position`; of transfers `start` and `stop`
+    /// (bytes) and `reading`; of others, where `start` is NULL, `asked`, `asked_at` (ns), `valid`,
+    /// `void`.
+    pub fn take(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        let keys = whole::<UInt32Type>(batch, "mount")?.iter().zip(whole::<UInt32Type>(batch, "file")?);
+        let places = whole::<Int64Type>(batch, "moment")?
+            .iter()
+            .zip(whole::<UInt64Type>(batch, "call")?)
+            .zip(whole::<UInt32Type>(batch, "position")?);
+        let moved = numbers::<Int64Type>(batch, "start")?
+            .iter()
+            .zip(numbers::<Int64Type>(batch, "stop")?)
+            .zip(flags(batch, "reading")?);
+        let learnt = flags(batch, "asked")?
+            .iter()
+            .zip(numbers::<Int64Type>(batch, "asked_at")?)
+            .zip(flags(batch, "valid")?.iter().zip(flags(batch, "void")?));
+        for (((mount, file), place), (moved, learnt)) in keys.zip(places).zip(moved.zip(learnt)) {
+            let ((moment, call), position) = place;
+            let ((start, stop), reading) = moved;
+            let ((asked, asked_at), (valid, void)) = learnt;
+            let is = |flag: Option<bool>| flag == Some(true);
+            let what = match start.zip(stop) {
+                Some((start, stop)) => What::Moved { reading: is(reading), start, stop },
+                None => What::Learnt {
+                    asked: is(asked),
+                    asked_at: asked_at.unwrap_or(*moment),
+                    valid: is(valid),
+                    void: is(void),
+                },
+            };
+            let event = Event { moment: *moment, call: *call, position: *position, what };
+            self.events.push((*mount, *file), event)?;
+        }
+        Ok(())
+    }
+
+    /// `mount`, `file`, `reread` and `saved` (bytes) of the files with any of either.
+    pub fn finish(&self) -> Result<RecordBatch, ArrowError> {
+        let mut keys: Vec<Key> = Vec::new();
+        let mut sums = Vec::new();
+        let place = |event: &Event| (event.moment, event.call, event.position, event.what);
+        self.events.visit(place, |key, events| {
+            let found = self.walk(events);
+            if found != (0, 0) {
+                keys.push(key);
+                sums.push(found);
+            }
+        });
+        let column = |part: fn(&(i64, i64)) -> i64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter_values(sums.iter().map(part)))
+        };
+        let key = |part: fn(&Key) -> u32| -> ArrayRef {
+            Arc::new(UInt32Array::from_iter_values(keys.iter().map(part)))
+        };
+        RecordBatch::try_from_iter([
+            ("mount", key(|key| key.0)),
+            ("file", key(|key| key.1)),
+            ("reread", column(|sums| sums.0)),
+            ("saved", column(|sums| sums.1)),
+        ])
+    }
+
+    /// Bytes read again, and bytes spared.
+    fn walk(&self, events: &[Event]) -> (i64, i64) {
+        let (mut reread, mut saved) = (0_i64, 0_i64);
+        // How far the client has read or written, and how far it had when its cache became void.
+        let mut extent: Option<i64> = None;
+        let mut void_extent: Option<i64> = None;
+        let nexts = events.iter().skip(1).map(Some).chain([None]);
+        for (event, next) in events.iter().zip(nexts) {
+            match event.what {
+                What::Moved { reading, start, stop } => {
+                    if let Some(void) = void_extent.filter(|_| reading) {
+                        reread = reread.saturating_add((stop.min(void) - start).max(0));
+                    }
+                    extent = extent.max(Some(stop));
+                }
+                What::Learnt { valid, void, .. } => {
+                    if valid && next.is_none_or(|next| self.ends_visit(event, next)) {
+                        saved = saved.saturating_add(extent.unwrap_or_default());
+                    }
+                    if void {
+                        void_extent = extent.or(void_extent);
+                    }
+                }
+            }
+        }
+        (reread, saved)
+    }
+
+    /// What comes next is a question of another visit.
+    fn ends_visit(&self, event: &Event, next: &Event) -> bool {
+        matches!(next.what, What::Learnt { asked: true, asked_at, .. }
+            if asked_at.saturating_sub(event.moment) >= self.visit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn walked(events: &[(i64, What)]) -> (i64, i64) {
+        let event = |(second, what): &(i64, What)| Event {
+            moment: second * SECOND,
+            call: 0,
+            position: 0,
+            what: *what,
+        };
+        Holding::new(SECOND).walk(&events.iter().map(event).collect::<Vec<_>>())
+    }
+
+    fn read(start: i64, stop: i64) -> What {
+        What::Moved { reading: true, start, stop }
+    }
+
+    fn found(valid: bool, asked_at: i64) -> What {
+        What::Learnt { asked: true, asked_at: asked_at * SECOND, valid, void: !valid }
+    }
+
+    #[test]
+    fn what_is_read_after_somebody_elses_change_is_read_again_up_to_where_it_had_been() {
+        let change = found(false, 1);
+        assert_eq!(walked(&[(0, read(0, 100)), (1, change), (2, read(50, 200))]), (50, 0));
+        assert_eq!(walked(&[(1, change), (2, read(50, 200))]), (0, 0));
+    }
+
+    #[test]
+    fn a_visit_saves_once_what_had_been_read() {
+        let data = (0, read(0, 100));
+        assert_eq!(walked(&[data, (1, found(true, 1)), (2, found(true, 1)), (4, found(true, 4))]), (0, 200));
+        assert_eq!(walked(&[data, (1, found(true, 1)), (2, read(0, 100))]), (0, 0));
+    }
+}

@@ -1,0 +1,349 @@
+//! What a client learnt of an object's change-ID, time by time, and who had changed the object.
+//!
+//! Takes rows of what clients were told (columns of [`Learning::take`]); gives those that matter to
+//! whoever asks about caches, and counts for each object. `pcapnfs/analyses/change_ids.py` says what
+//! a change-ID is and where the rows come from; here is what follows from their order.
+
+use std::sync::Arc;
+
+use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, Int64Array, RecordBatch, StringArray, UInt8Array,
+    UInt32Array, UInt64Array,
+};
+use arrow_schema::ArrowError;
+
+use super::groups::{Groups, Key};
+use super::input::{flags, numbers, whole};
+
+/// How a client asked; the names of the SQL type `question`.
+const QUESTIONS: [&str; 3] = ["getattr", "open", "verify"];
+const GETATTR: u8 = 0;
+const OPEN: u8 = 1;
+const VERIFY: u8 = 2;
+
+/// What it found; the names of the SQL type `finding`.
+const FINDINGS: [&str; 4] = ["first", "unchanged", "self", "other"];
+const FIRST: u8 = 0;
+const UNCHANGED: u8 = 1;
+const OWN: u8 = 2;
+const OTHER: u8 = 3;
+
+/// One time that a client was told something of an object, modified it or asked for it.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    call: u64,
+    position: u32,
+    call_time: i64,
+    reply_time: i64,
+    /// The change-ID that it was told.
+    change: Option<u64>,
+    /// The one that the server says to have found.
+    before: Option<u64>,
+    question: Option<u8>,
+    modified: bool,
+    alone: bool,
+    /// What a VERIFY or NVERIFY said: whether the change-ID is the one that the client knows.
+    verified: Option<bool>,
+}
+
+/// What a client knows of an object.
+#[derive(Clone, Copy)]
+struct Known {
+    change: u64,
+    /// Reply that told it, and the call of this reply.
+    reply_time: i64,
+    call_time: i64,
+    /// That call modified the object.
+    modified: bool,
+}
+
+/// Gathers what clients were told, and walks over it.
+#[derive(Default)]
+pub struct Learning {
+    told: Groups<Told>,
+}
+
+impl Learning {
+    /// Adds rows: `mount`, `file`, `call`, `position`, `call_time`, `reply_time` (ns), `change_id`
+    /// and `before` (hashes), `question` (0 GETATTR, 1 OPEN, 2 VERIFY), `modified`, `alone`,
+    /// `verified`. Rows that tell nothing are passed over.
+    pub fn take(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        let mount = whole::<UInt32Type>(batch, "mount")?;
+        let file = whole::<UInt32Type>(batch, "file")?;
+        let call = whole::<UInt64Type>(batch, "call")?;
+        let position = whole::<UInt32Type>(batch, "position")?;
+        let call_time = whole::<Int64Type>(batch, "call_time")?;
+        let reply_time = whole::<Int64Type>(batch, "reply_time")?;
+        let change = numbers::<UInt64Type>(batch, "change_id")?;
+        let before = numbers::<UInt64Type>(batch, "before")?;
+        let question = numbers::<UInt8Type>(batch, "question")?;
+        let modified = flags(batch, "modified")?;
+        let alone = flags(batch, "alone")?;
+        let verified = flags(batch, "verified")?;
+        let keys = mount.iter().copied().zip(file.iter().copied());
+        let times = call_time.iter().zip(reply_time);
+        let places = call.iter().zip(position).zip(times);
+        let ids = change.iter().zip(before);
+        let states = question.iter().zip(modified).zip(alone.iter().zip(verified));
+        for (((key, place), (change, before)), state) in keys.zip(places).zip(ids).zip(states) {
+            let ((call, position), (call_time, reply_time)) = place;
+            let ((question, modified), (alone, verified)) = state;
+            let told = Told {
+                call: *call,
+                position: *position,
+                call_time: *call_time,
+                reply_time: *reply_time,
+                change,
+                before,
+                question,
+                modified: modified == Some(true),
+                alone: alone == Some(true),
+                verified,
+            };
+            if told.change.is_some() || told.modified || told.question.is_some() {
+                self.told.push(key, told)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What clients learnt, and a row for each object that they asked about, or that somebody else
+    /// changed. Of what they learnt all rows, or just those of a question or somebody else's change.
+    pub fn finish(self, all: bool) -> Result<(RecordBatch, RecordBatch), ArrowError> {
+        let mut learned = Learned::default();
+        let mut asked = Asked::default();
+        let mut after = Vec::new();
+        let place = |told: &Told| (told.reply_time, told.call, told.position, told.change, told.before);
+        self.told.visit(place, |key, rows| {
+            modified_after(rows, &mut after);
+            let mut client = Client::default();
+            let mut counts = Counts::default();
+            for (told, after) in rows.iter().zip(after.iter().rev()) {
+                let learnt = client.learn(told, *after);
+                if told.question.is_some() || learnt.finding == Some(OTHER) {
+                    counts.add(told, learnt.finding);
+                } else if !all {
+                    continue;
+                }
+                learned.push(key, told, &learnt);
+            }
+            asked.push(key, &counts);
+        });
+        Ok((learned.finish()?, asked.finish()?))
+    }
+}
+
+/// For each row, from the last to the first, when the next call was made that modified the object.
+fn modified_after(rows: &[Told], after: &mut Vec<Option<i64>>) {
+    after.clear();
+    let mut next = None;
+    for told in rows.iter().rev() {
+        after.push(next);
+        if told.modified {
+            next = Some(told.call_time);
+        }
+    }
+}
+
+/// What a client knows of an object, and did to it.
+#[derive(Default)]
+struct Client {
+    known: Option<Known>,
+    /// Replies to the last call that modified the object, and to the one before.
+    modified: Option<i64>,
+    modified_earlier: Option<i64>,
+}
+
+/// What a row meant to the client.
+struct Learnt {
+    finding: Option<u8>,
+    known_time: Option<i64>,
+    meddled: bool,
+}
+
+impl Client {
+    fn learn(&mut self, told: &Told, modified_after: Option<i64>) -> Learnt {
+        let known_time = self.known.map(|known| known.reply_time);
+        let meddled = later(self.modified, known_time);
+        let finding = self.finding(told, modified_after, meddled);
+        if let Some(change) = told.change {
+            self.known = Some(Known {
+                change,
+                reply_time: told.reply_time,
+                call_time: told.call_time,
+                modified: told.modified,
+            });
+        }
+        if told.modified {
+            self.modified_earlier = self.modified.replace(told.reply_time);
+        }
+        Learnt { finding, known_time, meddled }
+    }
+
+    fn finding(&self, told: &Told, modified_after: Option<i64>, meddled: bool) -> Option<u8> {
+        let whose = |own: bool| if own { OWN } else { OTHER };
+        match told.verified {
+            Some(true) => return Some(UNCHANGED),
+            Some(false) => return Some(whose(meddled)),
+            None => {}
+        }
+        let change = told.change?;
+        let Some(known) = self.known else { return Some(FIRST) };
+        if change == known.change {
+            return Some(UNCHANGED);
+        }
+        // Replies may come in another order than the server worked in: what was under way around this
+        // one, or around the one before, may explain the difference.
+        let under_way =
+            later(self.modified, Some(told.call_time)) || later(Some(told.reply_time), modified_after);
+        let before_known = if known.modified { self.modified_earlier } else { self.modified };
+        let since_known = if told.modified { Some(told.call_time) } else { modified_after };
+        let was_under_way =
+            later(before_known, Some(known.call_time)) || later(Some(known.reply_time), since_known);
+        let by_this = told.modified && told.before.is_none_or(|before| before == known.change);
+        Some(whose(meddled || under_way || was_under_way || by_this))
+    }
+}
+
+/// Whether both are known, and the first is the later one.
+fn later(first: Option<i64>, second: Option<i64>) -> bool {
+    first.zip(second).is_some_and(|(first, second)| first > second)
+}
+
+/// What a client asked about an object, as `pcapnfs/analyses/cache.py` counts it.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    any: bool,
+    revalidations: u64,
+    by_getattr: u64,
+    by_open: u64,
+    by_verify: u64,
+    findings: [u64; FINDINGS.len()],
+    unknown: u64,
+    invalidations: u64,
+    time: i64,
+}
+
+impl Counts {
+    fn add(&mut self, told: &Told, finding: Option<u8>) {
+        self.any = true;
+        self.invalidations += u64::from(finding == Some(OTHER));
+        let Some(question) = told.question else { return };
+        self.by_getattr += u64::from(question == GETATTR);
+        self.by_open += u64::from(question == OPEN && finding != Some(FIRST));
+        self.by_verify += u64::from(question == VERIFY);
+        if told.alone && question != OPEN {
+            self.time = self.time.saturating_add(told.reply_time.saturating_sub(told.call_time));
+        }
+        // A first OPEN of a file asks nothing that the client could have known.
+        if question == OPEN && finding.is_none_or(|finding| finding == FIRST) {
+            return;
+        }
+        self.revalidations += 1;
+        match finding.and_then(|finding| self.findings.get_mut(usize::from(finding))) {
+            Some(count) => *count += 1,
+            None => self.unknown += 1,
+        }
+    }
+}
+
+/// Columns of the rows of a question, and of others.
+#[derive(Default)]
+struct Learned {
+    mount: Vec<u32>,
+    file: Vec<u32>,
+    call: Vec<u64>,
+    call_time: Vec<i64>,
+    reply_time: Vec<i64>,
+    question: Vec<Option<u8>>,
+    modified: Vec<bool>,
+    alone: Vec<bool>,
+    known_time: Vec<Option<i64>>,
+    meddled: Vec<bool>,
+    finding: Vec<Option<u8>>,
+}
+
+impl Learned {
+    fn push(&mut self, (mount, file): Key, told: &Told, learnt: &Learnt) {
+        self.mount.push(mount);
+        self.file.push(file);
+        self.call.push(told.call);
+        self.call_time.push(told.call_time);
+        self.reply_time.push(told.reply_time);
+        self.question.push(told.question);
+        self.modified.push(told.modified);
+        self.alone.push(told.alone);
+        self.known_time.push(learnt.known_time);
+        self.meddled.push(learnt.meddled);
+        self.finding.push(learnt.finding);
+    }
+
+    fn finish(self) -> Result<RecordBatch, ArrowError> {
+        RecordBatch::try_from_iter_with_nullable([
+            ("mount", array(UInt32Array::from(self.mount)), false),
+            ("file", array(UInt32Array::from(self.file)), false),
+            ("call", array(UInt64Array::from(self.call)), false),
+            ("call_time", array(Int64Array::from(self.call_time)), false),
+            ("reply_time", array(Int64Array::from(self.reply_time)), false),
+            ("question", words(self.question, &QUESTIONS)?, true),
+            ("modified", array(BooleanArray::from(self.modified)), false),
+            ("alone", array(BooleanArray::from(self.alone)), false),
+            ("known_time", array(Int64Array::from(self.known_time)), true),
+            ("meddled", array(BooleanArray::from(self.meddled)), false),
+            ("finding", words(self.finding, &FINDINGS)?, true),
+        ])
+    }
+}
+
+/// Columns of the counts by object.
+#[derive(Default)]
+struct Asked {
+    keys: Vec<Key>,
+    counts: Vec<Counts>,
+}
+
+impl Asked {
+    fn push(&mut self, key: Key, counts: &Counts) {
+        if counts.any {
+            self.keys.push(key);
+            self.counts.push(*counts);
+        }
+    }
+
+    fn finish(self) -> Result<RecordBatch, ArrowError> {
+        let key = |part: fn(&Key) -> u32| array(UInt32Array::from_iter_values(self.keys.iter().map(part)));
+        let count = |part: &dyn Fn(&Counts) -> u64| {
+            array(UInt64Array::from_iter_values(self.counts.iter().map(part)))
+        };
+        let found = |which: u8| {
+            count(&move |counts| counts.findings.get(usize::from(which)).copied().unwrap_or_default())
+        };
+        let time = array(Int64Array::from_iter_values(self.counts.iter().map(|counts| counts.time)));
+        RecordBatch::try_from_iter([
+            ("mount", key(|key| key.0)),
+            ("file", key(|key| key.1)),
+            ("revalidations", count(&|counts| counts.revalidations)),
+            ("by_getattr", count(&|counts| counts.by_getattr)),
+            ("by_open", count(&|counts| counts.by_open)),
+            ("by_verify", count(&|counts| counts.by_verify)),
+            ("first_sight", found(FIRST)),
+            ("unchanged", found(UNCHANGED)),
+            ("changed_by_self", found(OWN)),
+            ("changed_by_other", found(OTHER)),
+            ("unknown", count(&|counts| counts.unknown)),
+            ("invalidations", count(&|counts| counts.invalidations)),
+            ("time", time),
+        ])
+    }
+}
+
+fn array(column: impl Array + 'static) -> ArrayRef {
+    Arc::new(column)
+}
+
+/// A column of few words, by their places.
+fn words(places: Vec<Option<u8>>, words: &[&'static str]) -> Result<ArrayRef, ArrowError> {
+    let words = StringArray::from_iter_values(words);
+    Ok(array(DictionaryArray::<UInt8Type>::try_new(UInt8Array::from(places), array(words))?))
+}

@@ -1,0 +1,209 @@
+"""Walks of the core over rows that the database gives, object by object in order of time.
+
+Takes relations with the columns that each walk names; gives rows that a cursor can register. Rows
+come and go as Arrow, without a copy in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pcapnfs._core import Batch
+
+Walked = TypeVar("Walked")
+
+NANOSECONDS = 1_000_000_000
+"""In a second."""
+
+
+def learned(told: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Batch]:
+    """What clients learnt of change-IDs, and their questions about each object.
+
+    Args:
+        told: `mount`, `file`, `call`, `position`, `call_time`, `reply_time`, `change_id`, `before`,
+            `question`, `modified`, `alone`, `verified`, as analyses/change_ids.py says.
+        all_rows: Give all rows of what they learnt, not just questions and others' changes.
+
+    Raises:
+        duckdb.Error: The database could not give the rows.
+    """
+    from pcapnfs import _core
+
+    return _walk(lambda: _core.learned(told, all_rows))
+
+
+def joined(parts: list[Batch]) -> Batch:
+    """The rows of several parts as one."""
+    from pcapnfs import _core
+
+    return _core.joined(parts)
+
+
+def held(moves: duckdb.DuckDBPyRelation, *, visit_s: float) -> Batch:
+    """What clients read again of each file, and what they were spared: `reread`, `saved`, in bytes.
+
+    Args:
+        moves: `mount`, `file`, `moment`, `call`, `position`, `start`, `stop`, `reading`, `asked`,
+            `asked_at`, `valid`, `void`, as analyses/cache.py says.
+        visit_s: Questions that are closer together are one visit, seconds.
+
+    Raises:
+        duckdb.Error: The database could not give the rows.
+    """
+    from pcapnfs import _core
+
+    return _walk(lambda: _core.held(moves, int(visit_s * NANOSECONDS)))
+
+
+class FollowUps:
+    """Calls about entries that followed listings (analyses/readdir.py)."""
+
+    def __init__(self, *, longest_s: float) -> None:
+        """Nothing seen yet; a call that comes later than so many seconds did not follow."""
+        from pcapnfs import _core
+
+        self._walk = _core.FollowUps(int(longest_s * NANOSECONDS))
+
+    def add(self, rows: duckdb.DuckDBPyRelation) -> None:
+        """Walk over all rows of some directories.
+
+        Args:
+            rows: `entry`, `mount`, `directory`, `moment`, `plus`, `op`, `reply_time`, `srt`.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        _walk(lambda: self._walk.walk(rows))
+
+    def followed(self) -> Batch:
+        """What followed: `directory`, `plus`, `op`, `calls`, `time` in nanoseconds."""
+        return self._walk.followed()
+
+    def walls(self) -> tuple[int, int]:
+        """For how long any call was under way after listings without and with attributes, ns."""
+        plain, plus = self._walk.walls()
+        return plain, plus
+
+
+class SharedFiles:
+    """Turns of clients at files (analyses/shared_files.py)."""
+
+    def __init__(self, *, kept: int) -> None:
+        """Nothing seen yet; so many files, and frames of each, are kept."""
+        from pcapnfs import _core
+
+        self._walk = _core.SharedFiles(kept)
+
+    def add(self, rows: duckdb.DuckDBPyRelation) -> None:
+        """Walk over all uses of some files.
+
+        Args:
+            rows: `server`, `client`, `file`, `moment`, `call`, `frame`, `changes`.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        _walk(lambda: self._walk.walk(rows))
+
+    def known(self) -> Batch:
+        """The calls that were the first use after a turn, of clients that knew the file: `call`."""
+        return self._walk.known()
+
+    def found(self) -> dict[int, dict[str, Any]]:
+        """The files with turns, by server.
+
+        `files` and `turns` are numbers of all; `most` are those with most turns, each with `file`,
+        `turns`, `clients`, `frames`.
+        """
+        return {int(server): found for server, found in json.loads(self._walk.found()).items()}
+
+
+class Patterns:
+    """Files folded into classes by their calls in order (analyses/patterns.py)."""
+
+    def __init__(self, *, longest: int) -> None:
+        """Nothing seen yet; so many runs tell classes apart."""
+        from pcapnfs import _core
+
+        self._walk = _core.Patterns(longest)
+
+    def add(self, rows: duckdb.DuckDBPyRelation) -> None:
+        """Walk over all calls of some files.
+
+        Args:
+            rows: `file`, `kind`, `code`, `call_time`, `call`, `call_first_frame`,
+                `call_first_time`, `last_time`, `srt`, `stable`.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        _walk(lambda: self._walk.walk(rows))
+
+    def finish(self, top: int) -> dict[str, Any]:
+        """`files` and `classes` in all, and those `shown`, that took longest first; 0: all.
+
+        Each has `kind`, `codes`, `cut`, `least`, `most`, `files`, `calls`, `stable_calls`, `time`,
+        `stable_time`, `lifetime` (ns), `example`, `slowest`.
+        """
+        found: dict[str, Any] = json.loads(self._walk.finish(top or None))
+        return found
+
+
+class Steps:
+    """How clients went through directories and came back to files (analyses/mount_evidence.py)."""
+
+    def __init__(
+        self, *, together_s: float, neighbours_s: float, pause_s: tuple[float, float], examples: int
+    ) -> None:
+        """Nothing seen yet; the spans are what counts as one visit, as a move and as a pause."""
+        from pcapnfs import _core
+
+        together, neighbours, *pause = (
+            int(span * NANOSECONDS) for span in (together_s, neighbours_s, *pause_s)
+        )
+        self._walk = _core.Steps(together, neighbours, (pause[0], pause[1]), examples)
+
+    def add(
+        self,
+        rows: duckdb.DuckDBPyRelation,
+        entries: duckdb.DuckDBPyRelation,
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
+        """Walk over one of so many parts of the objects.
+
+        Args:
+            rows: `mount`, `file`, `directory`, `call`, `call_frame`, `call_time`, `known_time`,
+                `kind`, `v3`, `of_file`, `of_directory` of all calls about objects.
+            entries: `mount`, `file`, `call`, `reply_time` of entries with attributes (NFSv3).
+            part: Which part; from 0.
+            parts: How many.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        # One after the other: a connection has one result at a time.
+        _walk(lambda: self._walk.take(rows, part, parts))
+        _walk(lambda: self._walk.take_entries(entries))
+        self._walk.walk()
+
+    def found(self) -> dict[int, dict[str, object]]:
+        """What the steps of each mount show, by the names in `mount_evidence.Evidence`."""
+        return {int(mount): found for mount, found in json.loads(self._walk.found()).items()}
+
+
+def _walk(walk: Callable[[], Walked]) -> Walked:
+    """What a walk gives; a query that fails under way fails as any other does."""
+    import duckdb
+
+    from pcapnfs import _core
+
+    try:
+        return walk()
+    except _core.RowsError as error:
+        raise duckdb.OperationalError(str(error)) from error

@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from pcapnfs import columns
-from pcapnfs.analyses import order, population
+from pcapnfs import columns, walks
+from pcapnfs.analyses import order, parts, population
 from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
@@ -189,7 +189,13 @@ def of_learned(
     trace: Trace, cursor: duckdb.DuckDBPyConnection, *, top: int = 20, sort: Sort = "time"
 ) -> Cache:
     """The same, on a connection with the tables of `change_ids`."""
-    cursor.execute(_HELD, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS})
+    cursor.execute(_DATA)
+    cursor.execute(_MOVED)
+    cursor.execute(_HELD)
+    for moves in parts.of(cursor, _MOVES, by="mount, file", entries=True):
+        cursor.register("walked", walks.held(moves, visit_s=VISIT_S))
+        cursor.execute("insert into held from walked")
+        cursor.unregister("walked")
     cursor.execute(_BY_FILE)
     (totals,) = cursor.execute(_TOTALS).fetchall()
     (
@@ -238,101 +244,68 @@ _ASKED = "question is not null and not (question = 'open'::question and finding 
 _START = 'least("offset", 9000000000000000000)::bigint'
 _STOP = f'{_START} + least("count", 1099511627776)::bigint'
 
-_HELD = f"""
-    create temp table held as
-    with data as (
-        select mount, operations.file, reply_time as moment, call, position,
-               {_START} as start, {_STOP} as stop, op in $reads as reading
-        from operations join (
-            select call, mount, reply_time
-            from calls
-            where not callback and reply_time is not null
-        ) using (call)
-        where (op in $reads or op in $writes) and operations.file is not null
-              and "offset" is not null and "count" > 0
-    ),
-    moves as (
-        select mount, file, moment, call, position, start, stop, reading,
-               false as asked, false as valid, false as void, null::bigint as asked_at
-        from data
-        union all
-        select mount, file, reply_time, call, 0, null, null, false,
-               question is not null,
-               coalesce(question is not null and finding = 'unchanged'::finding, false),
-               coalesce(finding = 'other'::finding, false), call_time
-        from learned semi join data using (mount, file)
-        where question is not null or finding = 'other'::finding
-    ),
-    reached as (
-        select *, max(stop) over earlier as extent, lead(call) over around is null as last,
-               lead(asked) over around as then_asked, lead(asked_at) over around as then_asked_at
-        from moves
-        window around as (partition by mount, file order by moment, call, position),
-               earlier as (partition by mount, file order by moment, call, position
-                           rows between unbounded preceding and 1 preceding)
-    ),
-    voided as (
-        select *, last_value(case when void then extent end ignore nulls) over (
-                   partition by mount, file order by moment, call, position
-                   rows between unbounded preceding and 1 preceding) as void_extent
-        from reached
-    )
-    select mount, file,
-           sum(greatest(0, least(stop, void_extent) - start))
-               filter (reading and void_extent is not null) as reread,
-           sum(extent) filter (
-               valid and (last or then_asked and then_asked_at - moment >= {VISIT_S * NANOSECONDS})
-           ) as saved
-    from voided group by mount, file
+_DATA = f"""
+    create temp table data as
+    select call, position, file, {_START} as start, {_STOP} as stop,
+           op in {READ_OPERATIONS} as reading
+    from operations
+    where op in {READ_OPERATIONS + WRITE_OPERATIONS} and file is not null
+          and "offset" is not null and "count" > 0
 """
-"""For files whose data a client read or wrote: what it read again, and what it was spared."""
 
-_BY_FILE = f"""
-    create temp table by_file as
-    with asked as (
-        select mount, file,
-               count(*) filter ({_ASKED}) as revalidations,
-               count(*) filter (question = 'getattr'::question) as by_getattr,
-               count(*) filter (question = 'open'::question
-                                and finding is distinct from 'first'::finding) as by_open,
-               count(*) filter (question = 'verify'::question) as by_verify,
-               count(*) filter ({_ASKED} and finding = 'first'::finding) as first_sight,
-               count(*) filter ({_ASKED} and finding = 'unchanged'::finding) as unchanged,
-               count(*) filter ({_ASKED} and finding = 'self'::finding) as changed_by_self,
-               count(*) filter ({_ASKED} and finding = 'other'::finding) as changed_by_other,
-               count(*) filter ({_ASKED} and finding is null) as unknown,
-               count(*) filter (finding = 'other'::finding) as invalidations,
-               coalesce(sum(reply_time - call_time)
-                            filter (alone and question <> 'open'::question), 0) as time
-        from learned
-        where question is not null or finding = 'other'::finding
-        group by mount, file
-    )
-    select asked.*, coalesce(reread, 0) as bytes_reread, coalesce(saved, 0) as bytes_saved
-    from asked left join held using (mount, file)
+_MOVED = """
+    create temp table moved as
+    select mount, data.file, reply_time as moment, call, position, start, stop, reading
+    from data join calls using (call)
+    where not callback and reply_time is not null
+"""
+
+_MOVES = """
+    select mount, file, moment, call, position, start, stop, reading,
+           false as asked, null::bigint as asked_at, false as valid, false as void
+    from moved
+    union all
+    select mount, file, reply_time, call, 0::uinteger, null, null, false,
+           question is not null, call_time,
+           question is not null and finding = 'unchanged'::finding, finding = 'other'::finding
+    from learned semi join moved using (mount, file)
+    where question is not null or finding = 'other'::finding
+"""
+"""For files whose data a client read or wrote: what it moved, and what it learnt."""
+
+_HELD = "create temp table held (mount uinteger, file uinteger, reread bigint, saved bigint)"
+
+_BY_FILE = """
+    create temp view by_file as
+    select asked_about.*, coalesce(reread, 0) as bytes_reread, coalesce(saved, 0) as bytes_saved
+    from asked_about left join held using (mount, file)
 """
 
 _TOTALS = """
     select sum(revalidations), sum(by_getattr), sum(by_open), sum(by_verify), sum(first_sight),
            sum(unchanged), sum(changed_by_self), sum(changed_by_other), sum(unknown),
            count(*) filter (revalidations > 0), sum(time), sum(invalidations),
-           sum(bytes_reread), sum(bytes_saved)
-    from by_file
+           (select sum(reread) from held), (select sum(saved) from held)
+    from asked_about
 """
 
 
 def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
     """How old the knowledge was at each question that could be compared with something."""
-    edges = ", ".join(str(edge) for edge in INTERVAL_EDGES_S)
+    bins = " ".join(
+        f"when age < {int(edge * NANOSECONDS)} then {place}"
+        for place, edge in enumerate(INTERVAL_EDGES_S)
+    )
     rows = cursor.execute(
         f"""
-        select len(list_filter([{edges}], edge -> edge <= age)) as bin,
-               count(*) filter (role not in ('directory', 'pseudo')),
-               count(*) filter (role in ('directory', 'pseudo'))
-        from (
-            select file, {age_s()} as age from learned
+        with ages as (
+            select file, call_time - known_time as age from learned
             where known_time is not null and {_ASKED}
-        ) join files using (file)
+        ),
+        objects as (select file, role in ('directory', 'pseudo') as listed from files)
+        select case {bins} else {len(INTERVAL_EDGES_S)} end as bin,
+               count(*) filter (not listed), count(*) filter (listed)
+        from ages join objects using (file)
         group by bin
         """
     ).fetchall()

@@ -1,8 +1,9 @@
 """What each client learnt of each file's change-ID, and who had changed the file.
 
-Takes a trace; gives a cursor with two temporary tables that other analyses question. The change-ID
-is NFSv4's change attribute, else ctime, mtime and size (of directories ctime and mtime: what the
-weak cache consistency data of NFSv3 has of them). Promises that no row leaves the database.
+Takes a trace; gives a cursor with temporary tables that other analyses question. The change-ID is
+NFSv4's change attribute, else ctime, mtime and size (of directories ctime and mtime: what the weak
+cache consistency data of NFSv3 has of them). Here stands what clients were told; what follows from
+its order is a walk of the core (`pcapnfs.walks`).
 
 A client learns it from every reply with attributes of the object: GETATTR, post-operation
 attributes, `change_info4`, entries of a listing. Whether it changed the object itself is told by
@@ -17,7 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
+from pcapnfs import columns, walks
+from pcapnfs.analyses import parts
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.programs import NFS_PROGRAMS
 
@@ -42,11 +44,11 @@ SAME, NOT_SAME = 10009, 10027
 
 
 @contextmanager
-def change_ids(trace: Trace) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Fill the tables `mounts` and `learned` on a connection of their own.
+def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Fill the tables `mounts`, `learned` and `asked_about` on a connection of their own.
 
-    `mounts`: the addresses of each `calls.mount`. `learned`: a row for each time that a
-    client learnt the change-ID of an object, modified it, or asked for it:
+    `mounts`: the addresses of each `calls.mount`. `learned`: a row for each time that a client
+    asked for the change-ID of an object, or learnt that somebody else had changed it:
 
     - `question`: NULL for attributes that came along with something else. `getattr`: a call whose
       purpose was to ask; `open`: the GETATTR in the compound of an OPEN; `verify`: VERIFY or
@@ -57,12 +59,31 @@ def change_ids(trace: Trace) -> Iterator[duckdb.DuckDBPyConnection]:
       since it last knew the change-ID.
     - `known_time`: when it last learnt it; NULL when it never had. Times are the capture's.
     - `alone`: the call did nothing but ask, so that the time to its reply is the question's.
+
+    `asked_about`: a row for each mount and object with rows in `learned`, with their numbers:
+    `revalidations` (a first OPEN of a file is none: it asks nothing that the client could have
+    known), of these by finding `first_sight`, `unchanged`, `changed_by_self`, `changed_by_other`
+    and `unknown`; `by_getattr`, `by_open`, `by_verify`; `invalidations`: times that it learnt,
+    asked or not, that somebody else had changed it; `time`: nanoseconds from calls to replies, of
+    those calls that did nothing but ask.
+
+    Args:
+        trace: The trace.
+        all_rows: Also have those rows in `learned` that are neither a question nor somebody else's
+            change: attributes that came along, and the client's own changes.
     """
     cursor = trace.cursor()
     try:
-        cursor.execute(_MOUNTS, {"programs": NFS_PROGRAMS})
-        cursor.execute(_KINDS)
-        cursor.execute(_LEARNED, {"programs": NFS_PROGRAMS, "same": SAME, "not_same": NOT_SAME})
+        cursor.execute(_MOUNTS)
+        cursor.execute(_TABLES)
+        asked_about = []
+        for told in parts.of(cursor, f"{TOLD} from told", by="mount, file", entries=True):
+            learned, asked = walks.learned(told, all_rows=all_rows)
+            cursor.register("walked", learned)
+            cursor.execute("insert into learned by name from walked")
+            cursor.unregister("walked")
+            asked_about.append(asked)
+        cursor.register("asked_about", walks.joined(asked_about))
         yield cursor
     finally:
         cursor.close()
@@ -73,18 +94,22 @@ def age_s(column: str = "call_time - known_time") -> str:
     return f"({column}) / {NANOSECONDS}"
 
 
-_MOUNTS = """
+_MOUNTS = f"""
     create temp table mounts as
     select mount, any_value(client) as client, any_value(server) as server
-    from calls where not callback and list_contains($programs, program)
+    from calls where not callback and program in {NFS_PROGRAMS}
     group by mount
 """
 
-_KINDS = """
+_TABLES = """
     create temp type question as enum ('getattr', 'open', 'verify');
     create temp type finding as enum ('first', 'unchanged', 'self', 'other');
+    create temp table learned (
+        mount uinteger, file uinteger, call ubigint, call_time bigint, reply_time bigint,
+        question question, modified boolean, alone boolean, known_time bigint, meddled boolean,
+        finding finding
+    );
 """
-"""A byte in each row instead of a text."""
 
 # What is unknown (the reply was cut before it told) may have modified the object, too.
 _MODIFYING = "('stable', 'unstable_write', 'unknown')"
@@ -101,127 +126,85 @@ word): a GETATTR without them (access control lists, statfs) revalidates nothing
 Linux asks for the times alone."""
 
 
-def _change_id(change: str, ctime: str, mtime: str, size: str) -> str:
-    """SQL: one number for a change-ID, so that rows stay narrow; equal for equal ones.
-
-    Times of NFSv4 are none: a reply may bring them without the change attribute. Nor is anything
-    that a data server says: it speaks of the data that it holds.
-    """
-    return f"""
-        case when of_data then null
-             when {change} is not null then hash({change})
-             when {ctime} is not null and of_version < 4 then hash({ctime}, {mtime}, {size}) end
-    """
+# A change-ID as one number, so that rows stay narrow; equal for equal ones. Attributes without a
+# change attribute are one in NFSv2 and NFSv3 only: replies of NFSv4 may bring times alone. And
+# nothing is that a data server says, which speaks of the data that it holds.
 
 
-def _size(table: str, column: str) -> str:
-    return f"case when {table}.type = 'DIR' then null else {table}.{column} end"
+def _hash(first: str, *others: str) -> str:
+    """SQL: a number for these values; NULL where the first is."""
+    return f"case when {first} is not null then hash({', '.join((first, *others))}) end"
 
 
-_LEARNED = f"""
-    create temp table learned as
+def _size(column: str) -> str:
+    return f"case when type = 'DIR' then null else {column} end"
+
+
+TOLD = f"""
     with answered as (
-        select call, mount, version as of_version, call_time, reply_time, op as purpose,
+        select call, mount, version < 4 as by_times, call_time, reply_time, op as purpose,
                file as about,
                version < 4 or signature not like '%GETATTR%GETATTR%' as single,
                connection in (select k.connection from connections k where role = 'data server')
                    as of_data
         from calls
-        where not callback and reply_time is not null and list_contains($programs, program)
+        where not callback and reply_time is not null and program in {NFS_PROGRAMS}
     ),
-    told as (
-        select operations.file, call, position, mount, call_time, reply_time,
-               {
-    _change_id(
-        "operations.change", "operations.ctime", "operations.mtime", _size("operations", "size")
-    )
-} as change_id,
-               {
-    _change_id("null", "before_ctime", "before_mtime", _size("operations", "before_size"))
-} as before,
-               stability in {_MODIFYING} as modified,
-               case when op in ('VERIFY', 'NVERIFY') and {ASKS_CHANGE}
-                    then 'verify'::question
-                    when op = 'GETATTR' and operations.file = about
-                         and (of_version < 4 or {ASKS_STATE})
-                    then case purpose when 'GETATTR' then 'getattr'::question
-                                      when 'OPEN' then 'open'::question end
-                    end as question,
-               case when op in ('VERIFY', 'NVERIFY') then status in ($same, $not_same)
-                    else single end as alone,
-               case when op in ('VERIFY', 'NVERIFY') and status in (0, $same, $not_same)
+    said as (
+        select call, position, file, {_hash("operations.change")} as change,
+               {_hash("operations.ctime", "operations.mtime", _size("operations.size"))} as times,
+               null::ubigint as change_before,
+               {_hash("before_ctime", "before_mtime", _size("before_size"))} as times_before,
+               stability in {_MODIFYING} as modified, false as modified_unless_v4,
+               case when op in ('VERIFY', 'NVERIFY') and {ASKS_CHANGE} then 2
+                    when op = 'GETATTR' and {ASKS_STATE} then 1
+                    when op = 'GETATTR' then 0 end::utinyint as asked,
+               case when op in ('VERIFY', 'NVERIFY')
+                    then coalesce(status in ({SAME}, {NOT_SAME}), false) end as refused,
+               case when op in ('VERIFY', 'NVERIFY') and status in (0, {SAME}, {NOT_SAME})
                     then (op = 'VERIFY') = (status = 0) end as verified
-        from operations join answered using (call)
-        where executed and operations.file is not null
+        from operations
+        where executed and file is not null
               and (operations.change is not null or operations.ctime is not null
                    or stability <> 'unstable' or op in ('GETATTR', 'VERIFY', 'NVERIFY'))
         union all by name
-        select directory as file, call, position, mount, call_time, reply_time,
-               case when name is not null or of_version < 4 then
-                   {_change_id("change_after", "directory_ctime", "directory_mtime", "null")}
-                   end as change_id,
-               {
-    _change_id("change_before", "directory_before_ctime", "directory_before_mtime", "null")
-} as before,
-               -- An OPEN whose name was cut off may be about the object itself: only what the
-               -- reply says to have changed has.
-               case when name is not null or of_version < 4 then stability in {_MODIFYING}
-                    else false end
-               or coalesce(change_before <> change_after, false) as modified
-        from operations join answered using (call)
-        where executed and directory is not null
+        -- An OPEN whose name was cut off may be about the object itself: only what the reply says
+        -- to have changed has.
+        select call, position, directory as file,
+               case when name is not null then {_hash("change_after")} end as change,
+               {_hash("directory_ctime", "directory_mtime", "null")} as times,
+               {_hash("change_before")} as change_before,
+               {_hash("directory_before_ctime", "directory_before_mtime", "null")} as times_before,
+               name is not null and stability in {_MODIFYING}
+               or coalesce(change_before <> change_after, false) as modified,
+               stability in {_MODIFYING} as modified_unless_v4
+        from operations where executed and directory is not null
         union all by name
         -- RENAME modifies both directories; the tables have what the reply says of the source.
-        select target_directory as file, call, position, mount, call_time, reply_time,
-               true as modified
-        from operations join answered using (call)
+        select call, position, target_directory as file, true as modified
+        from operations
         where executed and target_directory <> directory and stability in {_MODIFYING}
         union all by name
-        select entries.file, call, position, mount, call_time, reply_time,
-               {
-    _change_id("entries.change", "entries.ctime", "entries.mtime", _size("entries", "size"))
-} as change_id,
+        select call, position, file, {_hash("entries.change")} as change,
+               {_hash("entries.ctime", "entries.mtime", _size("entries.size"))} as times,
                false as modified
-        from entries join answered using (call) where entries.file is not null
+        from entries where file is not null
     ),
-    ordered as (
-        select *,
-               lag(case when change_id is not null
-                   then {{'id': change_id, 'at': reply_time, 'asked': call_time,
-                         'modified': modified}} end ignore nulls) over around as last,
-               lag(case when modified then reply_time end ignore nulls) over around
-                   as modified_before,
-               lag(case when modified then reply_time end, 2 ignore nulls) over around
-                   as modified_earlier,
-               lead(case when modified then call_time end ignore nulls) over around
-                   as modified_after
-        from told where change_id is not null or modified or question is not null
-        window around as (partition by mount, file order by reply_time, call, position)
-    ),
-    compared as (
-        select *, last.id as known, last.at as known_time, last.asked as known_call_time,
-               last.modified as known_modified
-        from ordered
+    told as (
+        select mount, file, call, position, call_time, reply_time,
+               case when of_data then null when change is not null then change
+                    when by_times then times end as change_id,
+               case when of_data then null when change_before is not null then change_before
+                    when by_times then times_before end as before,
+               modified or by_times and coalesce(modified_unless_v4, false) as modified,
+               case when asked = 2 then 2
+                    when file = about and (asked = 1 or asked = 0 and by_times)
+                    then case purpose when 'GETATTR' then 0 when 'OPEN' then 1 end
+                    end::utinyint as question,
+               coalesce(refused, single) as alone, verified
+        from said join answered using (call)
     )
-    select mount, file, call, call_time, reply_time, question, modified, alone, known_time,
-           coalesce(modified_before > known_time, false) as meddled,
-           case when verified then 'unchanged'::finding
-                when not verified then
-                    case when modified_before > known_time then 'self'::finding
-                         else 'other'::finding end
-                when change_id is null then null
-                when known is null then 'first'::finding
-                when change_id = known then 'unchanged'::finding
-                when modified_before > known_time then 'self'::finding
-                -- Replies may come in another order than the server worked in: what was under way
-                -- around this one, or around the one before, may explain the difference.
-                when modified_before > call_time or modified_after < reply_time then 'self'::finding
-                when case when known_modified then modified_earlier else modified_before end
-                         > known_call_time
-                     or case when modified then call_time else modified_after end < known_time
-                    then 'self'::finding
-                when modified and coalesce(before = known, true) then 'self'::finding
-                else 'other'::finding end as finding
-    from compared
 """
-"""One pass over what each client was told of each object, in the order of the replies."""
+"""SQL: a `with` clause that ends with `told`: what each client was told of each object, modified of
+it and asked for, in any order; rows may tell nothing. `question` is 0, 1 and 2 for the names of the
+type."""

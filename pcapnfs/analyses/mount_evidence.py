@@ -8,10 +8,12 @@ nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pcapnfs.analyses import population
-from pcapnfs.analyses.change_ids import age_s
+from pcapnfs import walks
+from pcapnfs.analyses import parts, population
+from pcapnfs.analyses.change_ids import TOLD, age_s
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
 from pcapnfs.programs import NFS_PROGRAMS
@@ -46,9 +48,6 @@ LISTED = population.Operations(("READDIR", "READDIRPLUS"))
 
 MOVED = population.Operations((*READ_OPERATIONS, *WRITE_OPERATIONS))
 """without these of transfers,"""
-
-READ = population.Calls(("READ",))
-"""and without these of what was asked before a file was read."""
 
 
 class Evidence(Record):
@@ -124,18 +123,22 @@ class Evidence(Record):
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
     """Count, for each pair of client and server in the order of their addresses."""
-    for statement in (_KINDS, _ASKED, _STEPS):
-        cursor.execute(statement)
-    sizes = {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS}
+    steps = _steps(cursor)
+    cursor.execute(_ASKING)
+    cursor.execute(_SIZED)
     found = [
-        _by_mount(cursor, query, parameters)
-        for query, parameters, needs in (
-            (_MOVES, None, None), (_VISITS, None, None), (_PAUSES, None, None),
-            (_LISTINGS, None, LISTED), (_TRANSFERS, sizes, MOVED), (_LIMITS, None, None),
-            (_OPENS, None, READ),
-        )
-        if needs is None or needs.met(trace)
-    ]  # fmt: skip
+        steps,
+        *(
+            _by_mount(cursor, query)
+            for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED), (_LIMITS, None))
+            if needs is None or needs.met(trace)
+        ),
+    ]
+    # Nothing could follow from pauses of the other mounts.
+    paused = [mount for mount, row in steps.items() if row["paused"]]
+    if paused:
+        cursor.execute(f"create temp table if not exists steps as {_STEPS}")
+        found.append(_by_mount(cursor, _PAUSES, {"paused": paused}))
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
@@ -149,8 +152,26 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence,
     )
 
 
+def _steps(cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
+    """Moves, visits and first READs of each mount, by column."""
+    walk = walks.Steps(
+        together_s=TOGETHER_S,
+        neighbours_s=NEIGHBOURS_S,
+        pause_s=(PAUSE_S, DIRECTORY_DEFAULT_S),
+        examples=EXAMPLES,
+    )
+    many = parts.number(cursor, entries=True)
+    steps = _STEPS
+    if many > 1:
+        cursor.execute(f"create temp table steps as {_STEPS}")
+        steps = "from steps"
+    for part in range(many):
+        walk.add(cursor.sql(steps), cursor.sql(_ENTRIES), part, many)
+    return walk.found()
+
+
 def _by_mount(
-    cursor: duckdb.DuckDBPyConnection, query: str, parameters: dict[str, tuple[str, ...]] | None
+    cursor: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, object] | None = None
 ) -> dict[int, dict[str, object]]:
     """The row of each mount, by column."""
     cursor.execute(query, parameters) if parameters else cursor.execute(query)
@@ -210,6 +231,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
 
 _TOGETHER = int(TOGETHER_S * NANOSECONDS)
 
+
 # A file that is open needs no way through its directory.
 _STREAMS = ("READ_PLUS", "WRITE", "COMMIT", "CLOSE", "LOCK", "LOCKT", "LOCKU", "DELEGRETURN")
 
@@ -218,127 +240,79 @@ _STREAMS = ("READ_PLUS", "WRITE", "COMMIT", "CLOSE", "LOCK", "LOCKT", "LOCKU", "
 _TOUCHES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "REMOVE", "RMDIR", "RENAME", "LINK")
 
 _KIND = {
-    **{op: op.lower() for op in ("ACCESS", "GETATTR", "LOOKUP", "READ", "READDIR")},
+    **{op: op.lower() for op in ("GETATTR", "LOOKUP", "ACCESS", "READ", "READDIR")},
     **dict.fromkeys(_STREAMS, "stream"),
     **dict.fromkeys(_TOUCHES, "touch"),
 }
-"""What a call is to the questions here; the others are `other`."""
+"""What a call is to the questions here, the most frequent first; the others are `other`."""
 
-_KINDS = """
-    create temp type kind as enum
-        ('access', 'getattr', 'lookup', 'read', 'readdir', 'stream', 'touch', 'other', 'entry');
-"""
+_NAMES = ("access", "getattr", "lookup", "read", "readdir", "stream", "touch", "other")
+"""Their names by number, as `core/src/walk/steps.rs` has them."""
 
-_ASKED = """
-    create temp table asked as
-    select call, file, known_time from learned
-    where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
-"""
+
+def _number(kind: str) -> int:
+    return _NAMES.index(kind)
+
 
 _STEPS = f"""
-    create temp table steps as
-    with kinds (op, kind) as (
-        values {", ".join(f"('{op}', '{kind}'::kind)" for op, kind in _KIND.items())}
+    with asked as (
+        select call, file, known_time from learned
+        where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
+    ),
+    objects as (
+        select file, parent, role = 'file' as of_file, role = 'directory' as of_directory from files
     )
-    select mount, calls.call, call_frame, call_time, version, coalesce(kind, 'other') as kind,
-           calls.file, role = 'file' as of_file, role = 'directory' as of_directory,
-           coalesce(calls.directory, files.parent) as directory,
-           asked.call is not null as asked,
-           {age_s("call_time - known_time")} as age
-    from calls join files using (file) left join kinds using (op) left join asked using (call, file)
+    select mount, calls.call, call_frame, call_time, version = 3 as v3, version = 4 as v4,
+           case op {" ".join(f"when '{op}' then {_number(kind)}" for op, kind in _KIND.items())}
+                   else {_number("other")} end::utinyint as kind,
+           file, of_file, of_directory, coalesce(directory, parent) as directory, known_time
+    from calls join objects using (file) left join asked using (call, file)
     where not callback and program in {NFS_PROGRAMS}
 """
-"""Every call about an object, with the directory that it is in; `asked`: it asked, and nothing had
-changed."""
+"""Every call about an object, with the directory that it is in; of those that asked, and nothing
+had changed, since when the client had known it."""
 
-# Calls of one packet have time and frame in common: only the number puts them in one order always.
-
-_MOVES = f"""
-    with stream as (
-        select mount, directory, file as child, call_time, call_frame, call, false as asked
-        from steps where directory is not null and kind not in ('read'::kind, 'stream'::kind)
-        union all
-        select mount, file, null, call_time, call_frame, call, true
-        from steps where asked and of_directory
-    ),
-    ordered as (
-        select *, lag(asked) over earlier as asked_before, lag(call_frame) over earlier as frame,
-               lag(child ignore nulls) over earlier as child_before,
-               lag(case when not asked then call_time end ignore nulls) over earlier as time_before
-        from stream
-        window earlier as (
-            partition by mount, directory order by call_time, call_frame, call, asked)
-    )
-    select mount, count(*) as moves, count(*) filter (asked_before) as moves_asked,
-           arg_min(frame, (call_time, frame), {EXAMPLES}) filter (asked_before) as moves_frames
-    from ordered
-    where not asked and child <> child_before
-          and call_time - time_before < {NEIGHBOURS_S * NANOSECONDS}
-    group by mount
+_ENTRIES = """
+    select mount, entries.file, call, reply_time
+    from entries join calls using (call)
+    where version = 3 and entries.ctime is not null and entries.file is not null
+          and reply_time is not null
 """
-
-_VISITS = f"""
-    with stream as materialized (
-        select mount, file, call_time, call_frame, call, kind = 'lookup'::kind as looked_up,
-               asked and age < {TOGETHER_S} as young,
-               coalesce(call_time - lag(call_time) over (
-                   partition by mount, file order by call_time, call_frame, call)
-                   < {_TOGETHER}, false) as same
-        from steps where of_file
-    ),
-    counted as (
-        select mount, count(*) filter (not same) as visits,
-               count(*) filter (looked_up) - count(distinct file) filter (looked_up)
-                   as lookups_again
-        from stream group by mount
-    ),
-    numbered as (
-        select mount, file, call_frame, young, sum((not same)::integer) over (
-                   partition by mount, file order by call_time, call_frame, call) as visit
-        from stream semi join (select distinct mount, file from stream where young)
-             using (mount, file)
-    ),
-    visited as (
-        select mount, min(call_frame) filter (young) as frame, count(*) filter (young) as young
-        from numbered group by mount, file, visit
-    ),
-    asked as (
-        select mount, count(*) filter (young >= 1) as visits_asked,
-               count(*) filter (young >= 2) as visits_asked_twice,
-               arg_min(frame, frame, {EXAMPLES}) filter (young >= 2) as visits_frames
-        from visited group by mount
-    )
-    from counted left join asked using (mount)
-"""
-
-_PAUSED = f"asked and of_directory and age between {PAUSE_S} and {DIRECTORY_DEFAULT_S}"
+"""What listings of NFSv3 told of files."""
 
 _PAUSES = f"""
-    with told as (
+    {TOLD},
+    aged_steps as (
+        select *, known_time is not null as asked, {age_s()} as age
+        from steps where mount in $paused
+    ),
+    stream as (
         select mount, file as directory, reply_time as moment, call, null::ubigint as call_frame,
                null as age, true as told, true as by_reply, modified, false as asked,
                false as touched, false as examined
-        from learned join files using (file) where role = 'directory'
+        from told semi join (select file from files where role = 'directory') using (file)
+        where mount in $paused
+              and (change_id is not null or modified or question is not null)
         union all
         -- NFSv4 listings bring no attributes of the directory, but change its access time.
         select mount, file, call_time, call, null, null, true, false, true, false, false, false
-        from steps where kind = 'readdir'::kind and version = 4
+        from aged_steps where kind = {_number("readdir")} and v4
         union all
         select mount, file, call_time, call, call_frame, age, false, false, false, true, false,
                false
-        from steps where asked and of_directory
+        from aged_steps where asked and of_directory
         union all
         select mount, directory, call_time, call, call_frame, null, false, false, false, false,
-               kind in ('access'::kind, 'touch'::kind),
-               kind in ('access'::kind, 'touch'::kind, 'getattr'::kind)
-        from steps where directory is not null
+               kind in ({_number("access")}, {_number("touch")}),
+               kind in ({_number("access")}, {_number("touch")}, {_number("getattr")})
+        from aged_steps where directory is not null
     ),
     ordered as (
         select *, lag(case when by_reply then moment end ignore nulls) over earlier as told_at,
                lag(case when told then modified end ignore nulls) over earlier as unsure,
                lead(case when touched then moment end ignore nulls) over earlier as touched_at,
                lead(case when asked then moment end ignore nulls) over earlier as asked_at
-        from told where mount in (select mount from steps where {_PAUSED})
+        from stream
         window earlier as (partition by mount, directory order by moment, told desc, call, asked)
     ),
     aged as (
@@ -355,16 +329,30 @@ _PAUSES = f"""
            max(unasked) filter (examined) as unasked_longest
     from aged group by mount
 """
-"""Only where there was a pause at all: elsewhere nothing could follow from it."""
+"""Only of mounts where there was a pause at all: elsewhere nothing could follow from it."""
+
+# Those that ask are few: with a table of them the join is by them, and not by all calls.
+_ASKING = f"""
+    create temp table asking as
+    select call, position, file, op, requested, "offset", stable_requested, cookie,
+           op = 'READDIRPLUS' or coalesce(plus, false) as plus, max_read, max_write
+    from operations
+    where op in {(*READ_OPERATIONS, *WRITE_OPERATIONS, "READDIR", "READDIRPLUS")}
+          or max_read is not null or max_write is not null
+"""
+
+_SIZED = """
+    create temp view sized as
+    select mount, version, call_time, call_frame, asking.*
+    from asking join calls using (call) where not callback
+"""
+"""Operations that say how much they ask for, or the server allows."""
 
 _LISTINGS = f"""
     with listings as (
-        select mount, operations.file, call_time, call_frame, requested, cookie,
-               operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus,
-               row_number() over (partition by mount, operations.file
-                                  order by call_time, call_frame, call, position) as nth
-        from operations join calls using (call)
-        where operations.op in ('READDIR', 'READDIRPLUS') and version >= 3 and not callback
+        select *, row_number() over (partition by mount, file
+                                     order by call_time, call_frame, call, position) as nth
+        from sized where op in ('READDIR', 'READDIRPLUS') and version >= 3
     )
     select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
            count(*) filter (plus) as listings_plus, max(requested) as listing_bytes,
@@ -375,16 +363,13 @@ _LISTINGS = f"""
 
 _TRANSFERS = f"""
     with transfers as (
-        select mount, operations.file, call_time, call_frame, operations.op in $reads as reading,
-               requested, stable_requested, "offset"::hugeint + requested
-                   = lead("offset") over (partition by mount, operations.file, operations.op
-                                          order by call_time, call_frame, call, position)
-               and lead(call_time) over (partition by mount, operations.file, operations.op
-                                         order by call_time, call_frame, call, position)
-                   - call_time < {_TOGETHER} as continued
-        from operations join calls using (call)
-        where (operations.op in $reads or operations.op in $writes) and requested is not null
-              and not callback
+        select mount, file, call_time, call_frame, op in {READ_OPERATIONS} as reading, requested,
+               stable_requested, "offset"::hugeint + requested = lead("offset") over next
+               and lead(call_time) over next - call_time < {_TOGETHER} as continued
+        from sized
+        where op in {(*READ_OPERATIONS, *WRITE_OPERATIONS)} and requested is not null
+        window next as (partition by mount, file, op
+                        order by call_time, call_frame, call, position)
     ),
     largest as (
         select mount, reading, max(requested) as largest from transfers group by all
@@ -413,27 +398,5 @@ _TRANSFERS = f"""
 
 _LIMITS = """
     select mount, max(max_read) as max_read, max(max_write) as max_write
-    from operations join calls using (call)
-    where (max_read is not null or max_write is not null) and not callback
-    group by mount
-"""
-
-_OPENS = """
-    with stream as (
-        select mount, file, call_time as moment, call, kind from steps
-        where of_file and version = 3 and kind <> 'access'::kind
-        union all
-        select mount, entries.file, reply_time, call, 'entry'::kind
-        from entries join calls using (call)
-        where version = 3 and entries.ctime is not null and entries.file is not null
-              and reply_time is not null
-    ),
-    ordered as (
-        select mount, kind,
-               lag(kind) over (partition by mount, file order by moment, call, kind) as before
-        from stream
-    )
-    select mount, count(*) filter (before = 'entry'::kind) as reads_unasked,
-           count(*) filter (before = 'getattr'::kind) as reads_asked
-    from ordered where kind = 'read'::kind group by mount
+    from sized where max_read is not null or max_write is not null group by mount
 """

@@ -45,7 +45,7 @@ def findings(*steps: tuple[Row, Row], **tables: Sequence[Row]) -> list[tuple[obj
     """Question and finding of each time that a client learnt something, in order of the replies."""
     rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
     trace: Trace = trace_of(files=[file(1, "a"), file(2, "d", "directory")], **(rows | tables))
-    with trace, change_ids(trace) as cursor:
+    with trace, change_ids(trace, all_rows=True) as cursor:
         return cursor.execute(
             "select question, finding from learned order by reply_time, call"
         ).fetchall()
@@ -193,7 +193,7 @@ def test_change_info_tells_of_the_directory() -> None:
     steps = [remove(1, 5, 6), remove(2, 6, 7), remove(3, 9, 10)]
     rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
     with trace_of(files=[file(1, "a"), file(2, "d", "directory")], **rows) as trace:  # noqa: SIM117
-        with change_ids(trace) as cursor:
+        with change_ids(trace, all_rows=True) as cursor:
             told = cursor.execute(
                 "select finding from learned where file = 2 order by call"
             ).fetchall()
@@ -222,7 +222,10 @@ def test_entries_of_a_listing_teach_too() -> None:
 def test_the_age_runs_from_the_last_reply_with_attributes() -> None:
     steps = [v3(1, "LOOKUP", 100), v3(2, "READ", None), v3(5, "GETATTR", 100)]
     rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
-    with trace_of(files=[file(1, "a")], **rows) as trace, change_ids(trace) as cursor:
+    with (
+        trace_of(files=[file(1, "a")], **rows) as trace,
+        change_ids(trace, all_rows=True) as cursor,
+    ):
         asked = cursor.execute(
             "select call_time - known_time from learned where question = 'getattr'"
         ).fetchall()

@@ -47,7 +47,7 @@ LISTED = population.Operations(("READDIR", "READDIRPLUS"))
 """Without these there is nothing to say of listings,"""
 
 MOVED = population.Operations((*READ_OPERATIONS, *WRITE_OPERATIONS))
-"""without these of transfers,"""
+"""and without these of transfers."""
 
 
 class Evidence(Record):

@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
-from pcapnfs import columns
-from pcapnfs.analyses import order, population
+from pcapnfs import columns, walks
+from pcapnfs.analyses import order, parts, population
 from pcapnfs.analyses.change_ids import ASKS_STATE
-from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
+from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -179,10 +179,18 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     if not NEEDS.met(trace):
         return _readdir(_NOTHING, {}, sort, ())
     with closing(trace.cursor()) as cursor:
-        for statement in (_LISTED, _FOLLOWED, _TOLD, _BY_DIRECTORY):
-            cursor.execute(statement)
+        cursor.execute(_LISTINGS)
+        cursor.execute(_LISTED)
+        walk = walks.FollowUps(longest_s=FOLLOW_UP_S)
+        for events in parts.of(cursor, _EVENTS, by="directory", entries=True):
+            walk.add(events)
+        cursor.register("followed", walk.followed())
+        cursor.execute(_TOLD)
+        cursor.execute(_BY_DIRECTORY)
         (totals,) = cursor.execute(_TOTALS).fetchall()
-        return _readdir(totals, _follow_ups(cursor), sort, _directories(cursor, top, sort))
+        return _readdir(
+            totals, _follow_ups(cursor, walk.walls()), sort, _directories(cursor, top, sort)
+        )
 
 
 _NOTHING = (*[0] * 9, None, *[0] * 8)
@@ -227,45 +235,59 @@ def _readdir(
     )
 
 
+# Listings are few: with a table of them the join is by them, and not by all calls.
+_LISTINGS = """
+    create temp table listings as
+    select call, position, file, op, plus, cookie, entries, requested
+    from operations where op in ('READDIR', 'READDIRPLUS')
+"""
+
 _LISTED = f"""
     create temp table listed as
-    select operations.call, position, mount, operations.file as directory, version = 4 as v4,
-           operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus, cookie, entries,
+    select listings.call, position, mount, listings.file as directory, version = 4 as v4,
+           listings.op = 'READDIRPLUS' or coalesce(plus, false) as plus, cookie, entries,
            requested, call_time, reply_time,
-           case when calls.op = operations.op then srt end as srt,
-           case when calls.op = operations.op then reply_bytes end as reply_bytes
-    from operations join calls using (call)
-    where operations.op in ('READDIR', 'READDIRPLUS') and not callback and program = {NFS}
+           case when calls.op = listings.op then srt end as srt,
+           case when calls.op = listings.op then reply_bytes end as reply_bytes
+    from listings join calls using (call)
+    where not callback and program = {NFS}
 """
+
+_OPERATIONS = ("LOOKUP", "GETATTR", "ACCESS")
+"""What may follow, by number."""
 
 # A name is what a listing always has; handles come with attributes alone. Its hash of 64 bits is
 # narrower to sort, and two names of a directory share one with a probability below 10^-9.
-_FOLLOWED = f"""
-    create temp table followed as
-    with told as (
-        select mount, listed.directory, hash(name) as title, reply_time, plus
-        from entries join listed using (call, position) where reply_time is not null
-    ),
+_EVENTS = f"""
+    with objects as (select file, parent, hash(name) as title from files where name is not null),
     about as (
-        select mount, coalesce(calls.directory, parent) as directory, hash(name) as title, op, call,
-               call_time, reply_time, srt, version = 4 and op = 'GETATTR' as unsure
-        from calls join files using (file)
-        where op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = {NFS}
-              and reply_time is not null and name is not null
-              and coalesce(calls.directory, parent) in (select directory from listed)
+        select mount, coalesce(calls.directory, parent) as directory, title, op, call, call_time,
+               reply_time, srt, version = 4 and op = 'GETATTR' as unsure
+        from calls join objects using (file)
+        where op in {_OPERATIONS} and not callback and program = {NFS} and reply_time is not null
+              and coalesce(calls.directory, parent) in (select listed.directory from listed)
     ),
     asked as (
         from about where not unsure
         union all
         from about where unsure and call in (
             select call from operations where op = 'GETATTR' and {ASKS_STATE})
+    ),
+    events as (
+        select mount, listed.directory, hash(name) as title, reply_time as moment, plus,
+               null::utinyint as op, null::bigint as reply_time, null::bigint as srt
+        from entries join listed using (call, position)
+        where listed.reply_time is not null and listed.directory is not null
+        union all
+        select mount, directory, title, call_time, null,
+               (list_position({list(_OPERATIONS)}, op) - 1)::utinyint, reply_time, srt
+        from asked
     )
-    select asked.mount, asked.directory, asked.op, asked.call_time, asked.reply_time, srt, plus
-    from asked asof join told
-         on asked.mount = told.mount and asked.directory = told.directory
-            and asked.title = told.title and asked.call_time >= told.reply_time
-    where asked.call_time - told.reply_time <= {FOLLOW_UP_S * NANOSECONDS}
+    select hash(mount, directory, title) as entry, mount, directory, moment, plus, op, reply_time,
+           srt
+    from events
 """
+"""Entries that were told, and calls about them."""
 
 _TOLD = """
     create temp table told as
@@ -279,13 +301,12 @@ _TOLD = """
     addressed as (
         select mount, file, max(call_time) as at_last
         from (
-            select mount, file, call_time from calls
-            where not callback and file is not null
+            select mount, file, call_time from calls where not callback
             union all
             select mount, directory, call_time from calls
             where not callback and directory is not null
-        )
-        group by all
+        ) semi join last using (mount, file)
+        group by mount, file
     )
     select directory, count(*) as plus_entries,
            count(*) filter (coalesce(at_last < told_at, true)) as untouched
@@ -321,7 +342,7 @@ _BY_DIRECTORY = f"""
         group by file
     ),
     after as (
-        select directory, count(*) as follow_ups, sum(srt) as follow_up_time
+        select directory, sum(calls) as follow_ups, sum(time) as follow_up_time
         from followed group by directory
     )
     select calls_of.*, coalesce(asked, 0) as asked, coalesce(asked_time, 0) as asked_time,
@@ -339,21 +360,13 @@ _TOTALS = """
 """
 
 
-def _follow_ups(cursor: duckdb.DuckDBPyConnection) -> dict[bool, FollowUps]:
+def _follow_ups(cursor: duckdb.DuckDBPyConnection, walls: tuple[int, int]) -> dict[bool, FollowUps]:
     """Follow-ups after listings without and with attributes."""
     rows = cursor.execute(
         """
-        with under_way as (
-            select plus, op, srt, call_time, reply_time,
-                   max(reply_time) over (
-                       partition by mount, plus order by call_time, reply_time
-                       rows between unbounded preceding and 1 preceding) as until
-            from followed
-        )
-        select plus, count(*), count(*) filter (op = 'LOOKUP'), count(*) filter (op = 'GETATTR'),
-               count(*) filter (op = 'ACCESS'), sum(srt),
-               sum(greatest(0, reply_time - greatest(call_time, coalesce(until, call_time))))
-        from under_way group by plus
+        select plus, sum(calls), sum(calls) filter (op = 0), sum(calls) filter (op = 1),
+               sum(calls) filter (op = 2), sum(time)
+        from followed group by plus
         """
     ).fetchall()
     return {
@@ -363,9 +376,9 @@ def _follow_ups(cursor: duckdb.DuckDBPyConnection) -> dict[bool, FollowUps]:
             getattrs=integer(getattrs),
             accesses=integer(accesses),
             time_s=seconds(time) or 0.0,
-            wall_s=seconds(wall) or 0.0,
+            wall_s=seconds(walls[plus]) or 0.0,
         )
-        for plus, calls, lookups, getattrs, accesses, time, wall in rows
+        for plus, calls, lookups, getattrs, accesses, time in rows
     }
 
 

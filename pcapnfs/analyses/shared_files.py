@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs import columns, walks
+from pcapnfs.analyses import parts, shares
 from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     columns.of(
-        calls="call client server callback op file status call_frame call_time stability",
+        calls="call client server mount callback op file status call_frame call_time stability",
         operations="call op count",
         files="file identity path role",
     ),
@@ -84,101 +84,87 @@ def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
     if not anything:
         return ()
     shares.register(trace)
+    walk = walks.SharedFiles(kept=max(FILES_SHOWN, EXAMPLES))
     with closing(trace.cursor()) as cursor:
-        cursor.execute(
-            _TURNS,
-            {"uses": list(USES), "changes": list(CHANGES), "reads": list(READ_OPERATIONS)},
-        )
-        servers = cursor.execute(_SERVERS, {"examples": EXAMPLES}).fetchall()
-        files = cursor.execute(_FILES, {"files": FILES_SHOWN}).fetchall()
-        rows = cursor.execute(_ROWS).fetchall()
-    shown: dict[str, list[SharedFile]] = {}
-    for server, path, clients, turns in files:
-        shown.setdefault(server, []).append(SharedFile(path, tuple(clients), integer(turns)))
+        cursor.execute(_PAIRS)
+        for uses in parts.of(cursor, _USES, by="server, file"):
+            walk.add(uses)
+        found = walk.found()
+        if not found:
+            return ()
+        numbers = cursor.execute("select distinct s, server, c, client from pairs").fetchall()
+        servers = {integer(number): str(server) for number, server, _, _ in numbers}
+        clients = {integer(number): str(client) for _, _, number, client in numbers}
+        cursor.register("walked", walk.known())
+        cursor.execute(_KNOWN)
+        read = dict(cursor.execute(_READ_AGAIN, {"reads": list(READ_OPERATIONS)}).fetchall())
+        rows = cursor.execute(_ROWS, {"asking": [*READ_OPERATIONS, "GETATTR", "ACCESS"]}).fetchall()
+        shown = [most["file"] for each in found.values() for most in each["most"][:FILES_SHOWN]]
+        paths = dict(cursor.execute(_PATHS, {"files": shown}).fetchall())
     times: dict[str, dict[str, float]] = {}
     for server, row, time in rows:
         times.setdefault(server, {})[row] = seconds(time) or 0.0
-    return tuple(
+    shared = [
         SharedFiles(
-            server=server,
-            files=integer(number),
-            turns=integer(turns),
-            most_turns=integer(most),
-            shown=tuple(shown.get(server, ())),
-            read_bytes=integer(read),
-            time_s=times.get(server, {}),
-            frames=tuple(frames),
+            server=servers[server],
+            files=integer(each["files"]),
+            turns=integer(each["turns"]),
+            most_turns=integer(each["most"][0]["turns"]),
+            shown=tuple(
+                SharedFile(
+                    path=str(paths[most["file"]]),
+                    clients=tuple(clients[client] for client in most["clients"]),
+                    turns=integer(most["turns"]),
+                )
+                for most in each["most"][:FILES_SHOWN]
+            ),
+            read_bytes=integer(read.get(servers[server])),
+            time_s=times.get(servers[server], {}),
+            frames=tuple(frame for most in each["most"] for frame in most["frames"])[:EXAMPLES],
         )
-        for server, number, turns, most, read, frames in servers
-    )
+        for server, each in found.items()
+    ]
+    return tuple(sorted(shared, key=lambda each: (-each.turns, each.server)))
 
+
+# Numbers in the order of the addresses.
+_PAIRS = """
+    create temp table pairs as
+    select mount, client, server, (dense_rank() over (order by client))::uinteger as c,
+           (dense_rank() over (order by server))::uinteger as s
+    from (
+        select mount, any_value(client) as client, any_value(server) as server
+        from calls where not callback group by mount
+    )
+"""
 
 # A turn is a use by another client than the one that changed the file last, the first since then.
-_TURNS = """
-    create temp table turns as
-    with used as (
-        select call, client, server, stability, op, call_frame as frame, call_time as moment,
-               identity, list_contains($changes, op) as changes, list_contains($reads, op) as reads
-        from calls join (select file, identity from files where role = 'file') using (file)
-        where not callback and status = 0 and op in $uses
-    ),
-    shared as (
-        select server, identity from used group by server, identity
-        having min(client) <> max(client) and bool_or(changes)
-    ),
-    together as (
-        select used.*, client <> lag(client, 1, client) over earlier as handed,
-               last_value(case when changes then client end ignore nulls) over (
-                   earlier rows between unbounded preceding and 1 preceding
-               ) as changer,
-               lag(client) over earlier as before
-        from used semi join shared using (server, identity)
-        window earlier as (partition by server, identity order by moment, call)
-    ),
-    first as (
-        select server, identity, client, min((moment, call)) as first
-        from together group by server, identity, client
-    )
-    select call, client, changer, server, stability, op, frame, moment, identity, reads,
-           (moment, call) > first as known
-    from together join first using (server, identity, client)
-    where handed and before = changer
+_USES = f"""
+    with objects as (select file, identity from files where role = 'file')
+    select s as server, c as client, identity as file, call_time as moment, call,
+           call_frame as frame, op in {CHANGES} as changes
+    from calls join objects using (file) join (select mount, c, s from pairs) using (mount)
+    where not callback and status = 0 and op in {USES}
 """
 
-_SERVERS = """
-    with files as (
-        select server, identity, count(*) as turns, list(frame order by moment, call) as frames
-        from turns group by server, identity
-    ),
-    again as (
-        select server, sum(count) as read
-        from operations join (
-            select call, server, op from turns where reads and known
-        ) as reading on operations.call = reading.call and operations.op = reading.op
-        group by server
-    )
-    select server, count(*), sum(turns), max(turns), any_value(read),
-           flatten(list(frames[:$examples] order by turns desc, identity)[:$examples])[:$examples]
-    from files left join again using (server) group by server order by sum(turns) desc, server
+_KNOWN = """
+    create temp table known as
+    select call, server, op, stability from calls semi join walked using (call)
+"""
+"""The first uses after turns, by clients that had used the file before."""
+
+_READ_AGAIN = """
+    select server, sum(count)
+    from operations join (select * from known where op in $reads) as reading
+         on operations.call = reading.call and operations.op = reading.op
+    group by server
 """
 
-_FILES = """
-    with counted as (
-        select server, identity, count(*) as turns,
-               list_sort(list_distinct(list(client) || list(changer))) as clients
-        from turns group by server, identity
-    )
-    select server, path, clients, turns
-    from counted join (select file, path from files) on file = identity
-    qualify row_number() over (partition by server order by turns desc, identity) <= $files
-    order by server, turns desc, identity
-"""
+_PATHS = "select file, path from files where file in $files"
 
 _ROWS = """
-    with once as (
-        select distinct call, server, stability from turns
-        where known and (reads or op in ('GETATTR', 'ACCESS'))
-    )
     select server, stability as row, sum(share)::bigint
-    from once join shares using (call) group by server, stability having sum(share) > 0
+    from known join shares using (call)
+    where op in $asking
+    group by server, stability having sum(share) > 0
 """

@@ -8,14 +8,15 @@ thousands of files become a few lines. All of it happens in the database, which 
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from pcapnfs import columns
-from pcapnfs.analyses import order, owners, steps
+from pcapnfs import columns, walks
+from pcapnfs.analyses import order, owners, parts, steps
 from pcapnfs.analyses.costs import Total
-from pcapnfs.analyses.owners import OBJECTS, OWNED
+from pcapnfs.analyses.owners import OWNED
 from pcapnfs.analyses.service_time import integer, seconds
-from pcapnfs.analyses.steps import STEPS
+from pcapnfs.analyses.steps import CODE, LEVELS, STEPS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -134,9 +135,26 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     """
     order.check("classes", top=top)
     total, without_file = _totals(trace)
-    rows = trace.sql(_CLASSES.format(top=top or "all"), {"longest": LONGEST}).fetchall()
-    class_count, files = (integer(rows[0][0]), integer(rows[0][1])) if rows else (0, 0)
-    classes = tuple(_class(row[2:], files, total.time_s) for row in rows)
+    walk = walks.Patterns(longest=LONGEST)
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_KINDS)
+        for calls in parts.of(cursor, _CALLS, by="file"):
+            walk.add(calls)
+        found = walk.finish(top)
+        examples = sorted({each["example"] for each in found["shown"]})
+        named = sorted({each[which] for each in found["shown"] for which in ("example", "slowest")})
+        kinds = dict(cursor.execute("select kind, role from kinds").fetchall())
+        words = {
+            (file, code): str(step)
+            for file, code, step in cursor.execute(_WORDS, {"files": examples}).fetchall()
+        }
+        witnesses = {
+            row[0]: _example(row) for row in cursor.execute(_WITNESSES, {"files": named}).fetchall()
+        }
+    class_count, files = integer(found["classes"]), integer(found["files"])
+    classes = tuple(
+        _class(each, kinds, words, witnesses, files, total.time_s) for each in found["shown"]
+    )
     shown = Total.of(classes, files=sum(each.files for each in classes))
     others = Total(
         files=files - shown.files,
@@ -154,95 +172,40 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     )
 
 
-_CLASSES = f"""
-    with {OWNED}, {OBJECTS}, {STEPS},
-    numbered as (
-        select file, hash(step) as code, row_number() over its_calls as place,
-               lag(hash(step)) over its_calls as before
-        from steps where file is not null
-        window its_calls as (partition by file order by call_time, call)
-    ),
-    runs as materialized (
-        select file, code, place, row_number() over its_runs as run,
-               lead(place) over its_runs as next_place
-        from numbered where code is distinct from before
-        window its_runs as (partition by file order by place)
-        qualify run <= $longest + 1
-    ),
-    costs as (
-        select file, count(*) as calls, count(*) filter (stability = 'stable') as stable_calls,
-               coalesce(sum(srt), 0) as time,
-               coalesce(sum(srt) filter (stability = 'stable'), 0) as stable_time,
-               min(call_first_frame) as first_frame,
-               max(coalesce(reply_time, call_time)) - min(call_first_time) as lifetime
-        from owned where file is not null group by file
-    ),
-    folded as (
-        select file, bit_xor(hash(code, run)) as shape, bit_xor(hash(run, code)) as proof
-        from (select file, least(run, $longest + 1) as run,
-                     case when run <= $longest then code else 0 end as code from runs)
-        group by file
-    ),
-    placed as materialized (
-        select file, role as kind, shape, proof, costs.* exclude (file)
-        from folded join costs using (file) join objects using (file)
-    ),
-    classes as (
-        select kind, shape, proof, count(*) as files, sum(calls) as calls,
-               sum(stable_calls) as stable_calls, sum(time) as time,
-               sum(stable_time) as stable_time, sum(lifetime) as lifetime,
-               arg_min(file, first_frame) as example, arg_max(file, (time, -file)) as slowest,
-               count(*) over () as class_count, sum(count(*)) over () as all_files
-        from placed group by kind, shape, proof
-        order by time desc, files desc, example limit {{top}}
-    ),
-    members as materialized (
-        select file, placed.calls, example
-        from placed join (select kind, shape, proof, example from classes)
-             using (kind, shape, proof)
-    ),
-    lengths as (
-        select example, run,
-               min(coalesce(next_place, members.calls + 1) - place) as least,
-               max(coalesce(next_place, members.calls + 1) - place) as most
-        from runs join members using (file)
-        group by example, run
-    ),
-    words as (
-        select file as example, run, step
-        from (from runs where file in (select example from classes))
-             join (select file, step from steps where file in (select example from classes))
-             using (file)
-        where hash(step) = code
-        group by file, run, step
-    ),
-    shown as (
-        select example, list(step order by run) as steps, list(least order by run) as least,
-               list(most order by run) as most
-        from lengths join words using (example, run) group by example
-    ),
-    witnesses as (
-        select file, min(call_first_frame) as first_frame,
-               max(coalesce(reply_frame, call_frame)) as last_frame, coalesce(sum(srt), 0) as time
-        from owned
-        where file in (select example from classes union all select slowest from classes)
-        group by file
-    )
-    select class_count, all_files, kind, steps, least, most, classes.files, classes.calls,
-           classes.stable_calls, classes.time, classes.stable_time, classes.lifetime,
-           example, (select path from objects where file = example),
-           first.first_frame, first.last_frame, first.time,
-           slowest, (select path from objects where file = slowest),
-           slow.first_frame, slow.last_frame, slow.time
-    from classes join shown using (example) join witnesses as first on first.file = example
-         join witnesses as slow on slow.file = slowest
-    order by classes.time desc, classes.files desc, example
+_KINDS = """
+    create temp table kinds as
+    select role, (row_number() over (order by role) - 1)::utinyint as kind
+    from (select distinct role from files)
 """
-"""The classes, with totals over all of them in front.
+"""Kinds of files, by number."""
 
-`place` numbers a file's calls, `run` its runs. A pattern is compared by two hashes of 64 bits,
-since the database can spill rows of numbers to disk but no lists and texts that it is gathering;
-only the classes shown get words.
+_CALLS = f"""
+    with {LEVELS},
+    objects as (
+        select named.file as own, named.identity, kind
+        from (select file, identity from files) as named
+             join (select file, role from files) as one on one.file = named.identity
+             join kinds using (role)
+    )
+    select identity as file, kind, {CODE} as code, call_time, call, call_first_frame,
+           call_first_time, coalesce(reply_time, call_time) as last_time, srt,
+           stability = 'stable' as stable
+    from calls join objects on calls.file = own left join levels using (call)
+    where not callback
+"""
+"""The calls of files, with a number for each step."""
+
+_WORDS = f"""
+    with {OWNED}, {STEPS}
+    select file, {CODE} as code, any_value(step) from steps where file in $files group by all
+"""
+
+_WITNESSES = f"""
+    with {OWNED}
+    select owned.file, any_value(path), min(call_first_frame),
+           max(coalesce(reply_frame, call_frame)), coalesce(sum(srt), 0)
+    from owned join (select file, path from files) as named on named.file = owned.file
+    where owned.file in $files group by owned.file
 """
 
 
@@ -264,32 +227,38 @@ def _totals(trace: Trace) -> tuple[Total, Total]:
     )
 
 
-def _class(row: tuple[Any, ...], all_files: int, all_time_s: float) -> PatternClass:
-    """Read a row of `_CLASSES` from the column `kind` on."""
-    kind, steps, least, most, files, calls, stable, time, stable_time, lifetime = row[:10]
-    cut = len(steps) > LONGEST
-    number = integer(files)
-    time_s = seconds(time) or 0.0
+def _class(
+    found: dict[str, Any],
+    kinds: dict[int, str],
+    words: dict[tuple[int, int], str],
+    witnesses: dict[int, Example],
+    all_files: int,
+    all_time_s: float,
+) -> PatternClass:
+    """Give a class its words; they are those of its example."""
+    steps = [words[found["example"], code] for code in found["codes"]]
+    number, calls, stable = (integer(found[name]) for name in ("files", "calls", "stable_calls"))
+    time_s = seconds(found["time"]) or 0.0
     return PatternClass(
-        pattern=" ".join([*steps[:LONGEST], *(["…"] if cut else [])]),
+        pattern=" ".join([*steps, *(["…"] if found["cut"] else [])]),
         runs=tuple(
-            Run(str(step), integer(few), integer(many))
-            for step, few, many in zip(steps, least, most, strict=True)
-        )[:LONGEST],
-        kind=str(kind),
+            Run(step, integer(few), integer(many))
+            for step, few, many in zip(steps, found["least"], found["most"], strict=True)
+        ),
+        kind=str(kinds[found["kind"]]),
         files=number,
         files_share=number / all_files,
-        calls=integer(calls),
-        calls_per_file=integer(calls) / number,
-        stable_calls=integer(stable),
-        stable_per_file=integer(stable) / number,
+        calls=calls,
+        calls_per_file=calls / number,
+        stable_calls=stable,
+        stable_per_file=stable / number,
         time_s=time_s,
         time_share=time_s / all_time_s if all_time_s else None,
         time_per_file_s=time_s / number,
-        stable_s=seconds(stable_time) or 0.0,
-        lifetime_s=(seconds(lifetime) or 0.0) / number,
-        example=_example(row[10:15]),
-        slowest=_example(row[15:20]),
+        stable_s=seconds(found["stable_time"]) or 0.0,
+        lifetime_s=(seconds(found["lifetime"]) or 0.0) / number,
+        example=witnesses[found["example"]],
+        slowest=witnesses[found["slowest"]],
     )
 
 

@@ -20,11 +20,22 @@ READS = columns.of(
 )
 """The columns that this reads besides those of `owned`."""
 
-STEPS = f"""
+LEVELS = """
     levels as (
         select call, min(committed) as level from operations
         where committed is not null group by call
-    ),
+    )
+"""
+
+CODE = f"""
+    hash(op, case when op = 'OPEN' then contains(signature, 'OPEN(create)')
+                  when op = 'READDIR' then contains(signature, '(plus)') else false end,
+         level, case when reply_time is null then 2 when {FAILED} then 1 else 0 end)
+"""
+"""SQL: a number for `step`, of calls with `level`."""
+
+STEPS = f"""
+    {LEVELS},
     steps as (
         select owned.*, level,
                op || case when op = 'OPEN' and contains(signature, 'OPEN(create)') then '(create)'

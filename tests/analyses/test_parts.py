@@ -1,0 +1,37 @@
+"""A trace of many rows is walked over in parts, and says the same."""
+
+from __future__ import annotations
+
+import pytest
+
+import pcapnfs
+from pcapnfs.analyses import cache, parts, patterns, questions, readdir, shared_files
+from pcapnfs.trace import Trace
+from pcapnfs.views.document import document
+from tests.unit.rows import ROOT
+
+
+def told(trace: Trace) -> list[object]:
+    """What the analyses say that walk over rows in order."""
+    return [
+        document(answer)
+        for answer in (
+            cache.cache(trace, top=0),
+            list(questions.questions(trace)),
+            readdir.readdir(trace, top=0),
+            patterns.patterns(trace, top=0),
+            list(shared_files.shared_files(trace)),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["k61-walk-v3.pcap", "k61-two-clients-v42-server.pcap", "opt-noac-v3.pcap"]
+)
+def test_parts_say_what_the_whole_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pcapnfs.open(str(ROOT / "samples" / name)) as trace:
+        whole = told(trace)
+        monkeypatch.setattr(parts, "ROWS_AT_ONCE", 60)
+        with trace.cursor() as cursor:
+            assert parts.number(cursor, entries=False) > 1
+        assert told(trace) == whole

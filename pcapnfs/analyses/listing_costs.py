@@ -141,12 +141,17 @@ NULL when it is unknown."""
 
 _LISTED = f"""
     create temp table listed as
-    select mount, operations.call, position, operations.file as directory, call_frame, reply_time,
-           operations.op = 'READDIRPLUS' or coalesce(plus, false) as plus,
-           operations.op = 'READDIR' and (version = 3 or {_ASKS_NO_TYPE}) as untyped
-    from operations join calls using (call)
-    where operations.op in ('READDIR', 'READDIRPLUS') and operations.file is not null
-          and not callback and program = {NFS} and version >= 3 and reply_time is not null
+    with listings as materialized (
+        select call, position, file, op = 'READDIRPLUS' or coalesce(plus, false) as plus,
+               op = 'READDIR' as is_readdir, {_ASKS_NO_TYPE} as asks_no_type
+        from operations where op in ('READDIR', 'READDIRPLUS') and file is not null
+    )
+    select mount, call, position, listings.file as directory, call_frame, reply_time, plus,
+           is_readdir and (version = 3 or asks_no_type) as untyped
+    from listings join (
+             select call, mount, call_frame, reply_time, version from calls
+             where not callback and program = {NFS} and version >= 3 and reply_time is not null
+         ) using (call)
 """
 
 _TOLD = """
@@ -304,14 +309,13 @@ _BY_MOUNT = f"""
     addressed as (
         select mount, file, max(call_time) as at_last
         from (
-            select mount, file, call_time from calls
-            where not callback
+            select mount, file, call_time from calls where not callback
             union all
             select mount, directory, call_time from calls
-            where not callback
-        )
-        where $plus and file in (select file from told where plus)
-        group by all
+            where not callback and directory is not null
+        ) semi join (select mount, file from told where plus) using (mount, file)
+        where $plus
+        group by mount, file
     ),
     objects as (
         select mount, count(*) as objects, count(*) filter (at_last >= told_at) as touched

@@ -107,7 +107,8 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
         return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_MISSED, {"noent": NOENT})
+        cursor.execute(_GONE, {"noent": NOENT})
+        cursor.execute(_MISSED)
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
         names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
         cursor.execute(_SEARCHES, {"places": PLACES_SHOWN})
@@ -142,42 +143,53 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
     )
 
 
+_GONE = """
+    create temp table gone as
+    select call, directory, name from operations
+    where op in ('LOOKUP', 'OPEN') and executed and status = $noent
+          and name is not null and directory is not null
+"""
+
 _MISSED = """
     create temp table missed as
-    with looked as (
-        select call, client, server, call_frame, operations.directory, name,
-               operations.status = $noent as gone
-        from operations join calls using (call)
-        where operations.op in ('LOOKUP', 'OPEN') and operations.executed
-          and not callback
-          and name is not null and operations.directory is not null
+    select call, client, server, call_frame, gone.directory, name
+    from gone join calls using (call)
+    where not callback and not exists (
+        select 1 from names where names.directory = gone.directory and names.name = gone.name
+                              and names.file is not null and names.call > gone.call
     )
-    select looked.*, gone and not exists (
-        select 1 from names where names.directory = looked.directory and names.name = looked.name
-                              and names.file is not null and names.call > looked.call
-    ) as missing
-    from looked
 """
 
 _PAIRS = """
-    with told as (
-        select *, missing and row_number() over (
-            partition by client, server, directory, name, missing order by call
+    with looked as (
+        select client, server, count(*) as lookups
+        from operations join (select call, client, server from calls where not callback)
+             using (call)
+        where op in ('LOOKUP', 'OPEN') and executed and name is not null and directory is not null
+        group by client, server
+    ),
+    told as (
+        select *, row_number() over (
+            partition by client, server, directory, name order by call
         ) > 1 as again
         from missed
+    ),
+    counted as (
+        select client, server, count(*) as missing, count(*) filter (again) as again,
+               sum(share) as share, sum(pause) as pause,
+               list(call_frame order by call_frame)[:$examples] as frames
+        from told left join shares using (call)
+        group by client, server
     )
-    select client, server, count(*), count(*) filter (missing), count(*) filter (again),
-           sum(share) filter (missing), sum(pause) filter (missing),
-           (list(call_frame order by call_frame) filter (missing))[:$examples]
-    from told left join shares using (call)
-    group by client, server having count(*) filter (missing) > 0
-    order by sum(share) filter (missing) desc, client, server
+    select client, server, lookups, missing, again, share, pause, frames
+    from counted join looked using (client, server)
+    order by share desc, client, server
 """
 
 _NAMES = """
     with places as (
         select client, server, name, directory, count(*) as searches, min(call) as first
-        from missed where missing group by client, server, name, directory
+        from missed group by client, server, name, directory
     ),
     located as (
         select places.*, path from places join (select file, path from files) on file = directory
@@ -199,7 +211,7 @@ _SEARCHES = """
         select client, server, name, call, directory,
                row_number() over (
                    partition by client, server, name, directory order by call) as turn
-        from missed where missing
+        from missed
     ),
     steps as (
         select turns.*, path, parent, lead(directory) over (

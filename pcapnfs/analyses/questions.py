@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import change_ids as _change_ids
 from pcapnfs.analyses import shares, spared
-from pcapnfs.analyses.change_ids import age_s, change_ids
+from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.spared import Spared
@@ -79,7 +79,7 @@ def questions(trace: Trace) -> tuple[Questions, ...]:
 def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questions, ...]:
     """The same, on a connection with the tables of `change_ids`."""
     shares.register(trace)
-    rows = cursor.execute(_QUESTIONS, {"programs": NFS_PROGRAMS}).fetchall()
+    rows = cursor.execute(_QUESTIONS).fetchall()
     return tuple(
         Questions(
             client=str(client),
@@ -98,41 +98,43 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questio
 
 _QUESTIONS = f"""
     with asked as (
-        select mount, file, call, call_time, finding, {age_s()} as age,
-               role in ('directory', 'pseudo') as directory,
-               coalesce({age_s()} between 0 and case
-                   when role in ('directory', 'pseudo') then {DIRECTORY_FRESH_S}
-                   else {FILE_FRESH_S} end and finding = 'unchanged', false) as fresh
-        from learned join files using (file)
-        where question = 'getattr' and alone
+        select mount, file, call, finding, call_time - known_time as age,
+               call_time - lag(call_time) over (partition by mount, file order by call_time, call)
+                   < {int(TOGETHER_S * NANOSECONDS)} as soon
+        from learned where question = 'getattr'::question and alone
     ),
+    objects as (select file, role in ('directory', 'pseudo') as directory from files),
     timed as (
-        select asked.*, call_frame, version, share, pause,
-               call_time - lag(call_time) over (partition by asked.mount, asked.file
-                   order by call_time, call) < {TOGETHER_S * NANOSECONDS} as soon
-        from asked join calls using (call, call_time) join shares using (call)
+        select mount, call_frame, share, pause, age >= {int(TIMEOUT_S * NANOSECONDS)} as aged,
+               directory and age between 0 and {int(DIRECTORY_FRESH_S * NANOSECONDS)}
+                   as fresh_directory,
+               not directory and age between 0 and {int(FILE_FRESH_S * NANOSECONDS)}
+                   and (version = 4 or coalesce(soon, false)) as fresh_file
+        from (select * from asked where finding = 'unchanged'::finding)
+             join objects using (file)
+             join (select call, call_frame, version from calls) using (call)
+             join shares using (call)
     ),
-    told as (
-        select *, finding = 'unchanged' as unchanged,
-               fresh and directory as fresh_directory,
-               fresh and not directory and (version = 4 or coalesce(soon, false)) as fresh_file
-        from timed
-    ),
-    counted as (
-        select mount, count(*) as asked, count(*) filter (finding <> 'first') as compared,
-               {spared.columns("unchanged", "unchanged")},
+    spared as (
+        select mount, {spared.columns("true", "unchanged")},
                {spared.columns("fresh_file", "fresh_file")},
                {spared.columns("fresh_directory", "fresh_directory")},
-               {spared.columns(f"(fresh_file or fresh_directory) and age >= {TIMEOUT_S}", "early")}
-        from told group by mount
+               {spared.columns("(fresh_file or fresh_directory) and aged", "early")}
+        from timed group by mount
+    ),
+    counted as (
+        select mount, count(*) as asked, count(*) filter (finding <> 'first'::finding) as compared
+        from asked group by mount
     ),
     calls_of as (
         select mount, count(*) as calls
         from calls
-        where not callback and reply_time is not null and list_contains($programs, program)
+        where not callback and reply_time is not null and program in {NFS_PROGRAMS}
         group by mount
     )
-    select client, server, calls, counted.* exclude (mount)
+    select client, server, calls, asked, compared, {spared.names("unchanged")},
+           {spared.names("fresh_file")}, {spared.names("fresh_directory")}, {spared.names("early")}
     from counted join calls_of using (mount) join mounts using (mount)
+         left join spared using (mount)
     order by asked desc, client, server
 """

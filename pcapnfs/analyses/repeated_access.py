@@ -25,7 +25,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     shares.READS,
     columns.of(
-        calls="call client server callback program op call_frame reply_time uid gid",
+        calls="call client server mount callback program op call_frame reply_time uid gid",
         operations="call op status file access_requested access_granted",
         files="file path",
     ),
@@ -65,7 +65,7 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_ASKED)
-        rows = cursor.execute(_BY_PAIR, {"programs": NFS_PROGRAMS}).fetchall()
+        rows = cursor.execute(_BY_PAIR).fetchall()
         places = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall()
     found: dict[tuple[str, str], list[str]] = {}
     for client, server, path in places:
@@ -86,37 +86,48 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
 
 _ASKED = """
     create temp table asked as
-    select client, server, operations.file, call, call_frame,
+    select mount, operations.file, call, call_frame,
            coalesce(access_requested = lag(access_requested) over before
                     and access_granted = lag(access_granted) over before, false) as again
-    from operations join calls using (call)
-    where operations.op = 'ACCESS' and calls.op = 'ACCESS' and operations.status = 0
-          and not callback and operations.file is not null and uid is not null
-    window before as (
-        partition by client, server, operations.file, uid, gid order by call)
+    from operations join (
+             select call, mount, call_frame, uid, gid from calls
+             where op = 'ACCESS' and not callback and uid is not null
+         ) using (call)
+    where op = 'ACCESS' and status = 0 and operations.file is not null
+    window before as (partition by mount, operations.file, uid, gid order by call)
 """
 
 _BY_PAIR = f"""
     with calls_of as (
-        select client, server, count(*) as calls, count(*) filter (op = 'ACCESS') as accesses
+        select mount, any_value(client) as client, any_value(server) as server,
+               count(*) as calls, count(*) filter (op = 'ACCESS') as accesses
         from calls
-        where not callback and reply_time is not null and list_contains($programs, program)
-        group by all
+        where not callback and reply_time is not null and program in {NFS_PROGRAMS}
+        group by mount
+    ),
+    timed as (
+        select mount, file, call_frame, share, pause
+        from (from asked where again) join shares using (call)
     ),
     repeated as (
-        select client, server, count(distinct file) filter (again) as objects,
-               {spared.columns("again", "again")}
-        from asked join shares using (call) group by client, server
-    )
-    select client, server, calls, accesses, objects, {spared.names("again")}
-    from repeated join calls_of using (client, server)
-    order by again_calls desc, client, server
+        select mount, count(distinct file) as objects, {spared.columns("true", "again")}
+        from timed group by mount
+    ),
+    asking as (select distinct mount from asked)
+    select client, server, calls, accesses, coalesce(objects, 0), {spared.names("again")}
+    from asking join calls_of using (mount) left join repeated using (mount)
+    order by coalesce(again_calls, 0) desc, client, server
 """
 
 _PLACES = """
+    with named as (
+        select mount, any_value(client) as client, any_value(server) as server
+        from calls where not callback group by mount
+    )
     select most.client, most.server, path
     from (
-        select client, server, file, count(*) as times from asked where again group by all
+        select client, server, file, count(*) as times
+        from asked join named using (mount) where again group by all
     ) as most join files using (file)
     qualify row_number() over (
         partition by most.client, most.server order by times desc, path

@@ -98,7 +98,8 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
         return ()
     parameters = {"stale": list(STALE), "nfs": NFS}
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_REFUSED, parameters)
+        cursor.execute(_FAILED, parameters)
+        cursor.execute(_REFUSED, {"stale": list(STALE)})
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
         rows = cursor.execute(_FILES, {"files": FILES_SHOWN, "most": FILES_MOST}).fetchall()
     shown: dict[tuple[str, str], list[StaleFile]] = {}
@@ -130,17 +131,23 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
     )
 
 
+_FAILED = """
+    create temp table failed as
+    select call, client, server, op, status, call_frame, call_time from calls
+    where status in $stale and program = $nfs and not callback
+"""
+
 # A compound fails at the operation that names the handle (PUTFH, mostly), an NFSv3 call as a whole.
 _REFUSED = """
     create temp table refused as
     with named as (
         select call, min(identity) as identity
-        from operations join (select file, identity from files) using (file)
+        from operations semi join failed using (call)
+             join (select file, identity from files) using (file)
         where operations.status in $stale group by call
     )
     select call, client, server, op, status = 10014 as expired, identity, call_frame, call_time
-    from calls left join named using (call)
-    where not callback and program = $nfs and status in $stale
+    from failed left join named using (call)
 """
 
 _PAIRS = """

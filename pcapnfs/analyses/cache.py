@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
-    population.CALLS_READS,
     columns.of(
         calls="call connection client server mount callback program version op signature "
         "call_frame call_time reply_time file directory",

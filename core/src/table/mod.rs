@@ -136,18 +136,24 @@ impl Tables {
 
     /// Writes a call, its operations, the names that they bound and the entries that they listed.
     pub fn append(&mut self, exchange: &Exchange<'_>) {
-        self.append_call(exchange);
+        if !self.calls.idle() {
+            self.append_call(exchange);
+        }
         let mut listed = exchange.placed.listed.iter();
+        let (operations, entries) = (!self.operations.idle(), !self.entries.idle());
         for (position, (done, place)) in
             exchange.walk.operations.iter().zip(&exchange.placed.places).enumerate()
         {
-            self.append_operation(exchange, position as u32, done, *place);
-            for entry in &done.facts.entries {
+            if operations {
+                self.append_operation(exchange, position as u32, done, *place);
+            }
+            for entry in done.facts.entries.iter().filter(|_| entries) {
                 let file = listed.next().copied().flatten();
                 self.append_entry(exchange.call, position as u32, *place, entry, file);
             }
         }
-        for binding in &exchange.placed.bindings {
+        let names = !self.names.idle();
+        for binding in exchange.placed.bindings.iter().filter(|_| names) {
             self.names.append(&NameRow {
                 call: exchange.call,
                 position: binding.position as u32,
@@ -267,6 +273,9 @@ impl Tables {
 
     /// Writes all objects with their paths.
     pub fn append_files(&mut self, names: &Names, servers: &[String]) {
+        if self.files.idle() {
+            return;
+        }
         let identities = Identities::new(names);
         let mut paths = Paths::new(names);
         for (id, file) in names.files().iter().enumerate() {

@@ -185,6 +185,8 @@ macro_rules! table {
         #[derive(Default)]
         pub struct $batch {
             rows: usize,
+            /// Nobody wants any of the columns.
+            idle: bool,
             /// That of the columns that are wanted, once it is known.
             schema: Option<SchemaRef>,
             $(pub(super) $column: builder!($kind $null),)+
@@ -211,6 +213,12 @@ macro_rules! table {
                 $(if !wanted(strip_raw(stringify!($column))) {
                     self.$column.unwant();
                 })+
+                self.idle = !(false $(|| self.$column.wanted())+);
+            }
+
+            /// Whether nobody wants any of the columns: rows need not be put together for them.
+            pub fn idle(&self) -> bool {
+                self.idle
             }
 
             /// Hands over what was appended, and starts anew.

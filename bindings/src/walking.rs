@@ -48,6 +48,22 @@ fn each(rows: Rows, mut take: impl FnMut(&RecordBatch) -> Result<(), ArrowError>
     rows.0.into_iter().try_for_each(|batch| take(&batch?))
 }
 
+/// Has a walk take rows, and go over them.
+fn through<W: Send>(
+    py: Python<'_>,
+    walk: &Mutex<W>,
+    rows: Rows,
+    take: fn(&mut W, &RecordBatch) -> Result<(), ArrowError>,
+    go: fn(&mut W),
+) -> PyResult<()> {
+    py.detach(|| {
+        let mut walk = walk.lock().map_err(|_| poisoned())?;
+        each(rows, |batch| take(&mut walk, batch)).map_err(|error| rows_error(&error))?;
+        go(&mut walk);
+        Ok(())
+    })
+}
+
 fn of_walk(table: &'static str, first: RecordBatch) -> Batch {
     Batch { table, first, rest: Vec::new() }
 }
@@ -124,12 +140,7 @@ impl FollowUps {
     }
 
     fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
-        py.detach(|| {
-            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
-            each(rows, |batch| walk.take(batch)).map_err(|error| rows_error(&error))?;
-            walk.walk();
-            Ok(())
-        })
+        through(py, &self.inner, rows, Following::take, Following::walk)
     }
 
     fn followed(&self) -> PyResult<Batch> {
@@ -156,12 +167,7 @@ impl SharedFiles {
     }
 
     fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
-        py.detach(|| {
-            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
-            each(rows, |batch| walk.take(batch)).map_err(|error| rows_error(&error))?;
-            walk.walk();
-            Ok(())
-        })
+        through(py, &self.inner, rows, Turns::take, Turns::walk)
     }
 
     fn known(&self) -> PyResult<Batch> {

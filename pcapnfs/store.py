@@ -183,8 +183,8 @@ def attach(
         connection: The database.
         parts: The parts.
         tables: The tables, with the columns that will be asked for.
-        own: The files are this process' own: their types need not be seen to, and they do not
-            change, so that what stands at their ends is read once.
+        own: The files are this process' own, and one part: their types and numbers need not be
+            seen to, and they do not change, so that what stands at their ends is read once.
 
     Raises:
         CaptureError: A file is not the table that it should be.
@@ -387,7 +387,7 @@ def _span(part: Stored, kind: str) -> int:
 
 def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own: bool) -> str:
     """The SQL that reads a part's rows; `before` are the numbers of each kind in parts before."""
-    if own and not any(before.values()):
+    if own:  # They are one part: no numbers come before its own.
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
     else:
         columns = ", ".join(_column(column, before) for column in table.columns)

@@ -515,11 +515,11 @@ impl Pairing {
     #[inline]
     pub fn overdue_call(&mut self) -> Option<(u64, Box<Request>)> {
         let due = self.entries.recent.len() >= GENERATION_LIMIT || self.long_waiting.len() > WAITING_LIMIT;
-        if due { self.age() } else { None }
+        if due { self.give_up_oldest() } else { None }
     }
 
     #[cold]
-    fn age(&mut self) -> Option<(u64, Box<Request>)> {
+    fn give_up_oldest(&mut self) -> Option<(u64, Box<Request>)> {
         if self.entries.recent.len() >= GENERATION_LIMIT {
             self.long_waiting.extend(self.entries.age());
         }

@@ -128,13 +128,11 @@ impl State {
         let Payload { bytes, length } = segment.payload;
         if length > 0 {
             counts.segments += 1;
-            counts.bytes += length as u64;
-            counts.truncated_bytes += (length - bytes.len()) as u64;
             own.assembler.go_on(sequence, length);
             own.delivered = stamp;
             own.under_way.sent(sequence.advance(length), stamp.time_ns);
             let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
-            sink(connection, side, Event::Piece(piece));
+            deliver(connection, side, piece, &mut sink);
         }
         if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
             connection.acks.of_mut(side).add(stamp.time_ns.saturating_sub(sent_ns), length > 0);

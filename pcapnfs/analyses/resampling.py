@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.arrays import quantiles
+from pcapnfs.analyses.chance import Chance
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.record import Record, replace
 
@@ -98,9 +99,9 @@ def resampled(
         return None
     groups = min(files, most)
     group = np.arange(files) * groups // files
-    generator = np.random.default_rng(seed)
-    counts = generator.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES)
-    drawn = (counts @ np.bincount(group, minlength=groups)).astype(np.float64)
+    chance = Chance(seed)
+    counts = _draws(chance, groups)
+    drawn = counts @ np.bincount(group, minlength=groups).astype(np.float64)
     total = {
         name: counts @ np.bincount(group, of_files, groups) + rest * (drawn / files)
         for name, of_files, rest in _parts(sums)
@@ -108,8 +109,16 @@ def resampled(
     # A round trip from TCP may be as long as the median of the few calls that show it.
     rtt, few = measured.rtt_s or 0.0, measured.small_median_s
     more = max(0.0, few - rtt) if few is not None else 0.0
-    costs = Seen(drawn, total).costs(measured, rtt + more * generator.random(RESAMPLES))
+    costs = Seen(drawn, total).costs(measured, rtt + more * chance.parts(RESAMPLES))
     return replace(costs, files=np.full(RESAMPLES, float(files)))
+
+
+def _draws(chance: Chance, groups: int) -> Floats:
+    """How often each group is drawn: a row for each resample, of as many draws as groups."""
+    resample = np.repeat(np.arange(RESAMPLES), groups)
+    place = resample * groups + chance.whole(groups, RESAMPLES * groups)
+    counts = np.bincount(place, minlength=RESAMPLES * groups).astype(np.float64)
+    return counts.reshape(RESAMPLES, groups)
 
 
 def holdout_error(measured: Measurement) -> float | None:

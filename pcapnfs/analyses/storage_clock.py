@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.arrays import median, quantiles
+from pcapnfs.analyses.chance import Chance
 from pcapnfs.analyses.timeline import LEAST_CALLS, Timeline
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _slope(gaps: Floats, times: Floats) -> float | None:
     # Equal gaps, as a program without any work of its own has, say nothing.
     if apart <= CLOCK_RESOLUTION_S:
         return None
-    one, other = np.random.default_rng(SEED).integers(0, len(gaps), (2, PAIRS))
+    one, other = Chance(SEED).whole(len(gaps), 2 * PAIRS).reshape(2, PAIRS)
     differ = np.abs(gaps[one] - gaps[other]) > apart
     if differ.sum() < LEAST_CALLS:
         return None

@@ -154,6 +154,59 @@ class Patterns:
         return found
 
 
+class Transfers:
+    """READs, WRITEs and COMMITs of each file (analyses/transfers.py)."""
+
+    def __init__(self, *, together_s: float, soon_s: float, page_bytes: int) -> None:
+        """Nothing seen yet.
+
+        Args:
+            together_s: Calls of a run are closer together than this, seconds.
+            soon_s: So is a READ to the WRITE that it was for.
+            page_bytes: What caches and disks divide files into.
+        """
+        from pcapnfs import _core
+
+        together, soon = (int(span * NANOSECONDS) for span in (together_s, soon_s))
+        self._walk = _core.Transfers(together, soon, page_bytes)
+
+    def add(self, rows: duckdb.DuckDBPyRelation) -> None:
+        """Walk over all transfers of some files.
+
+        Args:
+            rows: `mount`, `file`, `what` (0 READ, 1 WRITE, 2 COMMIT), `call`, `position`,
+                `call_time`, `reply_time`, `call_frame`, `start`, `requested`, `count`, `size`,
+                `srt`, `share`, `pause`, `waiting`, `stable`, `sync`, `unstable`, `done`, `main`.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        _walk(lambda: self._walk.walk(rows))
+
+    def runs(self) -> Batch:
+        """READs and WRITEs each of which begins where the one before ended, or single ones.
+
+        `mount`, `file`, `reading`, `calls`, `largest` and `bytes` asked for, `share` (a float, less
+        the time in which bytes were on their way) and `pause` in ns, `stable_share` of those on
+        stable storage when answered, `frame` of the first; of those that asked for stable storage
+        `sync` (their number), `sync_share`, `sync_pause`, `sync_bytes`.
+        """
+        return self._walk.runs()
+
+    def commits(self) -> Batch:
+        """COMMITs: `mount`, `file`, `frame`, `srt` and `share` in ns, `bytes` written before."""
+        return self._walk.commits()
+
+    def shapes(self) -> dict[int, dict[str, Any]]:
+        """The WRITEs that succeeded, by mount.
+
+        `writes`: all; `unaligned`: those that begin within a page, or end within one before the
+        file's end, `files` and `bytes` of these, `appended`: those of them at the file's end;
+        `read_first`: READs before such. Calls come as number, share and pause (ns), frames.
+        """
+        return {int(mount): found for mount, found in json.loads(self._walk.shapes()).items()}
+
+
 class Steps:
     """How clients went through directories and came back to files (analyses/mount_evidence.py)."""
 

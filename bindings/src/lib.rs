@@ -262,6 +262,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<walking::Patterns>()?;
     module.add_class::<walking::SharedFiles>()?;
     module.add_class::<walking::Steps>()?;
+    module.add_class::<walking::Transfers>()?;
     module.add("ReadError", module.py().get_type::<ReadError>())?;
     module.add("RowsError", module.py().get_type::<RowsError>())?;
     module.add_function(wrap_pyfunction!(joined, module)?)?;

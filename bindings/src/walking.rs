@@ -1,5 +1,6 @@
 //! Walks over rows that the database gives.
 
+use std::num::NonZeroU64;
 use std::sync::Mutex;
 
 use arrow_array::RecordBatch;
@@ -11,6 +12,9 @@ use pcapnfs_core::walk::held::Holding;
 use pcapnfs_core::walk::learned::Learning;
 use pcapnfs_core::walk::patterns::{Class, Folding};
 use pcapnfs_core::walk::steps;
+use pcapnfs_core::walk::transfers::shapes::Written;
+use pcapnfs_core::walk::transfers::spared::Spared;
+use pcapnfs_core::walk::transfers::{self, Spans};
 use pcapnfs_core::walk::turns::{Shared, Turns};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -187,6 +191,55 @@ fn shared(found: &Shared) -> Value {
         json!({"file": most.file, "turns": most.turns, "clients": most.clients, "frames": most.frames})
     });
     json!({"files": found.files, "turns": found.turns, "most": most.collect::<Vec<_>>()})
+}
+
+/// READs, WRITEs and COMMITs of files.
+#[pyclass(frozen, module = "pcapnfs._core")]
+pub(crate) struct Transfers {
+    inner: Mutex<transfers::Transfers>,
+}
+
+#[pymethods]
+impl Transfers {
+    #[new]
+    fn new(together: i64, soon: i64, page: NonZeroU64) -> Self {
+        Self { inner: Mutex::new(transfers::Transfers::new(Spans { together, soon }, page)) }
+    }
+
+    fn walk(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
+        through(py, &self.inner, rows, transfers::Transfers::take, transfers::Transfers::walk)
+    }
+
+    fn runs(&self) -> PyResult<Batch> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(of_walk("runs", walk.runs().map_err(|error| rows_error(&error))?))
+    }
+
+    fn commits(&self) -> PyResult<Batch> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(of_walk("commits", walk.commits().map_err(|error| rows_error(&error))?))
+    }
+
+    fn shapes(&self) -> PyResult<String> {
+        let walk = self.inner.lock().map_err(|_| poisoned())?;
+        let found = walk.shapes().iter().map(|(mount, found)| (mount.to_string(), written(found)));
+        Ok(Value::Object(found.collect::<Map<_, _>>()).to_string())
+    }
+}
+
+fn written(found: &Written) -> Value {
+    json!({
+        "writes": found.writes,
+        "files": found.files,
+        "bytes": found.bytes,
+        "unaligned": spared(&found.unaligned),
+        "appended": found.appended,
+        "read_first": spared(&found.read_first),
+    })
+}
+
+fn spared(found: &Spared) -> Value {
+    json!([found.calls, found.share, found.pause, found.frames])
 }
 
 /// Files folded into classes.

@@ -6,25 +6,20 @@ UNSTABLE had brought to the same file before each.
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
-from pcapnfs.analyses import population, shares
+from pcapnfs.analyses import population
+from pcapnfs.analyses import transfers as _transfers
 from pcapnfs.analyses.service_time import integer, number, seconds
+from pcapnfs.analyses.transfers import transfers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.together(
-    population.OPERATIONS_READS,
-    shares.READS,
-    columns.of(
-        calls="call client server callback call_frame call_time reply_time srt",
-        operations="call op file count committed status executed",
-    ),
-)
-"""The columns that the queries here read."""
+READS = _transfers.READS
+"""The columns that this reads."""
 
 NEEDS = population.Operations(("COMMIT",), statuses=(0,))
 """Files without a COMMIT that succeeded are none of these."""
@@ -68,12 +63,14 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
     """Follow each file's WRITEs and COMMITs, costliest client and server first."""
     if not NEEDS.met(trace):
         return ()
-    shares.register(trace)
-    rows = trace.sql(_COMMITS, {"examples": EXAMPLES}).fetchall()
-    return tuple(
+    walked = transfers(trace)
+    with closing(trace.cursor()) as cursor:
+        cursor.register("told", walked.commits)
+        rows = cursor.execute(_COMMITS, {"examples": EXAMPLES}).fetchall()
+    found = [
         Commits(
-            client=str(client),
-            server=str(server),
+            client=walked.mounts[mount][0],
+            server=walked.mounts[mount][1],
             commits=integer(calls),
             files=integer(files),
             written_bytes=integer(written),
@@ -86,42 +83,19 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
             frames=tuple(frames),
         )
         for (
-            client, server, calls, files, written, empty, time, mean, longest, intercept, slope,
-            frames,
+            mount, calls, files, written, empty, time, mean, longest, intercept, slope, frames,
         ) in rows
-    )  # fmt: skip
+    ]  # fmt: skip
+    return tuple(
+        sorted(found, key=lambda commits: (-commits.time_s, commits.client, commits.server))
+    )
 
 
 _COMMITS = """
-    with written as (
-        select client, server, operations.file, call, call_time, reply_time, call_frame, srt,
-               operations.op = 'COMMIT' as commit, "count"
-        from operations join calls using (call)
-        where (operations.op = 'COMMIT' or operations.op = 'WRITE' and committed = 'UNSTABLE')
-              and operations.executed and operations.status = 0
-              and not callback and reply_time is not null
-    ),
-    committed as (
-        select client, server, file from written where commit group by all
-    ),
-    grouped as (
-        select *, count(*) filter (commit) over (
-                   partition by client, server, file order by call_time, call
-                   rows between current row and unbounded following) as before
-        from written semi join committed using (client, server, file)
-    ),
-    told as (
-        select client, server, file, before, any_value(call) filter (commit) as call,
-               any_value(call_frame) filter (commit) as frame,
-               any_value(srt) filter (commit) as srt,
-               coalesce(sum("count") filter (not commit), 0)::double as bytes
-        from grouped where before > 0 group by client, server, file, before
-    )
-    select client, server, count(*), count(distinct file), sum(bytes)::bigint,
-           count(*) filter (bytes = 0), sum(share), avg(srt), max(srt),
-           case when count(distinct bytes) > 1 then regr_intercept(srt, bytes) end,
-           case when count(distinct bytes) > 1 then regr_slope(srt, bytes) end,
+    select mount, count(*), count(distinct file), sum(bytes)::bigint, count(*) filter (bytes = 0),
+           sum(share), avg(srt), max(srt),
+           case when count(distinct bytes) > 1 then regr_intercept(srt, bytes::double) end,
+           case when count(distinct bytes) > 1 then regr_slope(srt, bytes::double) end,
            arg_max(frame, (srt, -frame::bigint), $examples)
-    from told join shares using (call)
-    group by client, server order by sum(share) desc, client, server
+    from told group by mount
 """

@@ -14,28 +14,25 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population, shares, spared
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
-from pcapnfs.analyses.mount_evidence import TOGETHER_S
-from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds, whole
+from pcapnfs.analyses import transfers as _transfers
+from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.transfers import MOVING, transfers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
-    population.OPERATIONS_READS,
+    _transfers.READS,
     shares.READS,
-    columns.of(
-        calls="call mount client server callback op call_frame call_first_time call_time "
-        "reply_first_time reply_time stability",
-        operations="call position op file offset requested stable_requested stability max_read "
-        "max_write",
-    ),
+    columns.of(calls="call mount stability", operations="call max_read max_write"),
 )
 """The columns that the queries here read."""
 
-NEEDS = population.Operations((*READ_OPERATIONS, *WRITE_OPERATIONS))
+NEEDS = population.Operations(MOVING)
 """Only these move data."""
 
 LARGEST_BYTES = 1048576
@@ -91,33 +88,49 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
     """Follow the transfers of each client and server, in the order of their addresses."""
     if not NEEDS.met(trace):
         return ()
-    shares.register(trace)
+    walked = transfers(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(
-            _RUNS, {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS, "largest": LARGEST_BYTES}
-        )
+        cursor.register("walked", walked.runs)
+        cursor.execute(_RUNS, {"largest": LARGEST_BYTES})
         runs = {
             (mount, bool(reading)): _runs(*values)
             for mount, reading, *values in cursor.execute(
                 _MERGED, {"largest": LARGEST_BYTES}
             ).fetchall()
         }
-        rows = cursor.execute(_SYNCHRONOUS, {"largest": LARGEST_BYTES}).fetchall()
+        synchronous = _synchronous(cursor)
     nothing = Runs(0, 0, 0, None, spared.NONE, 0.0)
     return tuple(
         TransferRuns(
-            client=str(client),
-            server=str(server),
+            client=walked.mounts[mount][0],
+            server=walked.mounts[mount][1],
             reads=runs.get((mount, True), nothing),
             writes=runs.get((mount, False), nothing),
-            continued=integer(continued),
-            sync=spared.of_row(values),
-            sync_files=integer(files),
-            sync_bytes=integer(size),
-            sync_saved_s=seconds(saved) or 0.0,
+            continued=continued,
+            sync=sync,
+            sync_files=files,
+            sync_bytes=size,
+            sync_saved_s=saved_s,
         )
-        for mount, client, server, continued, files, size, saved, *values in rows
+        for mount, (continued, files, size, saved_s, sync) in sorted(synchronous.items())
     )
+
+
+def _synchronous(
+    cursor: duckdb.DuckDBPyConnection,
+) -> dict[int, tuple[int, int, int, float, Spared]]:
+    """Of each mount: WRITEs that went on, and files, bytes, time saved and calls of stable ones."""
+    rows = cursor.execute(_SYNCHRONOUS, {"largest": LARGEST_BYTES}).fetchall()
+    return {
+        integer(mount): (
+            integer(continued),
+            integer(files),
+            integer(size),
+            seconds(saved) or 0.0,
+            spared.of_row(values),
+        )
+        for mount, continued, files, size, saved, *values in rows
+    }
 
 
 def _runs(
@@ -142,12 +155,7 @@ def _runs(
     )
 
 
-# The part of a call's interval in which nothing of it was moving.
-_WAITED = """
-    greatest(reply_first_time - call_time, 0) / greatest(reply_time - call_first_time, 1)
-"""
-
-_RUNS = f"""
+_RUNS = """
     create temp table runs as
     with limits as (
         select mount, least(max(max_read), $largest) as read_limit,
@@ -155,42 +163,11 @@ _RUNS = f"""
         from operations join calls using (call)
         where max_read is not null or max_write is not null
         group by mount
-    ),
-    transfers as (
-        select mount, operations.file, operations.op in $reads as reading, call, position,
-               call_time, call_frame, "offset"::hugeint as start, requested,
-               operations.stability = 'stable' as stable,
-               coalesce(stable_requested <> 'UNSTABLE', false) as sync,
-               share * least({_WAITED}, 1) as share, pause
-        from operations join calls using (call) join shares using (call)
-        where (operations.op in $reads or operations.op in $writes) and requested > 0
-              and (calls.op in $reads or calls.op in $writes)
-              and "offset" is not null and operations.file is not null
-              and not callback and reply_time is not null
-    ),
-    ordered as (
-        select *, coalesce(lag(start + requested) over around = start
-                           and call_time - lag(call_time) over around
-                               < {TOGETHER_S * NANOSECONDS}, false) as continues
-        from transfers
-        window around as (partition by mount, file, reading order by call_time, call, position)
-    ),
-    numbered as (
-        select *, count(*) filter (not continues) over (
-                   partition by mount, file, reading order by call_time, call, position) as run
-        from ordered
     )
-    select mount, reading, file, run, count(*) as calls, max(requested) as largest,
-           sum(requested) as bytes, sum(share) as share, sum(pause) as pause,
-           coalesce(sum(share) filter (stable), 0) as stable_share,
-           min(call_frame) as frame,
-           case when reading then any_value(read_limit) else any_value(write_limit) end as allowed,
-           count(*) filter (sync) as sync, sum(share) filter (sync) as sync_share,
-           sum(pause) filter (sync) as sync_pause, sum(requested) filter (sync) as sync_bytes
-    from numbered left join limits using (mount)
-    group by mount, reading, file, run
+    select walked.*, case when reading then read_limit else write_limit end as allowed
+    from walked left join limits using (mount)
 """
-"""Runs, also those of a single call."""
+"""Runs, also those of a single call, with what the server allows."""
 
 _MERGED = f"""
     with fewer as (
@@ -211,11 +188,7 @@ _MERGED = f"""
 """
 
 _SYNCHRONOUS = f"""
-    with mounts as (
-        select mount, any_value(client) as client, any_value(server) as server
-        from calls where not callback group by mount
-    ),
-    written as (
+    with written as (
         select *, not reading and calls > 1 and sync > 1 as synchronous,
                ceil(sync_bytes / coalesce(nullif(allowed, 0), $largest)) as pieces
         from runs
@@ -226,16 +199,15 @@ _SYNCHRONOUS = f"""
         where stability = 'unstable' and mount in (select mount from written where synchronous)
         group by mount
     )
-    select mount, client, server, coalesce(sum(calls - 1) filter (not reading), 0),
+    select mount, coalesce(sum(calls - 1) filter (not reading), 0),
            count(distinct file) filter (synchronous),
            coalesce(sum(sync_bytes) filter (synchronous), 0),
-           sum(greatest(sync_share * ((sync - 1) / sync)
+           sum(greatest(sync_share * ((sync - 1) / nullif(sync, 0))
                         - least(pieces, sync) * coalesce(floor, 0), 0)::bigint)
                filter (synchronous),
            coalesce(sum(sync) filter (synchronous), 0), sum(sync_share) filter (synchronous),
            sum(sync_pause) filter (synchronous),
            coalesce(arg_min(frame, frame, {spared.EXAMPLES}) filter (synchronous), [])
-    from written join mounts using (mount) left join floors using (mount)
-    group by mount, client, server
-    order by mount
+    from written left join floors using (mount)
+    group by mount
 """

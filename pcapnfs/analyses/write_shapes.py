@@ -8,34 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
-from pcapnfs.analyses import population, shares, spared
-from pcapnfs.analyses.files import READ_OPERATIONS
-from pcapnfs.analyses.service_time import NANOSECONDS, integer
+from pcapnfs.analyses import population, spared
+from pcapnfs.analyses import transfers as _transfers
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.transfers import transfers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.together(
-    population.OPERATIONS_READS,
-    shares.READS,
-    columns.of(
-        calls="call client server callback call_frame call_time reply_time",
-        operations="call position op file offset count executed status size",
-    ),
-)
-"""The columns that the queries here read."""
+READS = _transfers.READS
+"""The columns that this reads."""
 
 NEEDS = population.Operations(("WRITE",), statuses=(0,))
 """Files without a WRITE that succeeded are none of these."""
-
-PAGE_BYTES = 4096
-"""Pages and blocks of most clients and servers."""
-
-SOON_S = 1.0
-"""A READ that came longer before the WRITE was for something else."""
 
 
 class WriteShapes(Record):
@@ -63,64 +49,19 @@ def write_shapes(trace: Trace) -> tuple[WriteShapes, ...]:
     """Sort the WRITEs, by client and server."""
     if not NEEDS.met(trace):
         return ()
-    shares.register(trace)
-    rows = trace.sql(_SHAPES, {"reads": READ_OPERATIONS}).fetchall()
-    return tuple(
+    walked = transfers(trace)
+    found = (
         WriteShapes(
-            client=str(client),
-            server=str(server),
-            writes=integer(writes),
-            files=integer(files),
-            mean_bytes=float(mean or 0.0),
-            unaligned=spared.of_row(values[:4]),
-            appended=integer(appended),
-            read_first=spared.of_row(values[4:]),
+            client=client,
+            server=server,
+            writes=shapes["writes"],
+            files=shapes["files"],
+            mean_bytes=shapes["bytes"] / (shapes["unaligned"][0] or 1),
+            unaligned=spared.of_row(shapes["unaligned"]),
+            appended=shapes["appended"],
+            read_first=spared.of_row(shapes["read_first"]),
         )
-        for client, server, writes, files, mean, appended, *values in rows
+        for mount, shapes in walked.shapes.items()
+        for client, server in (walked.mounts[mount],)
     )
-
-
-_SHAPES = f"""
-    with moved as (
-        select call, position, client, server, call_frame, call_time, reply_time, operations.file,
-               operations.op in $reads as reading, "offset"::hugeint as start,
-               "offset"::hugeint + "count" as stop, "count" as length, size
-        from operations join calls using (call)
-        where (operations.op = 'WRITE' or operations.op in $reads) and operations.executed
-              and operations.status = 0 and "offset" is not null and "count" > 0
-              and operations.file is not null and not callback and reply_time is not null
-    ),
-    written as (
-        select client, server, file from moved where not reading group by all
-    ),
-    told as (
-        select moved.*,
-               max(stop) filter (not reading) over (
-                   partition by client, server, file order by call_time, call, position
-                   rows between unbounded preceding and 1 preceding) as reached,
-               coalesce(size, max(stop) over (partition by client, server, file)) as ending,
-               lead(reading) over around as next_reading, lead(start) over around as next_start,
-               lead(stop) over around as next_stop, lead(call_time) over around as next_time
-        from moved semi join written using (client, server, file)
-        window around as (
-            partition by client, server, file order by call_time, call, position)
-    ),
-    shaped as (
-        select *, not reading and (start % {PAGE_BYTES} <> 0
-                                   or stop % {PAGE_BYTES} <> 0 and stop < ending) as unaligned,
-               not reading and start % {PAGE_BYTES} <> 0 and start = reached as appended,
-               reading and not next_reading and next_time - reply_time < {SOON_S * NANOSECONDS}
-                   and (next_start % {PAGE_BYTES} <> 0 and start <= next_start and stop > next_start
-                            - next_start % {PAGE_BYTES}
-                        or next_stop % {PAGE_BYTES} <> 0 and start < next_stop
-                           and stop >= next_stop) as first
-        from told
-    )
-    select client, server, count(*) filter (not reading),
-           count(distinct file) filter (unaligned), avg(length) filter (unaligned),
-           count(*) filter (appended), {spared.columns("unaligned", "unaligned")},
-           {spared.columns("first", "first")}
-    from shaped join shares using (call)
-    group by client, server having count(*) filter (not reading) > 0
-    order by client, server
-"""
+    return tuple(sorted(found, key=lambda shapes: (shapes.client, shapes.server)))

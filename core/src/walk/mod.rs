@@ -23,6 +23,8 @@ pub mod patterns;
 
 pub mod steps;
 
+pub mod transfers;
+
 pub mod turns;
 
 pub use groups::Key;

@@ -1,0 +1,101 @@
+"""READs, WRITEs and COMMITs of each file in order, walked over once for all who ask about them.
+
+Takes a trace; gives the answers of the walk (`core/src/walk/transfers/`) to the questions of
+`transfer_runs`, `write_shapes` and `commits`, which say what they mean.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from pcapnfs import columns, walks
+from pcapnfs.analyses import parts, population, shares
+from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.mount_evidence import TOGETHER_S
+from pcapnfs.analyses.once import once
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs._core import Batch
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.OPERATIONS_READS,
+    shares.READS,
+    columns.of(
+        calls="call mount client server callback op call_frame call_first_time call_time "
+        "reply_first_time reply_time srt",
+        operations="call position op file offset requested count stable_requested committed "
+        "stability executed status size",
+    ),
+)
+"""The columns that the queries here read."""
+
+MOVING = (*READ_OPERATIONS, *WRITE_OPERATIONS)
+"""Operations that move data."""
+
+COMMITTING = "COMMIT"
+"""The one that makes sure of it."""
+
+NEEDS = population.Operations((*MOVING, COMMITTING))
+"""Only these are looked at."""
+
+PAGE_BYTES = 4096
+"""Pages and blocks of most clients and servers."""
+
+SOON_S = 1.0
+"""A READ that came longer before a WRITE was for something else."""
+
+
+class Transfers(Record):
+    """What the walk found."""
+
+    mounts: dict[int, tuple[str, str]]
+    """Addresses of client and server of each mount (`calls.mount`) with calls that were answered
+    or not."""
+    runs: Batch
+    """READs and WRITEs that follow one another (`walks.Transfers.runs`)."""
+    commits: Batch
+    """COMMITs that succeeded (`walks.Transfers.commits`)."""
+    shapes: dict[int, dict[str, Any]]
+    """How the WRITEs of each mount lie on pages (`walks.Transfers.shapes`)."""
+
+
+@once
+def transfers(trace: Trace) -> Transfers:
+    """Walk over them, file by file."""
+    shares.register(trace)
+    walk = walks.Transfers(together_s=TOGETHER_S, soon_s=SOON_S, page_bytes=PAGE_BYTES)
+    with closing(trace.cursor()) as cursor:
+        for rows in parts.of(cursor, _ROWS, by="mount, file"):
+            walk.add(rows)
+        mounts = cursor.execute(_MOUNTS).fetchall()
+    return Transfers(
+        mounts={mount: (str(client), str(server)) for mount, client, server in mounts},
+        runs=walk.runs(),
+        commits=walk.commits(),
+        shapes=walk.shapes(),
+    )
+
+
+_MOUNTS = """
+    select mount, any_value(client), any_value(server) from calls where not callback group by mount
+"""
+
+# `waiting` is the part of a call's interval in which nothing of it was moving.
+_ROWS = f"""
+    select mount, operations.file,
+           case when operations.op in {READ_OPERATIONS} then 0
+                when operations.op = '{COMMITTING}' then 2 else 1 end::utinyint as what,
+           call, position, call_time, reply_time, call_frame, "offset" as start, requested,
+           "count", size, srt, share, pause,
+           coalesce(least(greatest(reply_first_time - call_time, 0)
+                          / greatest(reply_time - call_first_time, 1), 1), 1)::double as waiting,
+           operations.stability = 'stable' as stable, stable_requested <> 'UNSTABLE' as sync,
+           committed = 'UNSTABLE' as unstable,
+           operations.executed and operations.status = 0 as done, calls.op in {MOVING} as main
+    from operations join calls using (call) join shares using (call)
+    where operations.op in {(*MOVING, COMMITTING)} and operations.file is not null
+          and not callback and reply_time is not null
+"""

@@ -162,6 +162,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--memory", metavar="SIZE", help="what summarize may take, as 2G")
     parser.add_argument("--pcapng", action="store_true", help="write pcapng, not pcap")
     parser.add_argument("--vlan", action="store_true", help="tag every frame (802.1Q)")
+    parser.add_argument("--ipv6", action="store_true", help="IPv6 instead of IPv4")
     parser.add_argument("--no-tshark", action="store_true", help="measure pcapnfs only")
     parser.add_argument("--keep", action="store_true", help="leave the capture and say where")
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
@@ -224,6 +225,7 @@ def generator_options(options: argparse.Namespace) -> list[str]:
     words += ["--drop", str(options.drop)] if options.drop else []
     words += ["--pcapng"] if options.pcapng else []
     words += ["--vlan"] if options.vlan else []
+    words += ["--ipv6"] if options.ipv6 else []
     return words
 
 

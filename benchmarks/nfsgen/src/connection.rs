@@ -1,4 +1,4 @@
-//! A TCP connection: Ethernet, IPv4 and TCP around the messages of one client, and their times.
+//! A TCP connection: Ethernet, IP and TCP around the messages of one client, and their times.
 
 use crate::capture_file::stamp_ns;
 use crate::nfs3;
@@ -11,13 +11,16 @@ use std::collections::VecDeque;
 
 /// Wire speed of 10 Gbit/s, bytes a second.
 const BYTES_PER_SECOND: f64 = 10e9 / 8.0;
-/// Ethernet, IPv4 and TCP with its time stamps.
+/// Ethernet, IPv4 and TCP with its time stamps: what the speed of the wire is worked out with.
 const HEADERS: usize = 66;
 /// Shorter frames are padded (IEEE 802.3).
 const SHORTEST_FRAME: usize = 60;
 const NFS_PORT: u16 = 2049;
-const SERVER: [u8; 4] = [10, 0, 1, 1];
+const SERVER: Host = Host { mac: [2, 0, 0, 0, 1, 1], address: [10, 0, 1, 1] };
 const VLAN: [u8; 4] = [0x81, 0, 0, 42];
+/// fd00::/96, whose last four bytes are the IPv4 address (RFC 4193).
+const IPV6_PREFIX: [u8; 12] = [0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+const TCP: u8 = 6;
 
 const SYN: u8 = 0x02;
 const PSH: u8 = 0x08;
@@ -25,6 +28,31 @@ const ACK: u8 = 0x10;
 
 const TO_SERVER: usize = 0;
 const TO_CLIENT: usize = 1;
+
+/// One end of a connection.
+#[derive(Clone, Copy)]
+struct Host {
+    mac: [u8; 6],
+    address: [u8; 4],
+}
+
+impl Host {
+    /// The client of a connection: 10.0.0.10 and so on, without the server's network.
+    fn client(number: usize) -> Host {
+        let [_, high, middle, low] = (number as u32 + 10).to_be_bytes();
+        if (high, middle) == (0, 0) {
+            Host { mac: [2, 0, 0, 0, 0, low - 10], address: [10, 0, 0, low] }
+        } else {
+            Host { mac: [2, 1, 0, high, middle, low], address: [10, high + 1, middle, low] }
+        }
+    }
+
+    /// The address as it is in a packet.
+    fn bytes(self, ipv6: bool) -> Vec<u8> {
+        let prefix: &[u8] = if ipv6 { &IPV6_PREFIX } else { &[] };
+        [prefix, &self.address].concat()
+    }
+}
 
 /// A packet that still has to be merged with those of other connections.
 pub struct Packet {
@@ -219,48 +247,42 @@ impl<'a> Connection<'a> {
     }
 
     fn frame(&self, at: f64, direction: usize, flags: u8, payload: &[u8]) -> Vec<u8> {
-        let number = self.number as u8;
-        let (client_mac, server_mac) = ([2, 0, 0, 0, 0, number], [2, 0, 0, 0, 1, 1]);
-        let client = [10, 0, 0, 10 + number];
-        let port = self.options.port_base + self.number as u16;
-        let (source, destination) = if direction == TO_SERVER {
-            ((client_mac, client, port), (server_mac, SERVER, NFS_PORT))
-        } else {
-            ((server_mac, SERVER, NFS_PORT), (client_mac, client, port))
-        };
+        let client = (Host::client(self.number), self.options.port_base + self.number as u16);
+        let server = (SERVER, NFS_PORT);
+        let (source, destination) =
+            if direction == TO_SERVER { (client, server) } else { (server, client) };
         let options = self.tcp_options(at, flags);
         let tcp_length = 20 + options.len() + payload.len();
-
-        let mut ip = vec![0x45, 0];
-        ip.extend_from_slice(&(20 + tcp_length as u16).to_be_bytes());
-        ip.extend_from_slice(&self.ip_id[direction].to_be_bytes());
-        ip.extend_from_slice(&[0x40, 0, 64, 6, 0, 0]);
-        ip.extend_from_slice(&source.1);
-        ip.extend_from_slice(&destination.1);
-        let checksum = finish_checksum(add_words(0, &ip));
-        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        let addresses = [source, destination].map(|(host, _)| host.bytes(self.options.ipv6));
+        let ip = if self.options.ipv6 {
+            ipv6_header(&addresses, tcp_length as u16)
+        } else {
+            ipv4_header(&addresses, tcp_length as u16, self.ip_id[direction])
+        };
 
         let acknowledged = if flags & ACK != 0 { self.sequence[1 - direction] } else { 0 };
         let mut tcp = Vec::with_capacity(tcp_length);
-        tcp.extend_from_slice(&source.2.to_be_bytes());
-        tcp.extend_from_slice(&destination.2.to_be_bytes());
+        tcp.extend_from_slice(&source.1.to_be_bytes());
+        tcp.extend_from_slice(&destination.1.to_be_bytes());
         tcp.extend_from_slice(&self.sequence[direction].to_be_bytes());
         tcp.extend_from_slice(&acknowledged.to_be_bytes());
         let words = (20 + options.len()) / 4;
         tcp.extend_from_slice(&[(words as u8) << 4, flags, 0xFF, 0xF0, 0, 0, 0, 0]);
         tcp.extend_from_slice(&options);
         tcp.extend_from_slice(payload);
-        let pseudo_header = add_words(add_words(6 + tcp_length as u64, &source.1), &destination.1);
+        // The sum of the pseudo-header is the same for IPv4 and IPv6.
+        let [from, to] = &addresses;
+        let pseudo_header = add_words(add_words(u64::from(TCP) + tcp_length as u64, from), to);
         let checksum = finish_checksum(add_words(pseudo_header, &tcp));
         tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
 
         let mut frame = Vec::with_capacity(18 + ip.len() + tcp.len());
-        frame.extend_from_slice(&destination.0);
-        frame.extend_from_slice(&source.0);
+        frame.extend_from_slice(&destination.0.mac);
+        frame.extend_from_slice(&source.0.mac);
         if self.options.vlan {
             frame.extend_from_slice(&VLAN);
         }
-        frame.extend_from_slice(&[8, 0]);
+        frame.extend_from_slice(if self.options.ipv6 { &[0x86, 0xDD] } else { &[8, 0] });
         frame.extend_from_slice(&ip);
         frame.extend_from_slice(&tcp);
         if self.options.pad && frame.len() < SHORTEST_FRAME {
@@ -288,6 +310,25 @@ impl<'a> Connection<'a> {
         }
         options
     }
+}
+
+fn ipv4_header(addresses: &[Vec<u8>; 2], payload: u16, id: u16) -> Vec<u8> {
+    let mut ip = vec![0x45, 0];
+    ip.extend_from_slice(&(20 + payload).to_be_bytes());
+    ip.extend_from_slice(&id.to_be_bytes());
+    ip.extend_from_slice(&[0x40, 0, 64, TCP, 0, 0]);
+    ip.extend(addresses.iter().flatten());
+    let checksum = finish_checksum(add_words(0, &ip));
+    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+    ip
+}
+
+fn ipv6_header(addresses: &[Vec<u8>; 2], payload: u16) -> Vec<u8> {
+    let mut ip = vec![0x60, 0, 0, 0];
+    ip.extend_from_slice(&payload.to_be_bytes());
+    ip.extend_from_slice(&[TCP, 64]);
+    ip.extend(addresses.iter().flatten());
+    ip
 }
 
 /// Record marking (RFC 5531 section 11), one fragment.

@@ -16,6 +16,8 @@ mod xdr;
 use capture_file::CaptureFile;
 use connection::Connection;
 use options::Options;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::process::ExitCode;
 use truth::Truth;
 
@@ -48,43 +50,54 @@ fn write_capture(options: &Options) -> std::io::Result<Truth> {
     for connection in &mut connections {
         connection.open(&mut truth);
     }
-    while truth.packets < options.packets {
-        let behind = connections.iter_mut().min_by(|one, other| one.now.total_cmp(&other.now));
-        if let Some(connection) = behind {
-            connection.step(&mut truth);
-        }
-        let safe = connections.iter().map(|connection| connection.now).fold(f64::MAX, f64::min);
-        merge(&mut connections, safe, &mut file, options, &mut truth)?;
+    // By the time of the first packet that waits, and by that at which the client goes on.
+    let mut waiting = Queue::new();
+    let mut behind = Queue::new();
+    for (id, connection) in connections.iter().enumerate() {
+        waiting.extend(connection.waiting.front().map(|packet| place(packet.at, id)));
+        behind.push(place(connection.now, id));
     }
-    merge(&mut connections, f64::MAX, &mut file, options, &mut truth)?;
+    while truth.packets < options.packets {
+        let Some(Reverse((_, id))) = behind.pop() else { break };
+        let connection = &mut connections[id];
+        let idle = connection.waiting.is_empty();
+        connection.step(&mut truth);
+        behind.push(place(connection.now, id));
+        if let Some(packet) = connection.waiting.front().filter(|_| idle) {
+            waiting.push(place(packet.at, id));
+        }
+        let safe = behind.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+        merge(&mut connections, &mut waiting, safe, &mut file, options, &mut truth)?;
+    }
+    merge(&mut connections, &mut waiting, u64::MAX, &mut file, options, &mut truth)?;
     file.finish()?;
     Ok(truth)
+}
+
+/// Connections, the earliest first, and the first of those that are equally early.
+type Queue = BinaryHeap<Reverse<(u64, usize)>>;
+
+/// Times are not negative, and such numbers are in the order of their bits.
+fn place(at: f64, id: usize) -> Reverse<(u64, usize)> {
+    Reverse((at.to_bits(), id))
 }
 
 /// Writes the connections' waiting packets in order of time, as far as no connection can still
 /// send anything earlier.
 fn merge(
     connections: &mut [Connection<'_>],
-    safe: f64,
+    waiting: &mut Queue,
+    safe: u64,
     file: &mut CaptureFile,
     options: &Options,
     truth: &mut Truth,
 ) -> std::io::Result<()> {
-    loop {
-        let earliest = connections
-            .iter_mut()
-            .filter(|connection| connection.waiting.front().is_some_and(|packet| packet.at < safe))
-            .min_by(|one, other| {
-                let (one, other) = (one.waiting.front(), other.waiting.front());
-                let at = |packet: Option<&connection::Packet>| packet.map_or(f64::MAX, |p| p.at);
-                at(one).total_cmp(&at(other))
-            });
-        let Some(connection) = earliest else {
-            return Ok(());
-        };
-        let Some(packet) = connection.waiting.pop_front() else {
-            return Ok(());
-        };
+    while let Some(&Reverse((at, id))) = waiting.peek().filter(|Reverse((at, _))| *at < safe) {
+        debug_assert!(f64::from_bits(at) >= 0.0);
+        waiting.pop();
+        let connection = &mut connections[id];
+        let Some(packet) = connection.waiting.pop_front() else { continue };
+        waiting.extend(connection.waiting.front().map(|packet| place(packet.at, id)));
         if options.drop > 0.0 && connection.random.share() < options.drop {
             truth.dropped += 1;
             continue;
@@ -93,4 +106,5 @@ fn merge(
         truth.packets += 1;
         truth.frame_bytes += packet.frame.len() as u64;
     }
+    Ok(())
 }

@@ -19,12 +19,13 @@ pub struct Options {
     pub pcapng: bool,
     pub nanoseconds: bool,
     pub vlan: bool,
+    pub ipv6: bool,
     pub pad: bool,
     pub port_base: u16,
 }
 
-/// Addresses and ports hold one byte of the connection's number.
-const MAX_CONNECTIONS: usize = 200;
+/// Each has a port of its own.
+const MAX_CONNECTIONS: usize = 50_000;
 
 impl Options {
     /// Reads the arguments; the error is one sentence for the user.
@@ -51,6 +52,7 @@ impl Options {
                 "--pcapng" => options.pcapng = true,
                 "--ns" => options.nanoseconds = true,
                 "--vlan" => options.vlan = true,
+                "--ipv6" => options.ipv6 = true,
                 "--no-pad" => options.pad = false,
                 _ => return Err(format!("{option} is no option; README.md lists them")),
             }
@@ -100,6 +102,7 @@ impl Default for Options {
             pcapng: false,
             nanoseconds: false,
             vlan: false,
+            ipv6: false,
             pad: true,
             port_base: 940,
         }

@@ -56,6 +56,8 @@ pub(crate) struct Conversations {
     given_up: u64,
     /// Memory taken by the messages that are being put together.
     buffered: usize,
+    /// Buffers for the next ones.
+    spare: Vec<Vec<u8>>,
     witness: Option<Box<dyn Witness>>,
 }
 
@@ -69,6 +71,7 @@ impl Conversations {
             messages: Messages::default(),
             given_up: 0,
             buffered: 0,
+            spare: Vec::new(),
             witness,
         }
     }
@@ -134,6 +137,7 @@ impl Conversations {
             return true;
         }
         let before = conversation.readers.of(side).capacity();
+        conversation.readers.of_mut(side).take_buffer(&mut self.spare);
         let now = match event {
             Event::Piece(mut piece) => {
                 let now = piece.ready;
@@ -166,6 +170,7 @@ impl Conversations {
                 None
             }
         };
+        conversation.readers.of_mut(side).leave_buffer(&mut self.spare);
         self.buffered = (self.buffered + conversation.readers.of(side).capacity()).saturating_sub(before);
         let hopeless = conversation.readers.low.hopeless() || conversation.readers.high.hopeless();
         let carries_rpc = conversation.believed || !hopeless;

@@ -21,6 +21,9 @@ pub const KEPT_LIMIT: usize = (1 << 20) + (1 << 16);
 /// read all the same, but their place is not told.
 const FRAGMENTS_LIMIT: usize = 1024;
 
+/// Buffers that are kept for the next messages of any connection.
+const SPARE_LIMIT: usize = 16;
+
 /// What is kept of a message whose connection takes part in using up the memory for all of them.
 pub const SHORTENED: usize = 512;
 
@@ -269,6 +272,30 @@ impl RecordReader {
     /// Memory taken by the message that is being put together.
     pub fn capacity(&self) -> usize {
         self.buffer.capacity() + self.fragments.capacity() * size_of::<Fragment>()
+    }
+
+    /// Takes a buffer for the next message from those that others left, unless it has one.
+    #[inline]
+    pub fn take_buffer(&mut self, spare: &mut Vec<Vec<u8>>) {
+        if self.buffer.capacity() == 0
+            && let Some(buffer) = spare.pop()
+        {
+            self.buffer = buffer;
+        }
+    }
+
+    /// Leaves its buffer for others, unless a message is being put together.
+    #[inline]
+    pub fn leave_buffer(&mut self, spare: &mut Vec<Vec<u8>>) {
+        if self.lent || self.length == 0 {
+            self.take_back();
+            if self.buffer.capacity() > 0 {
+                let buffer = std::mem::take(&mut self.buffer);
+                if spare.len() < SPARE_LIMIT {
+                    spare.push(buffer);
+                }
+            }
+        }
     }
 
     /// Gives back the memory that is kept for the next message, if there is none.
@@ -609,6 +636,29 @@ mod tests {
         assert!(reader.capacity() <= SHORTENED_MEMORY);
         let (whole, ..) = records(&mut reader, &[&[0x80, 0, 0, 1, *end]]).remove(0);
         assert_eq!(whole, message);
+    }
+
+    #[test]
+    fn a_buffer_is_left_for_others_when_no_message_is_begun() {
+        let mut spare = Vec::new();
+        let (one, two) = (null_call(1), null_call(2));
+        let mut reader = RecordReader::new(true);
+        reader.take_buffer(&mut spare);
+        assert_eq!(records(&mut reader, &[&two, &one[..20]]).len(), 1);
+        reader.leave_buffer(&mut spare);
+        assert!(spare.is_empty() && reader.capacity() > 0, "a message is being put together");
+        assert_eq!(records(&mut reader, &[&one[20..]]), [(one[4..].to_vec(), 1, 2)]);
+        reader.leave_buffer(&mut spare);
+        assert_eq!((spare.len(), reader.capacity()), (1, 0));
+        // What one connection put together is not in what another one does.
+        let mut other = RecordReader::new(true);
+        other.take_buffer(&mut spare);
+        assert!(spare.is_empty());
+        let found = records(&mut other, &[&one, &two[..30], &two[30..]]);
+        assert_eq!(
+            found.iter().map(|(bytes, ..)| bytes.as_slice()).collect::<Vec<_>>(),
+            [&one[4..], &two[4..]]
+        );
     }
 
     #[test]

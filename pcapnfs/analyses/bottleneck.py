@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses import shares
-from pcapnfs.analyses.measurement import KindOfStable, measure
+from pcapnfs.analyses.call_times import KindOfStable
+from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.outstanding import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS

@@ -16,9 +16,15 @@ from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses.arrays import median
+from pcapnfs.analyses.call_times import (
+    KindOfStable,
+    kinds_of_stable,
+    persistence,
+    round_trip,
+)
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
-from pcapnfs.analyses.timeline import LEAST_CALLS, NO_FILE, Timeline, timeline
+from pcapnfs.analyses.timeline import NO_FILE, Timeline, timeline
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -39,18 +45,6 @@ READS = columns.together(
 PAUSE_S = 1.0
 """A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
 that it takes for a call: it is counted once, not by call."""
-
-
-class KindOfStable(Record):
-    """What one kind of stable call takes for persistence."""
-
-    op: str
-    """Procedure, or main operation of the compounds."""
-    calls: int
-    """Calls that the mean rests on."""
-    persist_s: float | None
-    """Mean service time as the client saw it, less the round trip, seconds, not below 0; None with
-    fewer than 30 calls, or without a round trip."""
 
 
 class Sums(Record):
@@ -141,10 +135,7 @@ class Measurement(Record):
 
         None with fewer than 30 of them, or without a round trip.
         """
-        few = self.sums.timed.sum() < LEAST_CALLS
-        if self.rtt_s is None or self.stable_mean_s is None or few:
-            return None
-        return max(0.0, self.stable_mean_s - self.rtt_s)
+        return persistence(self.stable_mean_s, int(self.sums.timed.sum()), self.rtt_s)
 
     def with_rtt(self, rtt_s: float | None) -> Measurement:
         """The same with a round trip that was given, if the trace tells none."""
@@ -189,8 +180,8 @@ def measure(
     calls = timeline(trace, network.added_ns, outstanding)
     files, counted = _files(trace)
     sums = _sums(calls, counted)
-    rtt, source = _round_trip(calls, network)
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
+    rtt, source = round_trip(small, network)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     return Measurement(
         files=files,
@@ -204,7 +195,7 @@ def measure(
         path=network,
         stable_mean_s=float(timed.mean()) if len(timed) else None,
         stable_median_s=median(timed) if len(timed) else None,
-        kinds=_kinds(calls, rtt),
+        kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
         absorbs=storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         postponed_s=calls.postponed_s,
@@ -225,40 +216,6 @@ def _files(trace: Trace) -> tuple[int, str]:
         """
     ).fetchall()
     return (int(regular), "files") if regular else (int(directories), "directories")
-
-
-def _round_trip(calls: Timeline, network: NetworkPath) -> tuple[float | None, str]:
-    """The round trip that the client saw, and what it rests on."""
-    small = calls.service_s[calls.small]
-    if len(small) >= LEAST_CALLS:
-        return float(small.mean()), "calls"
-    if network.source == "gaps" and len(small):
-        # An upper bound of the network says less than a few calls, whose times it is in.
-        return median(small), network.source
-    if network.rtt_s is not None:
-        # What the server takes for the least of them.
-        floor = network.rtt_s if network.floor_s is None else network.floor_s
-        base = max(0.0, float(small.min()) - floor) if len(small) else 0.0
-        return network.rtt_s + base, network.source
-    return (float(small.mean()), "few_calls") if len(small) else (None, "none")
-
-
-def _kinds(calls: Timeline, rtt: float | None) -> tuple[KindOfStable, ...]:
-    """Persistence by kind of stable call."""
-    of = calls.operation[calls.timed]
-    count = np.bincount(of, minlength=len(calls.operations))
-    total = np.bincount(of, calls.service_s[calls.timed], minlength=len(calls.operations))
-    return tuple(
-        KindOfStable(
-            op=calls.operations[place],
-            calls=int(count[place]),
-            persist_s=None
-            if rtt is None or count[place] < LEAST_CALLS
-            else max(0.0, float(total[place] / count[place]) - rtt),
-        )
-        for place in np.argsort(-total, kind="stable")
-        if count[place]
-    )
 
 
 def _sums(calls: Timeline, counted: str) -> Sums:

@@ -15,8 +15,9 @@ from pcapnfs import columns
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses import savings as _savings
+from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.measurement import KindOfStable, Measurement, measure
+from pcapnfs.analyses.measurement import Measurement, measure
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.readdir import readdir
 from pcapnfs.analyses.resampling import holdout_error, resampled

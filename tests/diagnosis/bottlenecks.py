@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pcapnfs.analyses.bottleneck import Bottleneck
 from pcapnfs.analyses.budget import ROWS, Budget
-from pcapnfs.analyses.measurement import KindOfStable
+from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.time_budget import TimeBudget
 from pcapnfs.analyses.verdict import CAUSES, Cause, Verdict
 from pcapnfs.diagnosis.material import Material

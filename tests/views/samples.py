@@ -6,6 +6,7 @@ from rich.console import Console, RenderableType
 
 from pcapnfs.analyses.budget import Budget
 from pcapnfs.analyses.cache import Cache, FileCache, Interval
+from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.capture import Capture
 from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment
 from pcapnfs.analyses.costs import Total
@@ -13,7 +14,6 @@ from pcapnfs.analyses.course import Course, Part
 from pcapnfs.analyses.delegations import Delegations
 from pcapnfs.analyses.distributions import OperationSpread, Spreads
 from pcapnfs.analyses.files import Distribution, Files
-from pcapnfs.analyses.measurement import KindOfStable
 from pcapnfs.analyses.model import Input, Model
 from pcapnfs.analyses.mount_options import Mount, Verdict
 from pcapnfs.analyses.network import Loss, Network, Path

@@ -398,10 +398,17 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
         names=[{"call": 1, "directory": 3, "name": "new", "file": 1}],
         notes=[{"reason": "truncated", "layer": "call"}],
     ) as trace:
+        # The trace has nothing that concerns several clients.
+        several = samples.bottlenecks("10.0.0.2", "10.0.0.3")
+        model = record.replace(pcapnfs.model(trace), verdict=several)
         results = {
             "pcapnfs summarize --json": document(
-                # The trace has no finding that concerns several clients.
-                record.replace(pcapnfs.summarize(trace), findings=samples.findings())
+                record.replace(
+                    pcapnfs.summarize(trace),
+                    verdict=several,
+                    findings=samples.findings(),
+                    model=model,
+                )
             ),
             # Its parts that are documents of their own stand there.
             "pcapnfs report --json": {
@@ -410,7 +417,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             },
             "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),
             "pcapnfs findings --json": document(samples.findings()),
-            "pcapnfs estimate --json": document(pcapnfs.model(trace)),
+            "pcapnfs estimate --json": document(model),
             "pcapnfs compare --json": document(samples.comparison()),
             "pcapnfs perfile --json": document(pcapnfs.perfile(trace)),
             "pcapnfs perfile --by … --json": document(pcapnfs.pergroup(trace, "client")),

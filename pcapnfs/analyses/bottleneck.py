@@ -3,6 +3,7 @@
 Takes a trace; gives the verdict on what was measured, with the numbers that it rests on, and in
 shares of the clock what storage took of the stable calls and what the network took of all calls.
 So a finding on it names the same cause as the verdict, and its costs add up with those of others.
+Of several clients each has its own besides, from its own clock.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.outstanding import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
-from pcapnfs.analyses.verdict import Evidence, Verdict, verdict
+from pcapnfs.analyses.verdict import client_verdict, measured_verdict
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.network_path import NetworkPath
+    from pcapnfs.analyses.verdict import ClientVerdict, Verdict
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -43,9 +47,9 @@ CLAIMED = ("stable", "unstable", "unstable_write", "read")
 
 
 class Bottleneck(Record):
-    """What the time went into, over all clients."""
+    """What the time went into, over all clients or of one."""
 
-    verdict: Verdict | None
+    verdict: Verdict | ClientVerdict | None
     """The causes; None without calls, or when nothing tells the round trip."""
     calls: int
     """Calls of NFS and NFSACL."""
@@ -85,7 +89,18 @@ class Bottleneck(Record):
     moved_bytes: int
     """Bytes of all calls and replies."""
     client_s: float
-    """Time in which no call was under way, seconds, of all clients as one."""
+    """Time in which no call was under way, seconds, of all clients as one or of this client."""
+    about: tuple[str, ...] = ()
+    """Addresses of the client and of its server, of several that with most of its calls; empty for
+    all clients."""
+    active_s: float | None = None
+    """From the client's first call to its last reply, seconds; None for all clients."""
+    placed_share: float | None = None
+    """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
+    clients."""
+    clients: tuple[Bottleneck, ...] = ()
+    """The same of each client that called NFS, who waited longest first; empty where there is only
+    one client, and of one of several."""
 
 
 def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
@@ -101,7 +116,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
     costs = measured.costs()
     rows = _rows(trace, measured, network)
     return Bottleneck(
-        verdict=_verdict(measured),
+        verdict=measured_verdict(measured),
         calls=measured.calls,
         stable_calls=measured.stable_calls,
         timed_calls=int(measured.sums.timed.sum()),
@@ -115,30 +130,94 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         stable_s=rows["stable"][0],
         storage_s=rows["stable"][1],
         network_s=tuple((row, part) for row, (_, _, part) in rows.items()),
-        slowest=_frames(trace, "stability = 'stable'", "srt desc"),
-        fastest=_frames(trace, "stability = 'stable'", "srt"),
-        small=_frames(trace, f"stability = 'unstable' and op in {SMALL_OPERATIONS}", "call"),
+        slowest=_frames(trace, _SHOWS["stable"], "srt desc"),
+        fastest=_frames(trace, _SHOWS["stable"], "srt"),
+        small=_frames(trace, _SHOWS["small"], "call"),
         moved_bytes=_moved(trace),
         client_s=measured.client_s + measured.pauses_s,
+        clients=tuple(_by_client(trace, measured)),
     )
 
 
-def _verdict(measured: Measurement) -> Verdict | None:
-    """What the model says of the run as it was measured."""
-    if not measured.calls or measured.rtt_s is None:
-        return None
-    told = measured.persist_s is not None
-    return verdict(
-        Evidence(
-            costs=measured.costs(),
-            transfer_s=measured.transfer_s,
-            waiting_s=measured.postponed_s,
-            stable_s=measured.stable_median_s if told else None,
-            small_s=measured.small_median_s,
-            forecast=False,
-            few=None if told or not measured.stable_calls else measured.stable_calls,
+def _by_client(trace: Trace, measured: Measurement) -> Iterator[Bottleneck]:
+    """What the time of each client went into, where there are several."""
+    if measured.clients is None or measured.rtt_s is None:
+        return
+    seen = _seen(trace)
+    for clock in measured.clients.each:
+        if not clock.calls:
+            continue
+        told, mine = client_verdict(clock), seen[clock.client]
+        usual = clock.rtt_s if clock.small_median_s is None else clock.small_median_s
+        yield Bottleneck(
+            verdict=told,
+            calls=clock.calls,
+            stable_calls=clock.stable_calls,
+            timed_calls=clock.timed_calls,
+            small_calls=clock.small_calls,
+            rtt_s=clock.rtt_s,
+            usual_s=usual,
+            network_rtt_s=clock.network_rtt_s,
+            persist_s=clock.persist_s,
+            stable_median_s=clock.stable_median_s,
+            kinds=clock.kinds,
+            stable_s=clock.budget.stable_s,
+            storage_s=next(each.time_s for each in told.causes if each.cause == "persistence"),
+            network_s=tuple((row, clock.part(row, clock.network_rtt_s or 0.0)) for row in CLAIMED),
+            slowest=mine.slowest,
+            fastest=mine.fastest,
+            small=mine.small,
+            moved_bytes=mine.moved_bytes,
+            client_s=clock.budget.client_s,
+            about=(clock.client, mine.server),
+            active_s=clock.active_s,
+            placed_share=clock.budget.placed_share,
         )
-    )
+
+
+class _Seen(Record):
+    """What the calls of a client show besides their times."""
+
+    server: str
+    """Its server, of several that with most of its calls."""
+    slowest: tuple[int, ...]
+    """Frames of its stable calls that took longest."""
+    fastest: tuple[int, ...]
+    """Frames of its stable calls that took shortest."""
+    small: tuple[int, ...]
+    """Frames of its first calls that show the round trip."""
+    moved_bytes: int
+    """Bytes of its calls and replies."""
+
+
+def _seen(trace: Trace) -> dict[str, _Seen]:
+    """What the calls show, by client."""
+    rows = trace.sql(
+        f"""
+        with counted as (
+            select client, server, count(*) as number from calls where not callback group by all
+        ),
+        servers as (
+            select client, arg_max(server, (number, server)) as server from counted group by client
+        )
+        select client, any_value(servers.server),
+               min_by(call_frame, (-srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
+               min_by(call_frame, (srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
+               min_by(call_frame, call, {EXAMPLES}) filter ({_SHOWS["small"]}),
+               sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint)
+        from calls join servers using (client) where not callback group by client
+        """
+    ).fetchall()
+    return {
+        str(client): _Seen(
+            server=str(server),
+            slowest=tuple(integer(frame) for frame in slowest or ()),
+            fastest=tuple(integer(frame) for frame in fastest or ()),
+            small=tuple(integer(frame) for frame in small or ()),
+            moved_bytes=integer(moved),
+        )
+        for client, server, slowest, fastest, small, moved in rows
+    }
 
 
 def _rows(
@@ -181,15 +260,25 @@ def _rows(
 
 
 def _frames(trace: Trace, which: str, order: str) -> tuple[int, ...]:
-    """Examples of calls that were answered and sent once."""
+    """Examples of calls."""
     rows = trace.sql(
         f"""
         select call_frame from calls
-        where {which} and not callback and srt is not null and transmissions = 1
+        where {which} and not callback
         order by {order}, call limit {EXAMPLES}
         """
     ).fetchall()
     return tuple(integer(frame) for (frame,) in rows)
+
+
+_ONCE = "srt is not null and transmissions = 1"
+"""Answered and sent once, in SQL: fit for an example."""
+
+_SHOWS = {
+    "stable": f"stability = 'stable' and {_ONCE}",
+    "small": f"stability = 'unstable' and op in {SMALL_OPERATIONS} and {_ONCE}",
+}
+"""Calls that show storage, and those that show the round trip, likewise."""
 
 
 def _moved(trace: Trace) -> int:

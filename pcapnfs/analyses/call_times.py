@@ -17,7 +17,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pcapnfs.analyses.network_path import NetworkPath
+    from pcapnfs.analyses.network_path import Way
 
     Floats = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class KindOfStable(Record):
     fewer than 30 calls, or without a round trip."""
 
 
-def round_trip(small: Floats, network: NetworkPath) -> tuple[float | None, str]:
+def round_trip(small: Floats, network: Way) -> tuple[float | None, str]:
     """The round trip that the client saw, seconds, and what it rests on; None when nothing tells.
 
     Args:

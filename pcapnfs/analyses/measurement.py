@@ -13,6 +13,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
+from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses.arrays import median
@@ -22,6 +23,7 @@ from pcapnfs.analyses.call_times import (
     persistence,
     round_trip,
 )
+from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.timeline import NO_FILE, Timeline, timeline
@@ -118,11 +120,18 @@ class Measurement(Record):
     """Gaps of a second or more between calls, together, seconds."""
     sums: Sums
     """By unit, in order of their first call."""
+    clients: ClientClocks | None
+    """The clock of each client by itself; None where there is only one."""
 
     @property
     def span_s(self) -> float:
         """From the first call to the last reply, seconds."""
         return self.busy_s + self.client_s + self.pauses_s
+
+    @property
+    def several(self) -> int:
+        """How many clients these are."""
+        return 1 if self.clients is None else self.clients.total.clients
 
     @property
     def concurrency(self) -> float:
@@ -177,11 +186,12 @@ def measure(
         outstanding: When calls were outstanding, with what the network adds, likewise.
     """
     network = network or network_path(trace)
-    calls = timeline(trace, network.added_ns, outstanding)
+    found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
+    calls = timeline(trace, network.added_ns, found)
     files, counted = _files(trace)
     sums = _sums(calls, counted)
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
-    rtt, source = round_trip(small, network)
+    rtt, source = round_trip(small, network.way)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     return Measurement(
         files=files,
@@ -204,6 +214,7 @@ def measure(
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
         sums=sums,
+        clients=client_clocks(found, calls, network.ways, rtt) if len(calls.clients) > 1 else None,
     )
 
 

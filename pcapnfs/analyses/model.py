@@ -22,7 +22,7 @@ from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.readdir import readdir
 from pcapnfs.analyses.resampling import holdout_error, resampled
 from pcapnfs.analyses.savings import LargerWrites, larger_writes
-from pcapnfs.analyses.verdict import Evidence, Verdict, verdict
+from pcapnfs.analyses.verdict import Evidence, Verdict, measured_verdict, verdict
 from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record, replace
@@ -235,10 +235,19 @@ def _finished(
         inputs=_inputs(measured, given, costs),
         missing=missing,
         what_if=rows,
-        verdict=verdict(_evidence(measured, given, costs, missing))
-        if set(missing) <= {FEW, "files"} and (measured is None or measured.calls)
-        else None,
+        verdict=_verdict(measured, given, costs, missing),
     )
+
+
+def _verdict(
+    measured: Measurement | None, given: Overrides, costs: Costs[float], missing: tuple[str, ...]
+) -> Verdict | None:
+    """What the time went into, or would go into with what was given."""
+    if measured is not None and not given.any:
+        return measured_verdict(measured)
+    if "rtt" in missing or (measured is not None and not measured.calls):
+        return None
+    return verdict(_evidence(measured, given, costs, missing))
 
 
 def _missing(measured: Measurement, given: Overrides) -> tuple[str, ...]:
@@ -351,8 +360,9 @@ def _evidence(
         waiting_s=0.0 if measured is None else measured.postponed_s * part,
         stable_s=moved(measured.stable_median_s) if measured is not None and told else None,
         small_s=moved(measured.small_median_s) if measured is not None else None,
-        forecast=measured is None or given.any,
+        forecast=True,
         few=measured.stable_calls if measured is not None and FEW in missing else None,
+        clients=1 if measured is None else measured.several,
     )
 
 

@@ -1,12 +1,13 @@
 """The network's part of what a client waits for, as the model needs it.
 
 Takes what TCP shows (round_trip.py); gives one round trip for the whole trace, that of the client
-and server with most calls, and by client and server what the client waited beyond the capture.
+and server with most calls, one for each client, and by client and server what the client waited
+beyond the capture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import round_trip
@@ -22,8 +23,8 @@ READS = round_trip.READS
 """The columns that this reads."""
 
 
-class NetworkPath(Record):
-    """What lies between client and server, and where the capture was taken."""
+class Way(Record):
+    """What lies between a client and a server."""
 
     rtt_s: float | None
     """The network's part of a call's time as the client sees it, seconds; None when TCP tells
@@ -33,22 +34,47 @@ class NetworkPath(Record):
     None likewise."""
     source: str
     """What it rests on: `handshake`, `acks`, `gaps` (an upper bound), or `none`."""
+
+
+NOTHING = Way(rtt_s=None, floor_s=None, source="none")
+"""What is known where TCP tells nothing."""
+
+
+class NetworkPath(Record):
+    """What lies between clients and servers, and where the capture was taken."""
+
+    way: Way
+    """That of the client and server with most calls of which anything is known."""
+    ways: Mapping[str, Way]
+    """By client, that to its server with most calls of which anything is known."""
     vantage: str
     """Where the capture was taken: `client`, `server`, `between` or `unknown`."""
     added_ns: Mapping[tuple[str, str], int]
     """By client and server, what the client waited longer than the capture shows, ns, where it is
     known where that was taken."""
 
+    @property
+    def rtt_s(self) -> float | None:
+        """The network's part of a call's time, seconds; None when TCP tells nothing."""
+        return self.way.rtt_s
+
+    @property
+    def floor_s(self) -> float | None:
+        """The same with the least that TCP shows, seconds; None likewise."""
+        return self.way.floor_s
+
+    @property
+    def source(self) -> str:
+        """What it rests on."""
+        return self.way.source
+
 
 def network_path(trace: Trace) -> NetworkPath:
     """Say how long the network takes, and what the capture does not show of it."""
     trips = round_trips(trace)
-    # Pairs come with most calls first.
-    pair = next((pair for pair in trips.pairs if _rtt(pair) is not None), None)
     return NetworkPath(
-        rtt_s=None if pair is None else _rtt(pair),
-        floor_s=None if pair is None else _floor(pair),
-        source="none" if pair is None else _source(pair),
+        way=_way(trips.pairs),
+        ways={client: _way(pairs) for client, pairs in _by_client(trips.pairs).items()},
         vantage=trips.vantage,
         added_ns={
             (pair.client, pair.server): round(pair.addition_s * NANOSECONDS)
@@ -56,6 +82,22 @@ def network_path(trace: Trace) -> NetworkPath:
             if _placed(pair) and pair.addition_s is not None
         },
     )
+
+
+def _by_client(pairs: Iterable[RoundTrip]) -> dict[str, list[RoundTrip]]:
+    """The pairs of each client, in their order."""
+    found: dict[str, list[RoundTrip]] = {}
+    for pair in pairs:
+        found.setdefault(pair.client, []).append(pair)
+    return found
+
+
+def _way(pairs: Iterable[RoundTrip]) -> Way:
+    """What is known of the first of them of which anything is; they come with most calls first."""
+    pair = next((pair for pair in pairs if _rtt(pair) is not None), None)
+    if pair is None:
+        return NOTHING
+    return Way(rtt_s=_rtt(pair), floor_s=_floor(pair), source=_source(pair))
 
 
 def _placed(pair: RoundTrip) -> bool:

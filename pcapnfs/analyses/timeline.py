@@ -64,6 +64,10 @@ NO_FILE = -1
 class Timeline(Record):
     """Arrays with an element for each call of a client, in order of its first byte."""
 
+    clients: tuple[str, ...]
+    """Addresses of the clients; `client` counts them from 0."""
+    client: NDArray[np.int32]
+    """Whose call it is."""
     unit: NDArray[np.int32]
     """The file that the call belongs to, or `NO_FILE`."""
     regular: Flags
@@ -78,6 +82,10 @@ class Timeline(Record):
     """It was stable, and answered."""
     timed: Flags
     """It shows what persistence takes: stable, answered, not postponed; sent once if 30 are."""
+    own_small: Flags
+    """Like `small`, but sent once if 30 of its client's are."""
+    own_timed: Flags
+    """Like `timed`, likewise."""
     operation: NDArray[np.int16]
     """Which of `operations` a stable call is; -1 for others."""
     operations: tuple[str, ...]
@@ -117,6 +125,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     calls = calls or outstanding(trace, added_ns=added_ns)
     operations, facts = _facts(trace)
     chosen = facts.pop("program")
+    clients, client = calls.clients, calls.intervals.group[chosen]
     intervals, part_kind = _only(calls.intervals, calls.part_kind, chosen)
     del calls
     facts = {name: facts.pop(name)[chosen] for name in list(facts)}
@@ -136,15 +145,21 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     added = _by_connection(trace, added_ns)[facts.pop("connection")]
     srt = facts.pop("srt")
     once, shows = facts.pop("once"), (srt >= 0) & ~refused
+    small, timed = facts["small"] & shows, (facts["operation"] >= 0) & shows
+    everybody = np.zeros_like(client)
     service = np.where(srt >= 0, srt + added, 0)
     return Timeline(
+        clients=clients,
+        client=client[order],
         unit=facts["unit"][order],
         regular=facts["regular"][order],
         directory=facts["directory"][order],
         counted=facts["counted"][order],
-        small=_undisturbed(facts["small"] & shows, once)[order],
+        small=_undisturbed(small, once, everybody)[order],
         stable=(facts["operation"] >= 0)[order],
-        timed=_undisturbed((facts["operation"] >= 0) & shows, once)[order],
+        timed=_undisturbed(timed, once, everybody)[order],
+        own_small=_undisturbed(small, once, client)[order],
+        own_timed=_undisturbed(timed, once, client)[order],
         operation=facts["operation"][order],
         operations=operations,
         service_s=service[order] / NANOSECONDS,
@@ -157,10 +172,12 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     )
 
 
-def _undisturbed(calls: Flags, once: Flags) -> Flags:
-    """Without calls sent again, whose time holds the wait for that, if enough are left."""
+def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.int32]) -> Flags:
+    """Without calls sent again, whose time holds the wait for that, if a group has enough left."""
     left = calls & once
-    return left if left.sum() >= LEAST_CALLS else calls
+    enough = np.bincount(group[left], minlength=int(group.max(initial=0)) + 1) >= LEAST_CALLS
+    found: Flags = np.where(enough[group], left, calls)
+    return found
 
 
 def _parts(

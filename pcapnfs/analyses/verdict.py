@@ -2,7 +2,8 @@
 
 Takes the parts of a forecast, or of what was measured; gives the causes by size. A cause is named
 when it takes a large share; two large ones are both named. What persistence costs by call tells
-which storage it looks like.
+which storage it looks like. Of several clients each has a sentence of its own, about its own clock:
+that of its time budget.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.formula import Costs
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.formula import Costs
+    from collections.abc import Mapping
+
+    from pcapnfs.analyses.client_clocks import ClientClock, ClientClocks
+    from pcapnfs.analyses.measurement import Measurement
 
 LARGE_SHARE = 0.3
 """A cause that takes more of the time is named beside the largest. Practitioners call a run bound
@@ -30,6 +35,9 @@ FAST_DIFFERENCE_S = 0.0003
 FAST_RATIO = 1.5
 """And when it takes less than so many round trips, it may not have been on any storage at all."""
 
+ACTIVE_SHARE = 0.9
+"""A client that was active for less than this share of the capture is said to have been."""
+
 CAUSES = ("persistence", "round_trips", "transfer", "waiting", "server", "client")
 """Codes of the causes."""
 
@@ -45,20 +53,52 @@ class Cause(Record):
     """Its share of all causes, 0…1; None when nothing took any time."""
 
 
+class ClientVerdict(Record):
+    """Where the time of one of several clients went, by its own clock: that of its time budget."""
+
+    client: str
+    """Its address."""
+    clock_s: float
+    """The capture's span, seconds: what `causes` add up to."""
+    waited_s: float
+    """Time in which any of its calls was outstanding, seconds."""
+    active_s: float
+    """From the begin of its first call to the end of its last, seconds."""
+    sentence: str
+    """Its verdict with the numbers, in English."""
+    named: tuple[str, ...]
+    """The causes that take the largest share, or a large one, of the time in which it was active,
+    largest first; empty without any time."""
+    storage: str | None
+    """What its stable calls look like, as of the verdict; None where no call is stable."""
+    causes: tuple[Cause, ...]
+    """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
+    time budget; the other three divide the rest of it."""
+
+
 class Verdict(Record):
     """Where the time goes."""
 
     sentence: str
-    """The verdict with its numbers, in English."""
+    """The verdict with its numbers, in English; of several clients those of the first three, the
+    one that waited longest first."""
     named: tuple[str, ...]
     """The largest cause and whatever else takes a large share, largest first; empty without any
-    time."""
+    time. Of several clients those of the one that waited longest; so are the next two."""
     storage: str | None
     """What the stable calls look like: `disk` (rotational latency), `slow` (more than one access to
     a disk, or a busy one), `flash` (faster than a disk turns), `memory` (an async export, or a
     write cache that survives a power failure); None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts, largest first."""
+    client: str | None = None
+    """Address of the client whose clock this is; None where there is only one, and of a
+    forecast, which takes all clients as one."""
+    clients: tuple[ClientVerdict, ...] = ()
+    """Of several clients the first three, the one that waited longest first; empty where there is
+    only one, and of a forecast."""
+    rest: str | None = None
+    """What the clients beyond these waited, in a sentence; None without any."""
 
 
 class Evidence(Record):
@@ -78,6 +118,8 @@ class Evidence(Record):
     """It is about a run that was not measured."""
     few: int | None
     """Stable calls, where they are too few for a mean; None where they are not."""
+    clients: int = 1
+    """Clients whose calls these are."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -96,21 +138,153 @@ def verdict(evidence: Evidence) -> Verdict:
         "server": max(0.0, beyond - max(0.0, transfer) - waiting),
         "client": costs.client_time_s,
     }
-    total = sum(parts.values())
-    causes = tuple(
-        Cause(name, time, time / total if total else None)
-        for name, time in sorted(parts.items(), key=lambda part: -part[1])
-    )
-    named = tuple(
-        each.cause
-        for place, each in enumerate(causes)
-        if each.time_s > 0 and (place == 0 or (each.share or 0.0) >= LARGE_SHARE)
-    )
+    causes = causes_of(parts)
+    named = named_of(causes)
+    all_clients = f" of all {units.count(evidence.clients)} clients, taken as one,"
+    whose = "The time" + (all_clients if evidence.clients > 1 else "")
+    verb = "would go into" if evidence.forecast else "went into"
     return Verdict(
-        sentence=_sentence(evidence, causes, named, storage),
+        sentence=f"{whose} {verb} {_reasons(evidence, causes, named, storage)}"
+        if named
+        else NOTHING,
         named=named,
         storage=storage,
         causes=causes,
+    )
+
+
+def measured_verdict(measured: Measurement) -> Verdict | None:
+    """What the run as it was measured went into, by client where there are several.
+
+    None without calls, or when nothing tells the round trip.
+    """
+    if not measured.calls or measured.rtt_s is None:
+        return None
+    if measured.clients is not None:
+        return _of_clients(measured.clients)
+    told = measured.persist_s is not None
+    return verdict(
+        Evidence(
+            costs=measured.costs(),
+            transfer_s=measured.transfer_s,
+            waiting_s=measured.postponed_s,
+            stable_s=measured.stable_median_s if told else None,
+            small_s=measured.small_median_s,
+            forecast=False,
+            few=None if told or not measured.stable_calls else measured.stable_calls,
+        )
+    )
+
+
+def client_verdict(clock: ClientClock) -> ClientVerdict:
+    """Name the causes of one client's time."""
+    told = f"{clock.client} waited {units.duration(clock.waited_s)}"
+    return _of_client(clock, told)
+
+
+def _of_clients(clocks: ClientClocks) -> Verdict | None:
+    """Each client's own; None when none of them called NFS."""
+    clients = clocks.total.clients
+    called = [clock for clock in clocks.each if clock.calls][:TOLD]
+    if not called:
+        return None
+    first = called[0]
+    # One that only mounted may have waited longer.
+    longest = " longest," if first is clocks.each[0] else ""
+    begin = (
+        f"Of {units.count(clients)} clients {first.client} waited{longest} "
+        f"{units.duration(first.waited_s)} of {units.duration(first.budget.wall_s)}"
+    )
+    each = (_of_client(first, begin), *(client_verdict(clock) for clock in called[1:]))
+    others = None
+    if number := clients - len(each):
+        rest = units.duration(max(0.0, clocks.waited_s - sum(told.waited_s for told in each)))
+        kind, together = ("client", "") if number == 1 else ("clients", " together")
+        others = f"{units.count(number)} more {kind} waited {rest}{together}."
+    return Verdict(
+        sentence=" ".join([told.sentence for told in each] + ([others] if others else [])),
+        named=each[0].named,
+        storage=each[0].storage,
+        causes=each[0].causes,
+        client=each[0].client,
+        clients=each,
+        rest=others,
+    )
+
+
+TOLD = 3
+"""Clients that a verdict tells of one by one."""
+
+NOTHING = "No call took any time."
+"""The verdict without any time."""
+
+
+def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
+    """What one client's time went into; the sentence begins with what is told."""
+    evidence = _evidence(clock)
+    storage = _storage(evidence)
+    parts = clock.causes()
+    if storage == "memory":
+        persistence = parts["persistence"] * _typical(evidence)
+        parts["server"] += parts["persistence"] - persistence
+        parts["persistence"] = persistence
+    causes = causes_of(parts)
+    named = named_of(causes_of(parts | {"client": max(0.0, clock.active_s - clock.waited_s)}))
+    wall = clock.budget.wall_s
+    if clock.active_s < ACTIVE_SHARE * wall:
+        told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
+    reasons = _reasons(evidence, causes, named, storage, always=True) if named else ""
+    return ClientVerdict(
+        client=clock.client,
+        clock_s=wall,
+        waited_s=clock.waited_s,
+        active_s=clock.active_s,
+        sentence=f"{told}: its time went into {reasons}" if named else f"{told}. {NOTHING}",
+        named=named,
+        storage=storage,
+        causes=causes,
+    )
+
+
+def _evidence(clock: ClientClock) -> Evidence:
+    """What a client's sentence is made of."""
+    costs = Costs(
+        files=1.0,
+        rpcs_per_file=float(clock.calls),
+        rtt_s=clock.rtt_s or 0.0,
+        syncops_per_file=float(clock.stable_calls),
+        persist_s=clock.persist_s,
+        other_s=0.0,
+        client_s=0.0,
+        pauses_s=0.0,
+        concurrency=1.0,
+    )
+    return Evidence(
+        costs=costs,
+        transfer_s=0.0,
+        waiting_s=0.0,
+        stable_s=clock.stable_median_s if clock.few is None else None,
+        small_s=clock.small_median_s,
+        forecast=False,
+        few=clock.few,
+    )
+
+
+def causes_of(parts: Mapping[str, float]) -> tuple[Cause, ...]:
+    """The parts by size."""
+    total = sum(parts.values())
+    return tuple(
+        Cause(name, time, time / total if total else None)
+        for name, time in sorted(parts.items(), key=lambda part: -part[1])
+    )
+
+
+def named_of(causes: tuple[Cause, ...]) -> tuple[str, ...]:
+    """The largest, and what takes a large share."""
+    return tuple(
+        each.cause
+        for place, each in enumerate(causes)
+        if each.time_s > 0 and (place == 0 or (each.share or 0.0) >= LARGE_SHARE)
     )
 
 
@@ -155,11 +329,23 @@ _STORAGE = {
 }
 
 
-def _sentence(
-    evidence: Evidence, causes: tuple[Cause, ...], named: tuple[str, ...], storage: str | None
+def _reasons(
+    evidence: Evidence,
+    causes: tuple[Cause, ...],
+    named: tuple[str, ...],
+    storage: str | None,
+    *,
+    always: bool = False,
 ) -> str:
-    if not named:
-        return "No call took any time."
+    """The causes that are named with what carries them, and the others with their shares.
+
+    Args:
+        evidence: Where the numbers are from.
+        causes: All of them, largest first.
+        named: Those that are named.
+        storage: What the storage looks like.
+        always: The largest of the others but the client is told, however small it is.
+    """
     costs = evidence.costs
     calls = costs.files * costs.rpcs_per_file
     stable = costs.files * costs.syncops_per_file
@@ -186,13 +372,15 @@ def _sentence(
     }
     shares = {each.cause: each.share for each in causes}
     reasons = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
+    others = [each for each in causes if each.cause not in named]
+    waits = [each for each in others if each.cause != "client" and each.time_s > 0]
+    least = waits[:1] if always and set(named) == {"client"} else []
     rest = [
         f"{titles[each.cause]} {units.share(each.share)}"
-        for each in causes
-        if each.cause not in named and (each.share or 0.0) >= REST_SHARE
+        for each in others
+        if (each.share or 0.0) >= REST_SHARE or each in least
     ]
-    verb = "would go" if evidence.forecast else "went"
-    text = f"The time {verb} into {' and '.join(reasons)}"
+    text = " and ".join(reasons)
     text += f"; {', '.join(rest)}" if rest else ""
     text += "."
     if storage == "memory":

@@ -65,12 +65,7 @@ def screen(result: TimeBudget) -> RenderableType:
     """The screen of `budget`."""
     parts: list[RenderableType] = [_clock(result.total)]
     if result.total.clients > 1:
-        parts += [heading("Clients"), _clients(result.clients)]
-        if len(result.clients) < result.total.clients:
-            shown = units.count(len(result.clients))
-            parts.append(
-                note(f"{shown} of {units.count(result.total.clients)} clients (--top 0 shows all).")
-            )
+        parts += [heading("Clients"), *_told(result.total, result.clients, "--top 0")]
     for client in dict.fromkeys(phase.client for phase in result.phases):
         whose = f"Phases of {escape(client)}" if result.total.clients > 1 else "Phases"
         mine = [phase for phase in result.phases if phase.client == client]
@@ -78,9 +73,11 @@ def screen(result: TimeBudget) -> RenderableType:
     return Group(*parts)
 
 
-def block(total: Budget, phases: Sequence[Phase]) -> RenderableType:
+def block(total: Budget, phases: Sequence[Phase], clients: Sequence[Budget] = ()) -> RenderableType:
     """The budget within `summarize`."""
     parts: list[RenderableType] = [_clock(total)]
+    if total.clients > 1 and clients:
+        parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1:
         longest = sorted(phases, key=lambda phase: -phase.budget.wall_s)[:PHASES_SHOWN]
         parts += [Text(""), _phases([phase for phase in phases if phase in longest])]
@@ -153,6 +150,15 @@ _ROW_COLUMNS = tuple(
         ("client", 0),
     )
 )
+
+
+def _told(total: Budget, clients: Sequence[Budget], whole: str) -> list[RenderableType]:
+    """A row for each client, and what shows those that are not told."""
+    told: list[RenderableType] = [_clients(clients)]
+    if len(clients) < total.clients:
+        shown = f"{units.count(len(clients))} of {units.count(total.clients)} clients"
+        told.append(note(f"{shown} ({whole} shows all)."))
+    return told
 
 
 def _shares(budget: Budget) -> list[str]:

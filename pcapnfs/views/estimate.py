@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 from pcapnfs.views.words import plural
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pcapnfs.analyses.model import Input, Model
+    from pcapnfs.analyses.verdict import Verdict
     from pcapnfs.analyses.what_if import Scenario
 
 NOT_ENOUGH = "not enough data"
@@ -63,12 +64,20 @@ def screen(model: Model) -> RenderableType:
     """Verdict, inputs, figures, and what would happen if."""
     parts: list[RenderableType] = []
     if model.verdict is not None:
-        parts += [heading("Verdict"), note(model.verdict.sentence)]
+        parts += [heading("Verdict"), *(note(line) for line in verdict_sentences(model.verdict))]
     parts += [heading("Inputs"), _inputs(model), *_kinds(model), heading("Estimate")]
     parts += [_figures(model), *(note(sentence) for sentence in remarks(model))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
     return Group(*parts)
+
+
+def verdict_sentences(verdict: Verdict) -> list[str]:
+    """The verdict; of several clients a piece for each, the one that waited longest first."""
+    if not verdict.clients:
+        return [verdict.sentence]
+    told = [sentence(each.sentence) for each in verdict.clients]
+    return told if verdict.rest is None else [*told, verdict.rest]
 
 
 def lines(model: Model) -> list[str]:

@@ -74,7 +74,7 @@ def summary(result: Summary) -> RenderableType:
         _heading("Where the service time went"),
         _stability(result.stability),
         _heading("Time budget"),
-        budget.block(result.time_budget_total, result.phases),
+        budget.block(result.time_budget_total, result.phases, result.time_budget),
         _heading("Operations"),
         _operations(result.operations),
         _heading("Files"),
@@ -96,7 +96,8 @@ def _verdict(model: Model) -> tuple[RenderableType, ...]:
     """Nothing where the capture holds too little to say."""
     if model.verdict is None:
         return ()
-    return (_heading("Verdict"), _note(model.verdict.sentence))
+    told = estimate.verdict_sentences(model.verdict)
+    return (_heading("Verdict"), *(_note(line) for line in told))
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:

@@ -17,12 +17,16 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
     yes, no = np.ones(count, bool), np.zeros(count, bool)
     columns: dict[str, object] = {
         "unit": np.zeros(count, np.int32),
+        "clients": ("10.0.0.2",),
+        "client": np.zeros(count, np.int32),
         "regular": yes,
         "directory": no,
         "counted": yes,
         "small": no,
         "stable": yes,
         "timed": yes,
+        "own_small": no,
+        "own_timed": yes,
         "operation": np.zeros(count, np.int16),
         "operations": ("CREATE", "WRITE"),
         "service_s": times,

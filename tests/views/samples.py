@@ -31,7 +31,7 @@ from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
 from pcapnfs.analyses.stability import Stability, StabilityRow
 from pcapnfs.analyses.time_budget import TimeBudget
 from pcapnfs.analyses.trust import Trust
-from pcapnfs.analyses.verdict import Cause
+from pcapnfs.analyses.verdict import Cause, ClientVerdict
 from pcapnfs.analyses.verdict import Verdict as Bottleneck
 from pcapnfs.analyses.what_if import Scenario
 from pcapnfs.annotation import Annotation
@@ -312,6 +312,31 @@ def summary() -> Summary:
         cache=cache(),
         network=network(),
         model=model(),
+    )
+
+
+def bottlenecks(*clients: str) -> Bottleneck:
+    """A verdict on several clients, and on more that are not told."""
+    one = bottleneck()
+    each = tuple(
+        ClientVerdict(
+            client=client,
+            clock_s=100.0,
+            waited_s=12.5,
+            active_s=100.0,
+            sentence=f"{client} waited 12.5 s: {one.sentence}",
+            named=one.named,
+            storage=one.storage,
+            causes=one.causes,
+        )
+        for client in clients
+    )
+    return replace(
+        one,
+        sentence=" ".join(told.sentence for told in each),
+        client=clients[0],
+        clients=each,
+        rest="4 more clients waited 3.00 s together.",
     )
 
 

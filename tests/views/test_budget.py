@@ -57,6 +57,23 @@ def test_phases_of_several_clients_say_whose_they_are(width: int) -> None:
         assert text.count("10.0.0.3") >= 2
 
 
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_summary_of_several_clients_has_a_row_for_each(width: int) -> None:
+    """The verdict speaks of clients: their rows are what it can be held against."""
+    found = samples.time_budget("10.0.0.2", "10.0.0.3")
+    both = replace(found.total, clients=2)
+    text = samples.render(budget.block(both, (), found.clients), width)
+    assert [line.split()[0] for line in text.splitlines() if "10.0.0." in line] == [
+        "10.0.0.2",
+        "10.0.0.3",
+    ]
+    assert "--top 0" not in text
+    text = samples.render(budget.block(replace(found.total, clients=9), (), found.clients), width)
+    assert "2 of 9 clients (pcapnfs budget --top 0 shows all)." in text
+    one = replace(found.total, clients=1)
+    assert "10.0.0." not in samples.render(budget.block(one, (), found.clients[:1]), width)
+
+
 def test_bars_are_as_long_as_their_shares() -> None:
     def bar(share: float) -> str:
         clock = replace(samples.budget(), wall_s=100.0, stable_s=share * 100)

@@ -150,6 +150,19 @@ def test_names_of_ordinary_length_leave_nothing_out() -> None:
     assert "did not fit" not in text
 
 
+def test_a_verdict_on_several_clients_has_a_paragraph_for_each() -> None:
+    found = samples.bottlenecks("10.0.0.2", "10.0.0.3")
+    report = samples.report()
+    report = replace(report, summary=replace(report.summary, verdict=found))
+    written = page.html(report)
+    told = re.findall(r'<p class="verdict">([^<]*)', written)
+    assert [each[:16] for each in told] == [
+        "10.0.0.2 waited ",
+        "10.0.0.3 waited ",
+        "4 more clients w",
+    ]
+
+
 def test_figures_stand_on_the_page_and_in_markdown() -> None:
     report = samples.report()
     assert report.summary.verdict is not None

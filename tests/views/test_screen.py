@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 
 from pcapnfs.record import replace
-from pcapnfs.views import patterns, perfile, screen, sequence, show, sizes, verify
+from pcapnfs.views import estimate, patterns, perfile, screen, sequence, show, sizes, verify
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
@@ -108,6 +108,20 @@ def test_operations_that_took_next_to_nothing_are_counted_in_a_sentence() -> Non
     assert "TWO" in few
 
 
+@pytest.mark.parametrize("width", [80, 140])
+def test_each_client_of_a_verdict_begins_a_line_of_its_own(width: int) -> None:
+    found = samples.bottlenecks("10.0.0.2", "10.0.0.3")
+    summary = samples.summary()
+    result = replace(summary, verdict=found, model=replace(summary.model, verdict=found))
+    text = samples.render(screen.summary(result), width)
+    begin, end = text.index("Verdict\n"), text.index("Findings\n")
+    lines = [line[:18] for line in text[begin:end].splitlines()[1:]]
+    starts = ["  10.0.0.2 waited ", "  10.0.0.3 waited ", "  4 more clients w"]
+    assert [line for line in lines if line in starts] == starts
+    estimated = samples.render(estimate.screen(result.model), width)
+    assert all(start in estimated for start in starts)
+
+
 def test_nothing_hostile_reaches_the_terminal() -> None:
     hostile = samples.HOSTILE
     summary = samples.summary()
@@ -115,6 +129,7 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
     result = replace(
         summary,
         trust=samples.poor_trust(),
+        model=replace(summary.model, verdict=samples.bottlenecks(hostile)),
         operations=(row,),
         capture=replace(
             summary.capture,

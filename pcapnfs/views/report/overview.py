@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.views import estimate
 from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
 from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
@@ -26,7 +27,8 @@ def verdict(report: Report) -> Section:
     summary = report.summary
     parts: list[Block] = []
     if summary.verdict is not None:
-        parts.append(Paragraph(quoted(summary.verdict.sentence), "verdict"))
+        told = estimate.verdict_sentences(summary.verdict)
+        parts += [Paragraph(quoted(line), "verdict") for line in told]
     parts.append(Paragraph(findings_view.in_a_sentence(report.summary.findings)))
     if gravest := judged.in_short(report):
         parts.append(gravest)

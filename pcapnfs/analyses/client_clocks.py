@@ -1,0 +1,207 @@
+"""Each client's own clock, and what tells its causes apart: for captures of several clients.
+
+Takes when calls were outstanding, and the line of time of all calls; gives for each client its time
+budget, and what its own calls show of round trip and persistence. Promises that the causes of a
+client add up to its clock, and that each lies within the rows of its budget that it is taken from:
+so a verdict on a client says of its time what the budget says of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pcapnfs.analyses.arrays import median
+from pcapnfs.analyses.budget import Budget, budgets
+from pcapnfs.analyses.call_times import KindOfStable, kinds_of_stable, persistence, round_trip
+from pcapnfs.analyses.network_path import NOTHING, Way
+from pcapnfs.analyses.outstanding import KINDS
+from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pcapnfs.analyses.outstanding import Outstanding
+    from pcapnfs.analyses.timeline import Timeline
+
+    Floats = NDArray[np.float64]
+
+CLIENTS = 1000
+"""Clients that have a clock of their own, those that waited longest. A capture may name as many
+addresses as it has packets; each takes a tenth of a millisecond."""
+
+
+class ClientClock(Record):
+    """Where one client's clock went, and what its calls show."""
+
+    client: str
+    """Its address."""
+    budget: Budget
+    """Its time budget, over the capture's span."""
+    waited_s: float
+    """Time in which any of its calls was outstanding, seconds."""
+    active_s: float
+    """From the begin of its first call to the end of its last, seconds; what lies outside is time
+    in which nobody knows whether the mount was in use."""
+    means_s: tuple[float, ...]
+    """For each of `KINDS`, what a call was outstanding on average, without transfer and waiting,
+    seconds; 0 without calls."""
+    calls: int
+    """Its calls of NFS and NFSACL, answered or not."""
+    stable_calls: int
+    """Stable ones."""
+    timed_calls: int
+    """Those of them that show what storage takes."""
+    small_calls: int
+    """Calls that show the round trip."""
+    rtt_s: float | None
+    """Round trip that it saw of a call that needs no storage, seconds; where nothing tells its own,
+    that of all clients. None when nothing tells that either."""
+    network_rtt_s: float | None
+    """The network's part of it, seconds; None when TCP does not tell."""
+    small_median_s: float | None
+    """Median service time of the calls that show it, as the client saw it, seconds; None without
+    any."""
+    stable_mean_s: float | None
+    """Mean service time of the stable calls as the client saw it, seconds; None without any."""
+    stable_median_s: float | None
+    """Median of the same; None without any."""
+    kinds: tuple[KindOfStable, ...]
+    """Persistence by kind of stable call, longest sum first."""
+
+    @property
+    def persist_s(self) -> float:
+        """What a stable call took longer than a round trip, mean, seconds; 0 without any."""
+        return max(0.0, (self.stable_mean_s or 0.0) - (self.rtt_s or 0.0))
+
+    @property
+    def few(self) -> int | None:
+        """Its stable calls where they are too few for a mean; None where they are not."""
+        told = persistence(self.stable_mean_s, self.timed_calls, self.rtt_s)
+        return self.stable_calls if told is None and self.stable_calls else None
+
+    def part(self, row: str, time_s: float) -> float:
+        """What so much of each call's time comes to in a row of the budget, seconds.
+
+        The row is divided as its calls' mean time is.
+
+        Args:
+            row: One of `KINDS`.
+            time_s: What each call spends on it, seconds.
+        """
+        booked, mean = float(getattr(self.budget, f"{row}_s")), self.means_s[KINDS.index(row)]
+        return booked * min(1.0, time_s / mean) if mean > 0 else 0.0
+
+    def causes(self) -> dict[str, float]:
+        """The clock by causes of a verdict, seconds.
+
+        Transfer, waiting and client are rows of the budget. The others are divided: a round trip of
+        each call; of stable calls, what they take beyond it, is persistence; the rest is the
+        server's.
+        """
+        rtt = self.rtt_s or 0.0
+        round_trips = sum(self.part(row, rtt) for row in KINDS)
+        persisted = self.part("stable", rtt + self.persist_s) - self.part("stable", rtt)
+        called = sum(float(getattr(self.budget, f"{row}_s")) for row in KINDS)
+        return {
+            "persistence": persisted,
+            "round_trips": round_trips,
+            "transfer": self.budget.transfer_s,
+            "waiting": self.budget.waiting_s,
+            "server": max(0.0, called - round_trips - persisted),
+            "client": self.budget.client_s,
+        }
+
+
+class ClientClocks(Record):
+    """The clocks of several clients."""
+
+    total: Budget
+    """All of them added up."""
+    each: tuple[ClientClock, ...]
+    """The clock of each, who waited longest first; the first thousand."""
+
+    @property
+    def waited_s(self) -> float:
+        """Time in which calls were outstanding, of all clients added up, seconds."""
+        return self.total.wall_s - self.total.client_s
+
+
+def client_clocks(
+    calls: Outstanding, line: Timeline, ways: Mapping[str, Way], rtt_s: float | None
+) -> ClientClocks:
+    """The clock of each client.
+
+    Args:
+        calls: When calls were outstanding.
+        line: The calls of all clients on one line of time.
+        ways: By client, what TCP tells of its network.
+        rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
+    """
+    total, own = budgets(calls, top=CLIENTS)
+    number = {client: place for place, client in enumerate(calls.clients)}
+    means, active = _means(calls), _active(calls)
+    members = _members(line.client, len(calls.clients))
+    found = []
+    for budget in own:
+        client = budget.client or ""
+        place = number[client]
+        mine = members[place]
+        small = line.service_s[mine[line.own_small[mine]]]
+        timed = mine[line.own_timed[mine]]
+        service = line.service_s[timed]
+        way = ways.get(client, NOTHING)
+        rtt, _ = round_trip(small, way)
+        rtt = rtt_s if rtt is None else rtt
+        found.append(
+            ClientClock(
+                client=client,
+                budget=budget,
+                waited_s=budget.wall_s - budget.client_s,
+                active_s=float(active[place]) / NANOSECONDS,
+                means_s=tuple((means[place] / NANOSECONDS).tolist()),
+                calls=int(line.counted[mine].sum()),
+                stable_calls=int(line.stable[mine].sum()),
+                timed_calls=len(timed),
+                small_calls=len(small),
+                rtt_s=rtt,
+                network_rtt_s=way.rtt_s,
+                small_median_s=median(small) if len(small) else None,
+                stable_mean_s=float(service.mean()) if len(service) else None,
+                stable_median_s=median(service) if len(service) else None,
+                kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
+            )
+        )
+    return ClientClocks(total, tuple(found))
+
+
+def _members(group: NDArray[np.int32], groups: int) -> list[NDArray[np.int64]]:
+    """The places of each group's calls, in order."""
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
+
+
+def _means(calls: Outstanding) -> Floats:
+    """By client and kind, what a call was outstanding on average without its parts, ns."""
+    intervals, width = calls.intervals, len(KINDS) + 2
+    cell = intervals.group.astype(np.int64) * width + calls.kind
+    cells = intervals.groups * width
+    count = np.bincount(cell, minlength=cells)
+    length = np.bincount(cell, intervals.end - intervals.begin, cells)
+    length -= np.bincount(cell[intervals.part_of], intervals.part_end - intervals.part_begin, cells)
+    means: Floats = np.maximum(length, 0.0) / np.maximum(count, 1)
+    return means.reshape(-1, width)[:, : len(KINDS)]
+
+
+def _active(calls: Outstanding) -> NDArray[np.int64]:
+    """By client, from the begin of its first call to the end of its last, ns."""
+    intervals = calls.intervals
+    first = np.full(intervals.groups, calls.span_ns, np.int64)
+    last = np.zeros(intervals.groups, np.int64)
+    np.minimum.at(first, intervals.group, intervals.begin)
+    np.maximum.at(last, intervals.group, intervals.end)
+    active: NDArray[np.int64] = np.maximum(last - first, 0)
+    return active

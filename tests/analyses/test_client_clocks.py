@@ -1,0 +1,220 @@
+"""The verdict on several clients: each by its own clock, which is that of its time budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pcapnfs.analyses.budget import Budget
+from pcapnfs.analyses.model import model
+from pcapnfs.analyses.overrides import Overrides
+from pcapnfs.analyses.time_budget import time_budget
+from pcapnfs.analyses.verdict import CAUSES, ClientVerdict, Verdict
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
+
+DISK, NETWORK, IDLE = "10.0.0.3", "10.0.0.4", "10.0.0.5"
+
+TWO_SECONDS = meta(end_ns=START_NS + 2000 * MILLISECOND)
+"""A capture of that length."""
+
+SAME = ("transfer", "waiting", "client")
+"""Causes that are rows of the budget."""
+
+DIVIDED = ("stable", "unstable", "unstable_write", "read", "state", "unknown")
+"""Rows that are divided among the other causes."""
+
+
+def calls_of(client: str, first: int, op: str, srt_ms: float, number: int, **columns: object
+             ) -> Iterator[Row]:  # fmt: skip
+    """So many calls, one every 10 ms, from the instant `first` × 10 ms on."""
+    # Numbers of calls are unique; instants are not.
+    base = 10_000 * int(client.rsplit(".", 1)[1])
+    for place in range(first + 1, first + 1 + number):
+        row = call(place, op, srt_ms, client=client, file=1, **columns)
+        yield {**row, "call": base + place}
+
+
+def waits_for_disk(number: int = 120) -> list[Row]:
+    """A GETATTR of 0.5 ms, then three CREATEs of 9.5 ms, and so on."""
+    return [
+        row
+        for place in range(0, number, 4)
+        for row in (
+            *calls_of(DISK, place, "GETATTR", 0.5, 1),
+            *calls_of(DISK, place + 1, "CREATE", 9.5, 3, stability="stable"),
+        )
+    ]
+
+
+def waits_for_network(number: int = 120) -> list[Row]:
+    """Nothing but GETATTRs of 8 ms."""
+    return list(calls_of(NETWORK, 0, "GETATTR", 8, number))
+
+
+def judged(rows: Sequence[Row]) -> tuple[Verdict, dict[str, Budget]]:
+    """The verdict, which must agree with the budget of each client that it tells of."""
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")]) as trace:
+        verdict, clocks = model(trace).verdict, time_budget(trace, top=0).clients
+    assert verdict is not None
+    budgets = {str(clock.client): clock for clock in clocks}
+    for told in verdict.clients:
+        agrees(told, budgets[told.client])
+    return verdict, budgets
+
+
+def agrees(told: ClientVerdict, budget: Budget) -> None:
+    """No cause says of the clock what its rows do not."""
+    times = {cause.cause: cause.time_s for cause in told.causes}
+    rows = {row: time_s for row, time_s, _ in budget.shares()}
+    assert set(times) == set(CAUSES)
+    assert all(time_s >= 0 for time_s in times.values())
+    for name in SAME:
+        assert times[name] == rows[name]
+    assert times["persistence"] <= rows["stable"] + 1e-9
+    divided = times["persistence"] + times["round_trips"] + times["server"]
+    assert divided == pytest.approx(sum(rows[row] for row in DIVIDED), abs=1e-8)
+    assert told.clock_s == budget.wall_s
+    assert sum(times.values()) == pytest.approx(budget.wall_s)
+    assert told.waited_s == pytest.approx(budget.wall_s - budget.client_s)
+
+
+def shares(told: ClientVerdict) -> dict[str, float]:
+    return {cause.cause: cause.share or 0.0 for cause in told.causes}
+
+
+def test_each_client_has_the_limit_that_is_its_own() -> None:
+    verdict, _ = judged([*waits_for_disk(), *waits_for_network()])
+    network, disk = verdict.clients
+    assert (network.client, network.named[0]) == (NETWORK, "round_trips")
+    assert (disk.client, disk.named[0]) == (DISK, "persistence")
+    # 120 × 8 ms of 2 s; 90 × 9 ms beyond a round trip of 0.5 ms, of which there are 120.
+    assert shares(network)["round_trips"] == pytest.approx(0.48)
+    assert shares(network)["persistence"] == 0
+    assert shares(disk)["persistence"] == pytest.approx(0.405)
+    assert shares(disk)["round_trips"] == pytest.approx(0.03)
+    assert (network.storage, disk.storage) == (None, "disk")
+    assert (verdict.client, verdict.named) == (NETWORK, network.named)
+    assert (verdict.causes, verdict.storage, verdict.rest) == (network.causes, None, None)
+
+
+def test_the_sentence_says_whose_clock_it_is_and_begins_with_who_lost_most() -> None:
+    verdict, _ = judged([*waits_for_disk(), *waits_for_network()])
+    first, second = verdict.clients
+    assert verdict.sentence == f"{first.sentence} {second.sentence}"
+    assert first.sentence == (
+        "Of 2 clients 10.0.0.4 waited longest, 960 ms of 2.00 s (1.20 s from its first call to "
+        "its last reply): its time went into round trips 48.0 % (120 calls at a round trip of "
+        "8.00 ms); the client itself 52.0 %."
+    )
+    assert second.sentence == (
+        "10.0.0.3 waited 870 ms (1.20 s from its first call to its last reply): its time went into "
+        "persistence 40.5 % (90 stable calls waited 9.00 ms each for storage: the latency of "
+        "rotating disks without a write cache that survives a power failure); the client itself "
+        "56.5 %."
+    )
+
+
+def test_a_client_that_does_almost_nothing_changes_nothing_of_another() -> None:
+    alone, _ = judged([*waits_for_disk(), *waits_for_network()])
+    verdict, _ = judged(
+        [*waits_for_disk(), *waits_for_network(), *calls_of(IDLE, 150, "GETATTR", 1, 2)]
+    )
+    assert [told.client for told in verdict.clients] == [NETWORK, DISK, IDLE]
+    assert [told.causes for told in verdict.clients[:2]] == [told.causes for told in alone.clients]
+    idle = verdict.clients[2]
+    assert idle.waited_s == pytest.approx(0.002)
+    assert idle.named == ("client",)
+    # However little it is, it says what the client waited for.
+    assert idle.sentence.endswith(
+        "the client itself 99.9 % (no call under way); round trips 0.1 %."
+    )
+
+
+def test_what_only_one_client_was_told_to_come_again_for_is_its_own() -> None:
+    """Its 0.8 s of waiting are two fifths of its clock; while it waits, another one works."""
+    refused = [
+        *calls_of(DISK, 0, "OPEN", 1, 1, status_name="NFS4ERR_DELAY", protocol="4.1"),
+        *calls_of(DISK, 80, "OPEN", 1, 1, protocol="4.1"),
+        *calls_of(DISK, 81, "GETATTR", 1, 40),
+    ]
+    verdict, budgets = judged([*refused, *waits_for_network(80)])
+    waiting, other = verdict.clients
+    assert waiting.client == DISK
+    assert waiting.named[0] == "waiting"
+    assert shares(waiting)["waiting"] == pytest.approx(0.4)
+    assert "waiting for the server 40.0 %" in waiting.sentence
+    assert shares(other)["waiting"] == 0
+    assert shares(other)["round_trips"] == pytest.approx(0.32)
+    assert budgets[DISK].waiting_s == pytest.approx(0.8)
+
+
+def test_clients_beyond_the_third_are_added_up() -> None:
+    many = [
+        row for host in range(3, 8) for row in calls_of(f"10.0.0.{host}", 0, "GETATTR", host, 40)
+    ]
+    verdict, _ = judged(many)
+    assert [told.client for told in verdict.clients] == ["10.0.0.7", "10.0.0.6", "10.0.0.5"]
+    assert verdict.rest == "2 more clients waited 280 ms together."
+    assert verdict.sentence.endswith(verdict.rest)
+
+
+def test_a_client_that_only_mounts_is_no_client_of_the_verdict() -> None:
+    mounts = list(calls_of(IDLE, 0, "MNT", 25, 2, program=100005, protocol="mount3"))
+    verdict, _ = judged([*waits_for_disk(4), *mounts])
+    assert [told.client for told in verdict.clients] == [DISK]
+    assert verdict.rest == "1 more client waited 35.0 ms."
+    # It is not said to have waited longest.
+    assert verdict.sentence.startswith("Of 2 clients 10.0.0.3 waited 29.0 ms of 2.00 s ")
+
+
+def test_one_client_needs_no_name() -> None:
+    verdict, _ = judged(waits_for_disk())
+    assert (verdict.client, verdict.clients, verdict.rest) == (None, (), None)
+    assert verdict.sentence.startswith("The time went into ")
+
+
+def test_a_forecast_says_that_it_takes_all_clients_as_one() -> None:
+    rows = [*waits_for_disk(40), *waits_for_network(40)]
+    with trace_of(calls=rows, files=[file(1, "a")]) as trace:
+        verdict = model(trace, Overrides(persist_s=0.02)).verdict
+    assert verdict is not None
+    assert verdict.sentence.startswith("The time of all 2 clients, taken as one, would go into ")
+    assert verdict.clients == ()
+
+
+@st.composite
+def anything(draw: st.DrawFn) -> list[Row]:
+    """Calls of up to four clients that overlap, are refused, moved in pieces, or not answered."""
+    kinds = ("stable", "unstable", "unstable_write", "read", "state", "unknown")
+    rows: list[Row] = []
+    for number in range(draw(st.integers(1, 25))):
+        srt = draw(st.none() | st.integers(0, 90))
+        row = call(
+            draw(st.integers(1, 60)),
+            draw(st.sampled_from(["GETATTR", "WRITE", "OPEN"])),
+            srt,
+            client=f"10.0.0.{draw(st.integers(3, 6))}",
+            stability=draw(st.sampled_from(kinds)),
+            file=1,
+        )
+        if srt is not None and draw(st.booleans()):
+            row = {**row, "status_name": "NFS3ERR_JUKEBOX"}
+        elif srt is not None:
+            row = {**row, "reply_first_time": row["call_time"]}
+        rows.append({**row, "call": number})
+    return rows
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(anything())
+def test_whatever_clients_do_the_verdict_agrees_with_the_budget(rows: list[Row]) -> None:
+    with trace_of(calls=rows, files=[file(1, "a")]) as trace:
+        verdict, clocks = model(trace).verdict, time_budget(trace, top=0).clients
+    budgets = {str(clock.client): clock for clock in clocks}
+    if verdict is not None:
+        assert bool(verdict.clients) == (len(budgets) > 1)
+        for told in verdict.clients:
+            agrees(told, budgets[told.client])

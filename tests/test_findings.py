@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.bottleneck import bottleneck
+from pcapnfs.analyses.bottleneck import Bottleneck, bottleneck
 from pcapnfs.analyses.model import model
 from pcapnfs.diagnosis.bound import LEAST
 from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.diagnosis.rules import RULES
+from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from tests.oracles import matrix, survey
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
@@ -65,13 +66,30 @@ def test_the_verdict_and_the_findings_name_the_same(asked: Asked) -> None:
     verdict, measured = model(asked.trace).verdict, bottleneck(asked.trace)
     said = {finding.id for finding in asked.found.findings}
     assert measured.verdict == verdict
-    named = {GENERAL[cause] for cause in verdict.named if cause in GENERAL} if verdict else set()
-    if measured.calls < LEAST:
-        named = set()
-    if 2 * measured.timed_calls < measured.stable_calls:
-        # Most were sent again: what they took is not the storage's.
-        named -= {"persistence_bound"}
+    if verdict is not None and verdict.clients:
+        assert [told.verdict for told in measured.clients[: len(verdict.clients)]] == [
+            replace(told, sentence=mine.verdict.sentence)
+            for told, mine in zip(verdict.clients, measured.clients, strict=False)
+            if mine.verdict is not None
+        ]
+    named = {
+        GENERAL[cause]
+        for found in measured.clients or (measured,)
+        for cause in _said_of(found)
+        if cause in GENERAL
+    }
     assert said & set(GENERAL.values()) == named
+
+
+def _said_of(found: Bottleneck) -> set[str]:
+    """The causes that findings are to name, of one client."""
+    if found.verdict is None or found.calls < LEAST:
+        return set()
+    named = set(found.verdict.named)
+    if 2 * found.timed_calls < found.stable_calls:
+        # Most were sent again: what they took is not the storage's.
+        named -= {"persistence"}
+    return named
 
 
 ELSEWHERE = {

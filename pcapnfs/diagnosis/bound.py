@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.verdict import LARGE_SHARE, causes_of, named_of
 from pcapnfs.diagnosis import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from pcapnfs.analyses.bottleneck import Bottleneck
     from pcapnfs.analyses.verdict import Cause
     from pcapnfs.diagnosis.finding import Claim, Severity
     from pcapnfs.diagnosis.material import Material
@@ -18,36 +20,81 @@ BOUND_SHARE = 0.5
 """More than half of the time budget in one cause is a problem: nothing else is worth mending
 before. Less is a warning, since a run has to spend its time on something."""
 
+COMMON_SHARE = LARGE_SHARE / 2
+"""What the clocks of all clients, added up, name is told of those that it takes so much of: of many
+that do the same, some are just below what is large."""
+
 LEAST = 30
 """Calls that a finding on time in general must rest on."""
 
 
-def named(material: Material, cause: str) -> Cause | None:
-    """A cause, if the verdict names it, and there are calls enough to speak of time in general."""
-    verdict = material.bottleneck.verdict
-    if verdict is None or cause not in verdict.named or material.bottleneck.calls < LEAST:
-        return None
-    return next(each for each in verdict.causes if each.cause == cause)
+def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
+    """Whose verdict names a cause, with what it takes: the only client, or each of several.
+
+    Where the clocks of all clients, added up, name it, also those that it takes half as much of.
+    Only where there are calls enough to speak of time in general.
+    """
+    whole = material.bottleneck
+    common = cause in _common(whole.clients)
+    for found in whole.clients or (whole,):
+        if found.verdict is None or found.calls < LEAST:
+            continue
+        part = next(part for part in found.verdict.causes if part.cause == cause)
+        if cause in found.verdict.named or (common and (part.share or 0.0) >= COMMON_SHARE):
+            yield found, part
 
 
-def severity(material: Material, claims: Iterable[Claim], *, large: bool) -> Severity:
+def _common(clients: Iterable[Bottleneck]) -> tuple[str, ...]:
+    """The causes that the clocks of these name, added up."""
+    parts: dict[str, float] = {}
+    for found in clients:
+        for part in found.verdict.causes if found.verdict is not None else ():
+            parts[part.cause] = parts.get(part.cause, 0.0) + part.time_s
+    return named_of(causes_of(parts))
+
+
+def names(material: Material, cause: str, client: str | None = None) -> bool:
+    """Whether a verdict names a cause: that on a client, or any (None); `each`, likewise."""
+    return any(
+        client is None or not found.about or found.about[0] == client
+        for found, _ in each(material, cause)
+    )
+
+
+def active_s(material: Material, found: Bottleneck) -> float:
+    """The time by which it is grave, seconds.
+
+    That is the whole time budget; of one of several clients the time from its first call to its
+    last reply, since others may have run for longer.
+    """
+    return sum(material.budget_rows().values()) if found.active_s is None else found.active_s
+
+
+def whose(found: Bottleneck) -> str:
+    """What a share is of, in words."""
+    return "the time" if not found.about else "the client's clock"
+
+
+def severity(
+    material: Material, found: Bottleneck, claims: Iterable[Claim], *, large: bool
+) -> Severity:
     """How grave it is.
 
     Args:
         material: What the rules judge by.
+        found: Whose time it is.
         claims: What it takes.
         large: Without it, it is a note: as good as it can be expected to be.
     """
     if not large:
         return "note"
-    total = sum(material.budget_rows().values())
+    total = active_s(material, found)
     cost = sum(claim.seconds for claim in claims)
     return "problem" if total > 0 and cost >= BOUND_SHARE * total else "warning"
 
 
-def data(material: Material) -> str:
+def data(found: Bottleneck) -> str:
     """How much there was to judge by."""
-    found = material.bottleneck
     return (
         f"{wording.times(found.calls, 'call')}, {units.count(found.stable_calls)} of them stable; "
         f"{units.count(found.small_calls)} small ones that show the round trip"

@@ -67,6 +67,26 @@ SLOW = Bottleneck(
 """Four hundred stable calls of 15 ms, on a disk."""
 
 
+def of_client(host: int, *named: str, share: float = 0.6, **changes: object) -> Bottleneck:
+    """A client of several, whose verdict names these causes."""
+    own: dict[str, object] = {
+        "verdict": verdict(*named, share=share),
+        "about": (f"10.0.0.{host}", "10.0.0.1"),
+        "active_s": WALL_S,
+        "placed_share": 1.0,
+    }
+    return replace(SLOW, **(own | changes))  # type: ignore[arg-type]
+
+
+def bound_each(*clients: Bottleneck) -> Material:
+    """Material of several clients."""
+    total = replace(clock(stable=6.0).total, clients=len(clients), wall_s=WALL_S * len(clients))
+    return nothing(
+        bottleneck=replace(SLOW, clients=clients),
+        time_budget=TimeBudget(total=total, clients=(), phases=()),
+    )
+
+
 def bound_by(*named: str, rows: dict[str, float] | None = None, **changes: object) -> Material:
     """Material whose verdict names these causes."""
     storage = changes.pop("storage", "disk")

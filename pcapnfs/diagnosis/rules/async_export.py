@@ -62,7 +62,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
         ),
         confidence="possible",
-        data=bound.data(material),
+        data=bound.data(found),
         frames=found.fastest,
     )
 

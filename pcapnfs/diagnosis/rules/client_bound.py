@@ -10,23 +10,27 @@ from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.analyses.verdict import Cause
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
-    """One for all clients."""
-    found = material.bottleneck
-    cause = bound.named(material, "client")
-    if cause is None:
-        return
-    placed = material.time_budget.total.placed_share
+    """One for the only client, or for each of several."""
+    for found, cause in bound.each(material, "client"):
+        yield _observed(material, found, cause)
+
+
+def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
+    """Its calls leave gaps."""
+    whole = material.time_budget.total.placed_share
+    placed = whole if found.placed_share is None else found.placed_share
     sure = placed is not None and placed > 0
-    yield Observed(
+    return Observed(
         severity="note",
         title="For much of the time no call was under way: that is not NFS",
-        seen=f"From the first call to the last reply, no call was under way for "
-        f"{units.duration(found.client_s)}, {units.share(cause.share)} of the time.",
+        seen=_seen(found, cause),
         why="Then the program computes, sleeps, waits for something else, or the client's kernel "
         "is busy. A faster server or network leaves that part as it is."
         + (
@@ -43,8 +47,16 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             Advice("Compare with the same run on local disk: what that takes is the least."),
         ),
         confidence="certain" if sure else "possible",
-        data=bound.data(material),
+        data=bound.data(found),
+        about=found.about,
     )
+
+
+def _seen(found: Bottleneck, cause: Cause) -> str:
+    idle = f"{units.duration(found.client_s)}, {units.share(cause.share)} of {bound.whose(found)}"
+    if found.about:
+        return f"No call was under way for {idle}."
+    return f"From the first call to the last reply, no call was under way for {idle}."
 
 
 RULE = Rule(

@@ -12,6 +12,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.analyses.verdict import Cause
     from pcapnfs.diagnosis.material import Material
 
 DIFFERENCE = Threshold(
@@ -66,33 +67,40 @@ ADVICE = (
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for all clients."""
-    found = material.bottleneck
-    cause = bound.named(material, "persistence")
-    if cause is None or found.verdict is None or found.rtt_s is None:
+    """One for the only client, or for each of several."""
+    for found, cause in bound.each(material, "persistence"):
+        # Else what most of them took was the time until they were sent again.
+        if found.timed_calls >= values[ONCE.name] * found.stable_calls:
+            yield from _storage(material, values, found, cause)
+
+
+def _storage(
+    material: Material, values: Values, found: Bottleneck, cause: Cause
+) -> Iterator[Observed]:
+    """It waits for storage; nothing where nothing tells the round trip."""
+    if found.verdict is None or found.rtt_s is None:
         return
-    if found.timed_calls < values[ONCE.name] * found.stable_calls:
-        return  # What most of them took was the time until they were sent again.
     claims = (Claim("stable", found.storage_s),)
     median = found.stable_median_s or 0.0
     slow = (
         median - found.rtt_s > values[DIFFERENCE.name] or median > values[RATIO.name] * found.rtt_s
     )
     yield Observed(
-        severity=bound.severity(material, claims, large=slow),
+        severity=bound.severity(material, found, claims, large=slow),
         title="Much of the time goes into the server's storage",
         seen=f"{wording.times(found.stable_calls, 'stable call')} took "
         f"{units.duration(found.persist_s)} each, in the mean, beyond the round trip of "
-        f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of the time."
+        f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of {bound.whose(found)}."
         f"{_kinds(found)} {STORAGE[found.verdict.storage or 'flash']}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
         advice=ADVICE if slow else ADVICE[1:3],
         confidence="certain" if found.verdict.storage in ("disk", "slow") and slow else "likely",
-        data=bound.data(material),
+        data=bound.data(found),
         frames=found.slowest,
         claims=claims,
+        about=found.about,
     )
 
 

@@ -12,6 +12,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.analyses.verdict import Cause
     from pcapnfs.diagnosis.material import Material
 
 NETWORK = Threshold(
@@ -26,29 +27,34 @@ SHARE = Threshold(
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for all clients."""
-    found = material.bottleneck
-    cause = bound.named(material, "round_trips")
-    if cause is None or found.rtt_s is None:
-        return
+    """One for the only client, or for each of several."""
+    for found, cause in bound.each(material, "round_trips"):
+        if found.rtt_s is not None:
+            yield _observed(material, values, found, cause)
+
+
+def _observed(material: Material, values: Values, found: Bottleneck, cause: Cause) -> Observed:
+    """Its calls wait for round trips."""
     claims = tuple(Claim(row, seconds) for row, seconds in found.network_s if seconds > 0)
-    total = sum(material.budget_rows().values())
+    total = bound.active_s(material, found)
     far = (found.network_rtt_s or 0.0) > values[NETWORK.name] and sum(
         claim.seconds for claim in claims
     ) >= values[SHARE.name] * total
-    yield Observed(
-        severity=bound.severity(material, claims, large=far),
+    return Observed(
+        severity=bound.severity(material, found, claims, large=far),
         title="Much of the time goes into round trips",
         seen=f"{wording.times(found.calls, 'call')} at a round trip of "
-        f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of the time."
+        f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of "
+        f"{bound.whose(found)}."
         f"{_network(found)}",
         why="A program that does one thing after the other waits for each call; what it takes is "
         "the number of calls times the round trip, however fast disks and links are.",
         advice=_advice(found),
         confidence="certain" if found.network_rtt_s is not None else "likely",
-        data=bound.data(material),
+        data=bound.data(found),
         frames=found.small,
         claims=claims,
+        about=found.about,
     )
 
 

@@ -25,8 +25,8 @@ LEAST = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
-    moving = bound.named(material, "transfer") is not None
     for pair in material.caps.pairs:
+        moving = bound.names(material, "transfer", pair.client)
         if not pair.tcp or pair.connections != 1 or pair.calls < values[LEAST.name]:
             continue
         crowded = pair.mean >= values[CALLS.name]

@@ -47,7 +47,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
     limits = {"small": values[SMALL.name], "read": values[READ.name], "write": values[WRITE.name]}
     # Where the link is full, data waits for it, and not for the server.
-    moving = bound.named(material, "transfer") is not None
+    moving = bound.names(material, "transfer")
     slow = sorted(
         (
             each

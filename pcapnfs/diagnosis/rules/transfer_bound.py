@@ -10,25 +10,29 @@ from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.analyses.verdict import Cause
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
-    """One for all clients."""
-    found = material.bottleneck
-    cause = bound.named(material, "transfer")
-    if cause is None:
-        return
-    transfer_s = material.budget_rows()["transfer"]
+    """One for the only client, or for each of several."""
+    for found, cause in bound.each(material, "transfer"):
+        yield _observed(material, found, cause)
+
+
+def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
+    """Its bytes take the time."""
+    transfer_s = cause.time_s if found.about else material.budget_rows()["transfer"]
     claims = (Claim("transfer", transfer_s),)
     rate = units.size(found.moved_bytes / transfer_s) if transfer_s > 0 else "-"
-    yield Observed(
-        severity=bound.severity(material, claims, large=True),
+    return Observed(
+        severity=bound.severity(material, found, claims, large=True),
         title="Much of the time goes into moving the data",
         seen=f"Bytes of calls and replies were on their way for {units.duration(transfer_s)}, "
-        f"{units.share(cause.share)} of the time: {units.size(found.moved_bytes)} in all, at "
-        f"{rate} a second while they moved.",
+        f"{units.share(cause.share)} of {bound.whose(found)}: {units.size(found.moved_bytes)} in "
+        f"all, at {rate} a second while they moved.",
         why="What is left is bandwidth: fewer calls or faster disks do not help.",
         advice=(
             Advice(
@@ -42,8 +46,9 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             Advice("Move less: keep what is read again in a cache (fscache), compress."),
         ),
         confidence="certain",
-        data=bound.data(material),
+        data=bound.data(found),
         claims=claims,
+        about=found.about,
     )
 
 

@@ -1,0 +1,80 @@
+"""What the rules on time in general share: whose verdict names a cause, and whose clock it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.verdict import CAUSES, Cause
+from pcapnfs.diagnosis import bound
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules import client_bound, persistence_bound, round_trip_bound
+from pcapnfs.diagnosis.rules import transfer_bound as moving
+from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import WALL_S, bound_by, bound_each, of_client, verdict
+from tests.diagnosis.material import seen_by
+
+DISK, NETWORK = of_client(2, "persistence"), of_client(3, "round_trips")
+
+
+def test_the_only_client_is_the_whole_capture() -> None:
+    found = bound_by("persistence")
+    ((told, cause),) = bound.each(found, "persistence")
+    assert (told.about, cause.share) == ((), 0.6)
+    assert bound.active_s(found, told) == 10.0
+
+
+def test_of_several_clients_each_is_told_of_what_is_its_own() -> None:
+    found = bound_each(DISK, NETWORK)
+    (stored,) = seen_by(persistence_bound.RULE, found)
+    (travelled,) = seen_by(round_trip_bound.RULE, found)
+    assert (stored.about, travelled.about) == (DISK.about, NETWORK.about)
+    assert "60.0 % of the client's clock" in stored.seen
+    # Its own clock: of the clocks of both it is a quarter.
+    assert stored.severity == "problem"
+    assert stored.claims == (Claim("stable", 5.6),)
+    assert seen_by(client_bound.RULE, found) == []
+
+
+def test_what_moving_data_takes_is_the_clients_own() -> None:
+    found = bound_each(of_client(2, "transfer"), NETWORK)
+    (seen,) = seen_by(moving.RULE, found)
+    assert seen.claims == (Claim("transfer", 6.0),)
+    assert bound.names(found, "transfer")
+    assert bound.names(found, "transfer", "10.0.0.2")
+    assert not bound.names(found, "transfer", "10.0.0.3")
+
+
+def test_the_only_client_needs_no_name() -> None:
+    assert bound.names(bound_by("transfer"), "transfer", "10.0.0.9")
+    assert not bound.names(bound_by("client"), "transfer", "10.0.0.9")
+
+
+def test_time_without_calls_is_that_of_the_client() -> None:
+    (seen,) = seen_by(client_bound.RULE, bound_each(of_client(2, "client"), NETWORK))
+    assert seen.seen == "No call was under way for 3.00 s, 60.0 % of the client's clock."
+    assert seen.confidence == "certain"
+    unplaced = of_client(2, "client", placed_share=0.0)
+    (seen,) = seen_by(client_bound.RULE, bound_each(unplaced, NETWORK))
+    assert seen.confidence == "possible"
+
+
+@pytest.mark.parametrize(("calls", "seen"), [(29, 0), (30, 1)])
+def test_a_client_with_a_handful_of_calls_says_nothing(calls: int, seen: int) -> None:
+    found = bound_each(of_client(2, "persistence", calls=calls), NETWORK)
+    assert len(list(bound.each(found, "persistence"))) == seen
+
+
+def test_what_all_clocks_together_name_is_told_of_each() -> None:
+    """Just below what is large by itself, and of the same cause as the others."""
+    parts = {"persistence": 2.9, "round_trips": 4.0}
+    causes = tuple(
+        Cause(name, parts.get(name, 0.5), parts.get(name, 0.5) / WALL_S) for name in CAUSES
+    )
+    just_below = replace(verdict("round_trips"), causes=causes)
+    below = of_client(4, verdict=just_below)
+    told = [each.about[0] for each, _ in bound.each(bound_each(DISK, below), "persistence")]
+    assert told == ["10.0.0.2", "10.0.0.4"]
+    none = tuple(replace(cause, time_s=0.4, share=0.04) for cause in causes)
+    hardly = of_client(5, verdict=replace(just_below, named=("client",), causes=none))
+    told = [each.about[0] for each, _ in bound.each(bound_each(DISK, DISK, hardly), "persistence")]
+    assert told == ["10.0.0.2", "10.0.0.2"]

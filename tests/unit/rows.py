@@ -129,21 +129,25 @@ def fill(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Sequence[Row]
     """Insert rows into tables that exist."""
     declared = {table.name: table for table in tables()}
     for name, given in rows.items():
-        columns = declared[name].columns
+        declared_columns = declared[name].columns
         if name == "calls":
             given = [{"mount": _mount(row), **row} for row in given]
-        unknown = {key for row in given for key in row} - {column.name for column in columns}
+        told = {key for row in given for key in row}
+        unknown = told - {column.name for column in declared_columns}
         assert not unknown, f"no such column in {name}: {unknown}"
         if not given:
             continue
+        # The others are NULL without being told so, each value takes its time.
+        columns = [each for each in declared_columns if each.name in told or not each.nullable]
         values = [
             row.get(column.name, None if column.nullable else _ZERO.get(column.sql, 0))
             for row in given
             for column in columns
         ]
         # One statement for all rows: each would take milliseconds.
-        places = f"({', '.join('?' * len(columns))})"
-        connection.execute(f"insert into {name} values {', '.join([places] * len(given))}", values)
+        names = ", ".join(f'"{column.name}"' for column in columns)
+        places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(given))
+        connection.execute(f"insert into {name} ({names}) values {places}", values)
 
 
 def _mount(row: Row) -> int:

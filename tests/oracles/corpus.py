@@ -144,13 +144,19 @@ def other_captures() -> list[Capture]:
 
 def _captures(folder: str) -> list[Capture]:
     root = corpus_path()
-    if root is None or not (root / folder).is_dir():
-        return []
+    return [] if root is None else list(_captures_in(root / folder))
+
+
+@functools.cache
+def _captures_in(folder: Path) -> tuple[Capture, ...]:
+    """The captures of a folder, for all the test modules that ask while they are imported."""
+    if not folder.is_dir():
+        return ()
     captures: dict[str, list[Path]] = {}
-    for path in sorted((root / folder).iterdir()):
+    for path in sorted(folder.iterdir()):
         if ".pcap" in path.name:
             captures.setdefault(_capture_name(path.name), []).append(path)
-    return [_describe(name, tuple(files)) for name, files in sorted(captures.items())]
+    return tuple(_describe(name, tuple(files)) for name, files in sorted(captures.items()))
 
 
 def _capture_name(file_name: str) -> str:

@@ -41,12 +41,11 @@ def _rows_ns(budget: Budget) -> int:
 def test_budgets_add_up_to_the_clock(capture: Capture | None) -> None:
     """Of the whole capture, of each step of the workload, and of phases with their pauses."""
     capture, trace = _opened(capture)
-    with trace:
-        assert trace.meta.start_ns is not None
-        assert trace.meta.end_ns is not None
-        calls = outstanding(trace)
-        found = analysis.time_budget(trace, calls)
-        start_ns, span_ns = trace.meta.start_ns, trace.meta.end_ns - trace.meta.start_ns
+    assert trace.meta.start_ns is not None
+    assert trace.meta.end_ns is not None
+    calls = outstanding(trace)
+    found = analysis.time_budget(trace, calls)
+    start_ns, span_ns = trace.meta.start_ns, trace.meta.end_ns - trace.meta.start_ns
     assert _rows_ns(found.total) == span_ns * len(calls.clients)
     for budget in found.clients:
         assert _rows_ns(budget) == round(budget.wall_s * 1e9) == span_ns
@@ -77,18 +76,17 @@ def test_service_times_are_those_of_the_clients_kernel(capture: Capture | None) 
         for mount in client["mounts"]
     )
     by = "op" if capture.version == "3" else "'all'"
-    with trace:
-        rows = trace.sql(
-            f"""
-            select {by}, count(*), sum(srt) / 1e6, sum(reply_time - call_first_time) / 1e6,
-                   bool_or(transmissions > 1)
-            from calls
-            where program = 100003 and procedure <> 0 and not callback and ({spans})
-                and ($several is false or client = $address)
-            group by all
-            """,
-            {"several": len(capture.clients) > 1, "address": _ADDRESSES[capture.vantage]},
-        ).fetchall()
+    rows = trace.sql(
+        f"""
+        select {by}, count(*), sum(srt) / 1e6, sum(reply_time - call_first_time) / 1e6,
+               bool_or(transmissions > 1)
+        from calls
+        where program = 100003 and procedure <> 0 and not callback and ({spans})
+            and ($several is false or client = $address)
+        group by all
+        """,
+        {"several": len(capture.clients) > 1, "address": _ADDRESSES[capture.vantage]},
+    ).fetchall()
     told = client["mountstats_delta_total"]["ops"]
     whole = sum(int(row["rtt_ms"]) for row in told.values())
     assert rows

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-import pcapnfs
 from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.cli.app import run
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -88,10 +88,7 @@ def test_revalidations_are_those_that_the_kernel_counted(capture: Capture) -> No
     What began before the capture is not in it.
     """
     require_corpus()
-    with (
-        pcapnfs.open([str(path) for path in capture.files]) as trace,
-        change_ids(trace) as cursor,
-    ):
+    with change_ids(opened(capture).trace) as cursor:
         for name, client in capture.truth()["clients"].items():
             if capture.vantage in capture.clients and capture.vantage != name:
                 continue  # this interface saw the other client alone

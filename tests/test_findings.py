@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import pytest
 
 import pcapnfs
 from pcapnfs.analyses.bottleneck import Bottleneck, bottleneck
 from pcapnfs.analyses.model import model
 from pcapnfs.diagnosis.bound import LEAST
-from pcapnfs.diagnosis.judging import Findings
 from pcapnfs.diagnosis.rules import RULES
 from pcapnfs.record import replace
-from pcapnfs.trace import Trace
 from tests.oracles import matrix, survey
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.oracles.expected import expectation
+from tests.oracles.opened import opened
 
 CAPTURES = lab_captures()
 
@@ -31,26 +27,20 @@ def test_every_rule_has_its_expectation() -> None:
         assert callable(expectation(rule.id))
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A capture, open, and what is found in it."""
-
-    capture: Capture
-    trace: Trace
-    found: Findings
-
-
-@pytest.fixture(scope="module", params=CAPTURES, ids=lambda capture: capture.name)
-def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
-    files = [str(path) for path in request.param.files]
-    with pcapnfs.open(files) as trace:
-        yield Asked(request.param, trace, pcapnfs.findings(trace))
-
-
-def test_findings_agree_with_the_truth(asked: Asked) -> None:
-    row = matrix.judged(asked.capture, asked.found)
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
+def test_findings_agree_with_the_truth(capture: Capture) -> None:
+    row = matrix.judged(capture, opened(capture).summary.findings)
     assert row.contradictions() == []
-    assert matrix.told()[asked.capture.name] == matrix.cells(row), "python -m tests.oracles.matrix"
+    assert matrix.told()[capture.name] == matrix.cells(row), "python -m tests.oracles.matrix"
+
+
+@pytest.mark.parametrize("capture", CAPTURES[::8], ids=lambda capture: capture.name)
+def test_they_are_the_same_when_nothing_else_is_asked(capture: Capture) -> None:
+    """A summary has them of what it has found out for itself, the estimate too."""
+    summary = opened(capture).summary
+    with pcapnfs.open([str(path) for path in capture.files]) as trace:
+        assert pcapnfs.findings(trace) == summary.findings
+        assert model(trace) == summary.model
 
 
 GENERAL = {
@@ -62,9 +52,11 @@ GENERAL = {
 """The finding for each cause that a verdict may name; the others have findings of their own."""
 
 
-def test_the_verdict_and_the_findings_name_the_same(asked: Asked) -> None:
-    verdict, measured = model(asked.trace).verdict, bottleneck(asked.trace)
-    said = {finding.id for finding in asked.found.findings}
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.name)
+def test_the_verdict_and_the_findings_name_the_same(capture: Capture) -> None:
+    asked = opened(capture)
+    verdict, measured = asked.summary.verdict, bottleneck(asked.trace)
+    said = {finding.id for finding in asked.summary.findings.findings}
     assert measured.verdict == verdict
     if verdict is not None and verdict.clients:
         assert [told.verdict for told in measured.clients[: len(verdict.clients)]] == [

@@ -7,22 +7,20 @@ reason.
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from .oracles.corpus import (
     Capture,
     Encryption,
-    corpus_is_required,
     lab_captures,
     require_corpus,
 )
 from .oracles.known import Aspect, excused, invisible, tshark_lost_its_place
+from .oracles.opened import opened
 from .oracles.truth import (
     NFS3_PROCEDURES,
     NFS4_OPERATIONS,
@@ -120,14 +118,7 @@ def _dissect(capture: Capture, config: pytest.Config) -> Dissection:
 
 
 def _decode(capture: Capture) -> list[DecodedCall]:
-    try:
-        pcapnfs: Any = importlib.import_module("pcapnfs")
-        importlib.import_module("pcapnfs._core")
-    except ImportError as error:
-        if corpus_is_required():
-            raise
-        pytest.skip(f"pcapnfs is not built: {error}")
-    trace = pcapnfs.open([str(path) for path in capture.files], memory="1G")
+    trace = opened(capture).trace
     operations: dict[int, list[int]] = defaultdict(list)
     executed: dict[int, list[int]] = defaultdict(list)
     rows = trace.sql(

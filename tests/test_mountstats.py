@@ -14,6 +14,7 @@ import pcapnfs
 
 from .oracles.corpus import Capture, Encryption, lab_captures, require_corpus
 from .oracles.known import invisible
+from .oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -48,9 +49,8 @@ def _id(capture: Capture | None) -> str:
 
 
 def _opened(capture: Capture | None) -> tuple[Capture, pcapnfs.Trace]:
-    require_corpus()
-    assert capture is not None
-    return capture, pcapnfs.open([str(path) for path in capture.files])
+    shared = opened(capture)
+    return shared.capture, shared.trace
 
 
 def _told(capture: Capture, key: str) -> dict[str, Counter[str]]:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import pcapnfs
-from pcapnfs.analyses.network import READS, Network
+from pcapnfs.analyses.network import Network
 from pcapnfs.analyses.time_budget import time_budget
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -26,10 +27,7 @@ def _named(*names: str) -> list[Any]:
 
 
 def _said(capture: Capture | None) -> Network:
-    require_corpus()
-    assert capture is not None
-    with pcapnfs.open(capture.files, columns=READS) as trace:
-        return pcapnfs.network(trace)
+    return pcapnfs.network(opened(capture).trace)
 
 
 def _tshark(capture: Capture, show: str, *fields: str) -> list[list[str]]:
@@ -94,11 +92,14 @@ def test_handshakes_are_those_of_tshark(capture: Capture | None) -> None:
         min(ports, key=lambda port: port == "2049"): float(rtt)
         for *ports, rtt in _tshark(capture, "tcp.analysis.initial_rtt && tcp.port == 2049", *fields)
     }
-    with pcapnfs.open(capture.files) as trace:
-        found = trace.sql(
+    found = (
+        opened(capture)
+        .trace.sql(
             "select client_port, (syn_rtt + ack_rtt) / 1e9 from connections "
             "where server_port = 2049 and syn_rtt is not null"
-        ).fetchall()
+        )
+        .fetchall()
+    )
     assert found
     for port, rtt_s in found:
         assert rtt_s == pytest.approx(told[str(port)], abs=1e-6)
@@ -130,11 +131,9 @@ def test_parallel_processes_are_calls_at_once(capture: Capture | None) -> None:
 @pytest.mark.parametrize("capture", _named("k61-walk", "k61-tar", "npm-like", "k61-nconnect4"))
 def test_calls_under_way_are_those_of_the_time_budget(capture: Capture | None) -> None:
     """Where every call was answered, and none had to come again."""
-    require_corpus()
-    assert capture is not None
-    with pcapnfs.open(capture.files) as trace:
-        (client,) = time_budget(trace).clients
-        found = pcapnfs.network(trace).concurrency
+    trace = opened(capture).trace
+    (client,) = time_budget(trace).clients
+    found = pcapnfs.network(trace).concurrency
     assert found.mean == pytest.approx(client.concurrency, rel=1e-6)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import pcapnfs
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -60,8 +61,7 @@ def test_paths_and_file_numbers_and_sizes_are_the_servers(capture: Capture | Non
     require_corpus()
     assert capture is not None
     tree = _below_mount(capture)
-    with pcapnfs.open(capture.files, ports=capture.ports) as trace:
-        objects = _objects(trace)
+    objects = _objects(opened(capture).trace)
     seen: set[str] = set()
     for path, export, kind, fileid, size, removed, listed_only in objects:
         if removed or path == ".":
@@ -103,8 +103,7 @@ def test_paths_and_file_numbers_and_sizes_are_the_servers(capture: Capture | Non
 def test_a_file_replaced_on_the_server_is_another_file(capture: Capture | None) -> None:
     require_corpus()
     assert capture is not None
-    with pcapnfs.open(capture.files, ports=capture.ports) as trace:
-        found = [row for row in _objects(trace) if row[0] == "big"]
+    found = [row for row in _objects(opened(capture).trace) if row[0] == "big"]
     assert len(found) == 2
     before = {path: inode for path, _, inode, _ in capture.truth()["tree_before"]}
     after = {path: inode for path, _, inode, _ in capture.truth()["tree_after"]}
@@ -124,10 +123,13 @@ def test_a_file_number_given_again_is_another_file(capture: Capture | None) -> N
     """The lab's file system gives the number of a removed file to the next one."""
     require_corpus()
     assert capture is not None
-    with pcapnfs.open(capture.files, ports=capture.ports) as trace:
-        shared = trace.sql(
+    shared = (
+        opened(capture)
+        .trace.sql(
             "select count(*), count(distinct handle), count(distinct identity) "
             "from files where fileid is not null and handle is not null"
-        ).fetchall()
+        )
+        .fetchall()
+    )
     ((objects, handles, identities),) = shared
     assert objects == handles == identities

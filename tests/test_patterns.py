@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,8 @@ import pcapnfs
 from pcapnfs import wireshark
 from pcapnfs.analyses.sequence import FileSequence
 from pcapnfs.views import sequence as view
-from tests.oracles.corpus import Capture, lab_captures, other_captures, require_corpus
+from tests.oracles.corpus import Capture, lab_captures, other_captures
+from tests.oracles.opened import opened
 from tests.synth.tshark import fields
 
 pytest.importorskip("pcapnfs._core")
@@ -39,11 +39,8 @@ def _named(prefix: str) -> list[Any]:
 
 
 @pytest.fixture
-def trace(capture: Capture | None) -> Iterator[pcapnfs.Trace]:
-    require_corpus()
-    assert capture is not None
-    with pcapnfs.open(capture.files, ports=capture.ports) as opened:
-        yield opened
+def trace(capture: Capture | None) -> pcapnfs.Trace:
+    return opened(capture).trace
 
 
 @pytest.mark.parametrize("capture", _named("tar-(?!sizes)"))

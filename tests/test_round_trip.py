@@ -23,6 +23,7 @@ from pcapnfs.synth.builder.capture import Capture as Made
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 from tests.oracles.corpus import Capture, lab_captures, other_captures, require_corpus
+from tests.oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -38,10 +39,7 @@ def _parameters(captures: list[Capture]) -> list[Any]:
 
 
 def _said(capture: Capture | None) -> RoundTrips:
-    require_corpus()
-    assert capture is not None
-    with pcapnfs.open(capture.files, columns=READS) as trace:
-        return round_trips(trace)
+    return round_trips(opened(capture).trace)
 
 
 LAB = [capture for capture in lab_captures() if not capture.merged]

@@ -12,7 +12,8 @@ import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.record import replace
 from pcapnfs.views.document import to_json
-from tests.oracles.corpus import Capture, lab_captures, other_captures, require_corpus
+from tests.oracles.corpus import Capture, lab_captures, other_captures
+from tests.oracles.opened import opened
 
 pytest.importorskip("pcapnfs._core")
 
@@ -28,11 +29,8 @@ Printed = pytest.CaptureFixture[str]
     "capture", _CAPTURES, ids=lambda capture: capture.name if capture else "none"
 )
 def test_sums_hold_for_every_capture(capture: Capture | None) -> None:
-    require_corpus()
-    assert capture is not None
-    with pcapnfs.open(capture.files, ports=capture.ports) as trace:
-        summary = pcapnfs.summarize(trace)
-        perfile = pcapnfs.perfile(trace, top=0, show_all=True)
+    asked = opened(capture)
+    summary, perfile = asked.summary, pcapnfs.perfile(asked.trace, top=0, show_all=True)
     assert json.loads(to_json(summary))
     assert json.loads(to_json(perfile))
     trust, split = summary.trust, summary.stability

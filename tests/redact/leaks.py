@@ -13,7 +13,7 @@ import json
 import re
 import struct
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 SHORTEST_NAME = 3
@@ -27,6 +27,9 @@ START = 8
 
 CHUNK = 16
 """Bytes of file data that are looked for together."""
+
+PORTS = (2049, 20049)
+"""What tshark is told to be RPC where nothing else is known of a capture."""
 
 _FIELDS = {
     "text": (
@@ -73,13 +76,43 @@ def known_fields() -> frozenset[str]:
 
 def told_by_tshark(path: Path, fields: Iterable[str], ports: Iterable[int]) -> set[str]:
     """All values of these fields."""
+    (told,) = told_by_kind(path, {"": fields}, ports).values()
+    return told
+
+
+def _known(path: Path, ports: Iterable[int]) -> Mapping[str, set[str]]:
+    """All values of the fields above, by kind; of the file that was last asked about at once."""
+    return _known_of(path, path.stat().st_mtime_ns, tuple(ports))
+
+
+@functools.lru_cache(maxsize=1)
+def _known_of(path: Path, _modified_ns: int, ports: tuple[int, ...]) -> Mapping[str, set[str]]:
+    known = known_fields()
+    kinds = {kind: known.intersection(fields) for kind, fields in _FIELDS.items()}
+    return told_by_kind(path, kinds, ports)
+
+
+def told_by_kind(
+    path: Path, kinds: Mapping[str, Iterable[str]], ports: Iterable[int]
+) -> dict[str, set[str]]:
+    """All values of the fields of each kind, from one run: most of its time goes into starting."""
     command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "aggregator=/s"]
     for port in ports:
         command += ["-d", f"tcp.port=={port},rpc"]
-    for field in sorted(fields):
+    columns = [(kind, field) for kind, fields in kinds.items() for field in sorted(fields)]
+    for _, field in columns:
         command += ["-e", field]
     done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
-    return {value for value in re.split(r"[\t\n ]", done.stdout) if value}
+    found: dict[str, set[str]] = {kind: set() for kind in kinds}
+    for line in done.stdout.split("\n"):
+        values = line.split("\t")
+        # A line break or tab in a name would move what follows to other columns: then all of the
+        # line may be of any kind.
+        whole = len(values) == len(columns)
+        for at, value in enumerate(values):
+            for kind in {columns[at][0]} if whole else kinds:
+                found[kind].update(part for part in value.split(" ") if part)
+    return found
 
 
 def names_of_trees(truth: Path | None) -> Iterator[bytes]:
@@ -94,20 +127,19 @@ def names_of_trees(truth: Path | None) -> Iterator[bytes]:
 
 
 def secrets(
-    files: Iterable[Path], truth: Path | None = None, ports: Iterable[int] = (2049, 20049)
+    files: Iterable[Path], truth: Path | None = None, ports: Iterable[int] = PORTS
 ) -> Iterator[tuple[str, bytes]]:
     """What must not be found of these captures, and bytes that would show it."""
     for name in set(names_of_trees(truth)):
         yield from as_told(name)
-    known = known_fields()
-    wanted = {kind: set(fields) & known for kind, fields in _FIELDS.items()}
     for path in files:
-        for text in told_by_tshark(path, wanted["text"], ports):
+        told = _known(path, ports)
+        for text in told["text"]:
             for part in {text, *re.split(r"[/@.,]", text)}:
                 yield from as_told(part.encode("utf-8", "surrogateescape"))
-        for value in told_by_tshark(path, wanted["data"], ports):
+        for value in told["data"]:
             yield from of_data(value)
-        for value in told_by_tshark(path, wanted["address"], ()):
+        for value in told["address"]:
             yield from of_address(value)
 
 
@@ -179,9 +211,8 @@ def _another(sign: bytes, before: bytes) -> bool:
     return short and before[:4] == sign[:4] and before != sign
 
 
-def addresses(path: Path) -> set[str]:
+def addresses(path: Path, ports: Iterable[int] = PORTS) -> set[str]:
     """The addresses of all packets, but for those that are nobody's."""
-    fields = {field for kind in ("hardware", "address") for field in _FIELDS[kind]}
-    told = told_by_tshark(path, fields & known_fields(), ())
-    values = {value for text in told for value in text.split(",")}
+    told = _known(path, ports)
+    values = {value for text in told["hardware"] | told["address"] for value in text.split(",")}
     return {value for value in values if not _NOBODY.fullmatch(value)}

@@ -51,8 +51,10 @@ def test_all_ways_of_keeping_tables_give_the_same(
     with pcapnfs.open(files, columns=summary.READS) as chosen:
         assert "read_parquet" in view(chosen, "calls")
         assert to_json(pcapnfs.summarize(chosen)) == wanted
-    with pcapnfs.open(files, stored=True) as passing:
-        assert to_json(pcapnfs.summarize(passing)) == wanted
+    with pcapnfs.open(files, stored=True) as passing, pcapnfs.open(stored) as disk:
+        # Views of files, as the trace on disk has them: that all rows are the same is enough.
+        assert view(passing, "calls").count("read_parquet") == 1
+        assert_same_tables(passing, disk)
 
 
 def view(trace: pcapnfs.Trace, table: str) -> str:

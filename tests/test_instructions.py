@@ -11,6 +11,7 @@ import pytest
 from tests.unit.rows import ROOT
 
 
+@pytest.mark.long
 def test_no_change_makes_decoding_a_fifth_slower() -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed (Debian: apt install valgrind)")

@@ -33,6 +33,7 @@ _BOOT, _INSTRUMENT = "wireshark-samples/bootparams.cap.gz", "wireshark-samples/v
 _FRAGMENT, _FRAGMENTS = "nfstrace/1-packet.pcap.bz2", "pcapplusplus/ip-frag.pcap"
 _SEGMENT = "tcpdump/nfs-seg-fault-1.pcapng"
 _SNOOP = "wireshark-samples/genbroad.snoop"
+_LARGE = "nfstrace/eth-ipv4-tcp-nfsv4-posix.pcap.bz2"
 
 _KNOWN: dict[str, dict[str, int]] = {
     _STALLS: {"reply_frame": 95, "srt_ns": 95},
@@ -75,7 +76,9 @@ def _differences(name: str, config: pytest.Config) -> Differences:
 # Against tshark ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", _names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name == _LARGE)) for name in _names()]
+)
 def test_calls_are_those_of_tshark(name: str, pytestconfig: pytest.Config) -> None:
     assert _differences(name, pytestconfig).counts() == _KNOWN.get(name, {})
 

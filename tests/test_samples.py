@@ -91,6 +91,7 @@ def _build(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_readme_and_built_captures_are_up_to_date(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

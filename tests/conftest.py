@@ -1,6 +1,7 @@
 """What all tests share.
 
-As the commands have it, what is missing is looked for once, and cycles are looked for rarely.
+As the commands have it, what is missing is looked for once, cycles are looked for rarely, and numpy
+starts no threads, which would wait busily.
 
 DuckDB tries to import some libraries with each value that a query is given; where one is missing,
 Python searches all its folders each time, which took most of the time that filling a table by hand
@@ -11,12 +12,15 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import os
 import sys
 
 import pytest
 
 from pcapnfs.cli.app import NEW_OBJECTS, UNUSED
 from tests.oracles.corpus import Capture
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 for name in UNUSED:
     if importlib.util.find_spec(name) is None:

@@ -131,8 +131,9 @@ def test_comments_stand_at_their_frames_and_packets_stay(
     assert comments(out) == expected
     assert told.comments == sum(map(len, expected.values()))
     assert told.frames == len(expected)
-    assert packets(out) == packets(capture)
-    assert told.packets == len(tshark(capture, "frame.number"))
+    there = packets(capture)
+    assert packets(out) == there
+    assert told.packets == len(there)
     assert told.damage == ()
 
 

@@ -10,18 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import joined, traffic
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.traffic import Traffic
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call client server connection callback program version",
-    connections="connection transport handshake first_frame",
-    operations="call op",
-    files="server path role listed_only",
+READS = columns.together(
+    traffic.READS,
+    columns.of(
+        calls="call mount callback",
+        connections="connection transport handshake first_frame",
+        operations="call op",
+        files="server path role listed_only",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -56,60 +61,62 @@ class Beginning(Record):
 
 def beginnings(trace: Trace) -> tuple[Beginning, ...]:
     """Look at the beginning for each client and server with NFS over TCP, most calls first."""
-    rows = trace.sql(_BEGINNINGS, {"nfs": NFS, "mounting": list(MOUNTING)}).fetchall()
-    return tuple(
-        Beginning(
-            client=client,
-            server=server,
-            connections=integer(connections),
-            running=integer(running),
-            calls=integer(calls),
-            versions=tuple(versions),
-            mounted=bool(mounted),
-            files=integer(files),
-            unrooted=integer(unrooted),
-            frames=tuple(frames),
+    lines = [each for each in traffic.of_clients(trace) if each.program == NFS]
+    tcp = {
+        number: (bool(running), integer(frame))
+        for number, running, frame in trace.sql(_CONNECTIONS).fetchall()
+    }
+    between: dict[tuple[str, str], list[Traffic]] = {}
+    for each in lines:
+        if each.connection in tcp:
+            between.setdefault((each.client, each.server), []).append(each)
+    if not between:
+        return ()
+    mounts = traffic.mounts(trace)
+    mounted = {mounts[mount] for (mount,) in trace.sql(_MOUNTED).fetchall()}
+    known = {
+        str(server): (integer(files), integer(unrooted))
+        for server, files, unrooted in trace.sql(_KNOWN).fetchall()
+    }
+    found = []
+    for (client, server), used in between.items():
+        connections = {each.connection for each in used}
+        before = {number for number in connections if tcp[number][0]}
+        running = [each for each in used if each.connection in before]
+        files, unrooted = known.get(server, (0, 0))
+        found.append(
+            Beginning(
+                client=client,
+                server=server,
+                connections=len(connections),
+                running=len(before),
+                calls=sum(each.calls for each in running),
+                versions=tuple(sorted({each.version for each in running})),
+                mounted=(client, server) in mounted,
+                files=files,
+                unrooted=unrooted,
+                frames=tuple(sorted(tcp[number][1] for number in before)[:5]),
+            )
         )
-        for (
-            client,
-            server,
-            connections,
-            running,
-            calls,
-            versions,
-            mounted,
-            files,
-            unrooted,
-            frames,
-        ) in rows
+    calls = {pair: sum(each.calls for each in used) for pair, used in between.items()}
+    return tuple(
+        sorted(
+            found,
+            key=lambda each: (-calls[each.client, each.server], each.client, each.server),
+        )
     )
 
 
-_BEGINNINGS = """
-    with used as (
-        select client, server, connection, count(*) as calls, list(distinct version) as versions
-        from calls where not callback and program = $nfs group by client, server, connection
-    ),
-    placed as (
-        select used.*, not handshake as running, first_frame
-        from used join connections using (connection) where transport = 'TCP'
-    ),
-    mounts as (
-        select distinct client, server
-        from operations join calls using (call)
-        where operations.op in $mounting and not callback
-    ),
-    known as (
-        select server, count(*) as files,
-               count(*) filter (starts_with(path, '[')) as unrooted
-        from files where role in ('file', 'directory', 'other') and not listed_only group by server
-    )
-    select client, server, count(*), count(*) filter (running),
-           sum(calls) filter (running),
-           list_sort(coalesce(list_distinct(flatten(list(versions) filter (running))), [])),
-           any_value(mounts.client) is not null, coalesce(any_value(files), 0),
-           coalesce(any_value(unrooted), 0),
-           coalesce((list(first_frame order by first_frame) filter (running))[:5], [])
-    from placed left join mounts using (client, server) left join known using (server)
-    group by client, server order by sum(calls) desc, client, server
+_CONNECTIONS = """
+    select connection, not handshake, first_frame from connections where transport = 'TCP'
+"""
+
+_MOUNTED = f"""
+    select distinct mount from operations join calls using (call)
+    where operations.op in {MOUNTING} and {joined.condition("not callback", other="operations.op")}
+"""
+
+_KNOWN = """
+    select server, count(*) as files, count(*) filter (starts_with(path, '[')) as unrooted
+    from files where role in ('file', 'directory', 'other') and not listed_only group by server
 """

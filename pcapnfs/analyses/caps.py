@@ -6,12 +6,14 @@ under way, and for each session how long all its slots were taken (RFC 8881 sect
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import sessions as _sessions
+from pcapnfs.analyses import traffic
 from pcapnfs.analyses.levels import levels
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.sessions import sessions
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _sessions.READS,
+    traffic.READS,
     columns.of(
         calls="connection callback program session call_first_time reply_time",
         connections="connection client server transport",
@@ -111,23 +114,23 @@ def caps(trace: Trace) -> Caps:
 def _pairs(
     trace: Trace, connection: NDArray[np.uint32], begin: Times, end: Times
 ) -> tuple[Pair, ...]:
-    known = trace.sql(
-        f"""
-        with used as (
-            select connection, count(*) as calls, bool_or(session is not null) as in_sessions
-            from calls where not callback and program = {NFS} and reply_time is not null
-            group by connection
-        )
-        select client, server, list(connection order by connection), bool_and(transport = 'TCP'),
-               bool_or(in_sessions)
-        from used join connections using (connection)
-        group by client, server order by sum(calls) desc, client, server limit {PAIRS}
-        """
-    ).fetchall()
+    used = Counter[int]()
+    for each in traffic.of_clients(trace):
+        if each.program == NFS and each.answered:
+            used[each.connection] += each.answered
+    in_sessions = _in_sessions(trace)
+    between: dict[tuple[str, str], dict[int, bool]] = {}
+    for number, client, server, tcp in trace.sql(
+        "select connection, client, server, transport = 'TCP' from connections order by connection"
+    ).fetchall():
+        if number in used:
+            between.setdefault((client, server), {})[number] = tcp
+    calls = {pair: sum(used[number] for number in numbers) for pair, numbers in between.items()}
     found = []
     order = np.argsort(connection, kind="stable")
     sorted_connection = connection[order]
-    for client, server, numbers, tcp, in_sessions in known:
+    for client, server in sorted(between, key=lambda pair: (-calls[pair], pair))[:PAIRS]:
+        numbers = between[client, server]
         parts = [
             order[slice(*np.searchsorted(sorted_connection, (number, number + 1)))]
             for number in numbers
@@ -142,38 +145,59 @@ def _pairs(
         weights = np.arange(len(open_for), dtype=np.float64)
         found.append(
             Pair(
-                client=str(client),
-                server=str(server),
+                client=client,
+                server=server,
                 calls=len(mine),
                 busy_s=busy / NANOSECONDS,
                 mean=float((open_for * weights).sum() / busy) if busy else 0.0,
                 peak=len(open_for) - 1,
                 at_peak_s=int(open_for[-1]) / NANOSECONDS if len(open_for) > 1 else 0.0,
                 connections=max(1, len(at_once) - 1),
-                tcp=bool(tcp),
-                sessions=bool(in_sessions),
+                tcp=all(numbers.values()),
+                sessions=not in_sessions.isdisjoint(numbers),
             )
         )
     return tuple(found)
 
 
+def _in_sessions(trace: Trace) -> set[int]:
+    """Connections with calls in sessions; these are NFSv4's."""
+    if all(each.version < 4 for each in traffic.of_clients(trace)):
+        return set()
+    rows = trace.sql(
+        f"""
+        select distinct connection from calls
+        where not callback and program = {NFS} and reply_time is not null and session is not null
+        """
+    ).fetchall()
+    return {number for (number,) in rows}
+
+
 def _slots(trace: Trace) -> list[Slots]:
     """Sessions that may have been full."""
-    found = []
+    limits = {}
     for session in sessions(trace, top=SESSIONS)[1]:
         told = [each for each in (session.slots_offered, session.slots_wanted_least) if each]
-        if not told:
-            continue
-        limit = min(told)
-        # Hexadecimal digits alone; with a parameter, DuckDB hands rows over far more slowly.
-        rows = trace.sql(
-            f"""
-            select call_first_time as begin, greatest(reply_time, call_first_time) as end
-            from calls where not callback and program = {NFS} and reply_time is not null
-                             and session = unhex('{session.session}')
-            """
-        ).fetchnumpy()
-        begin, end = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in rows)
+        if told:
+            limits[session.session] = session, min(told)
+    if not limits:
+        return []
+    # Hexadecimal digits alone; with parameters, DuckDB hands rows over far more slowly.
+    blobs = [f"unhex('{digits}')" for digits in limits]
+    places = " ".join(f"when {blob} then {place}" for place, blob in enumerate(blobs))
+    rows = trace.sql(
+        f"""
+        select call_first_time as begin, greatest(reply_time, call_first_time) as end,
+               (case session {places} end)::utinyint as place
+        from calls where not callback and program = {NFS} and reply_time is not null
+                         and session in ({", ".join(blobs)})
+        """
+    ).fetchnumpy()
+    place = np.asarray(rows["place"])
+    begins, ends = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in ("begin", "end"))
+    found = []
+    for number, (session, limit) in enumerate(limits.values()):
+        begin, end = begins[place == number], ends[place == number]
         open_for = levels(begin, end)
         found.append(
             Slots(

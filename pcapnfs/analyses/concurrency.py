@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import traffic
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.record import Record
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     Times = NDArray[np.int64]
 
-READS = columns.of(
-    calls="client server connection callback call_first_time reply_time",
+READS = columns.together(
+    traffic.READS, columns.of(calls="connection callback call_first_time reply_time")
 )
 """The columns that the queries here read."""
 
@@ -77,7 +78,7 @@ LONGEST_NS = 2**62
 
 _ANSWERED = """
     answered as (
-        select client, server, connection, call_first_time as sent,
+        select connection, call_first_time as sent,
                greatest(reply_time, call_first_time) as answered
         from calls where not callback and reply_time is not null
     )
@@ -88,15 +89,17 @@ def concurrency(trace: Trace) -> tuple[Concurrency, Mapping[Pair, Concurrency]]:
     """Calls under way of all clients together, and of each client at each server."""
     import numpy as np
 
-    known = trace.sql(
-        f"with {_ANSWERED} select distinct connection, client, server from answered order by all"
-    ).fetchall()
+    known = {
+        each.connection: (each.client, each.server)
+        for each in sorted(traffic.of_clients(trace), key=lambda each: each.connection)
+        if each.answered
+    }
     if not known:
         return NOBODY, {}
-    names = list(dict.fromkeys((client, server) for _, client, server in known))
+    names = list(dict.fromkeys(known.values()))
     places = {name: place for place, name in enumerate(names)}
-    numbers = np.array([number for number, _, _ in known])
-    pairs = np.array([places[client, server] for _, client, server in known])
+    numbers = np.array(list(known))
+    pairs = np.array([places[name] for name in known.values()])
     # Without parameters DuckDB hands the columns over as they are, ten times as fast.
     found = trace.sql(
         f"with {_ANSWERED} select sent, answered, connection from answered"
@@ -136,15 +139,19 @@ def timeline(trace: Trace) -> tuple[Moment, ...]:
         for place, *values in trace.sql(
             f"""
             with {_ANSWERED},
-            events as (
-                select least(sent, $end) - $start as instant, 1 as sent from answered
-                union all select least(answered, $end) - $start, 0 from answered
+            calls as (
+                select (least(sent, {end}) - {start}) // {width} as place, count(*) as calls,
+                       sum(least(sent, {end}) - {start}) as calls_at
+                from answered group by place
+            ),
+            replies as (
+                select (least(answered, {end}) - {start}) // {width} as place, count(*) as replies,
+                       sum(least(answered, {end}) - {start}) as replies_at
+                from answered group by place
             )
-            select instant // $width, count(*) filter (sent = 1), count(*) filter (sent = 0),
-                   sum(instant) filter (sent = 1), sum(instant) filter (sent = 0)
-            from events group by 1
-            """,
-            {"start": start, "end": end, "width": width},
+            select place, calls, replies, calls_at, replies_at
+            from calls full join replies using (place)
+            """
         ).fetchall()
     }
     moments: list[Moment] = []
@@ -162,11 +169,13 @@ def timeline(trace: Trace) -> tuple[Moment, ...]:
 
 def span(trace: Trace) -> Span | None:
     """The time that `timeline` divides; None without answered calls."""
-    (row,) = trace.sql(f"with {_ANSWERED} select min(sent), max(answered) from answered").fetchall()
-    if row[0] is None:
+    known = traffic.of_clients(trace)
+    begins = [each.first_answered_ns for each in known if each.first_answered_ns is not None]
+    ends = [each.last_answered_ns for each in known if each.last_answered_ns is not None]
+    if not begins:
         return None
-    start = integer(row[0])
-    end = min(integer(row[1]), start + LONGEST_NS)
+    start = min(begins)
+    end = min(max(ends), start + LONGEST_NS)
     return Span(start, end, -(-(end - start + 1) // MOMENTS))
 
 

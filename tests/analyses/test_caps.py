@@ -42,7 +42,7 @@ def test_connections_one_after_the_other_are_one_at_once(second: int, at_once: i
 
 
 def test_a_session_is_full_when_all_its_slots_are_taken() -> None:
-    session = {"session": b"s", "protocol": "4.1", "connection": 1}
+    session = {"session": b"s", "version": 4, "protocol": "4.1", "connection": 1}
     calls = [
         call(1, "CREATE_SESSION", 1, **session),
         *(call(number, "READ", 35, slot=number % 2, **session) for number in (2, 3, 8)),

@@ -1,0 +1,59 @@
+"""Who called whom, as many questions begin with it."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses import traffic
+from tests.unit.rows import MILLISECOND, START_NS, call, trace_of
+
+
+def test_calls_are_counted_by_connection_program_and_version() -> None:
+    calls = [
+        call(1, "GETATTR", 2, connection=1),
+        # The reply came before the call, as a capture may have it.
+        call(2, "GETATTR", -5, connection=1),
+        call(3, "GETATTR", None, connection=1),
+        call(4, "OPEN", 1, connection=1, version=4),
+        call(5, "CB_RECALL", 1, connection=1, version=4, callback=True),
+        call(6, "MNT", None, connection=2, program=100005),
+    ]
+    with trace_of(calls=calls) as trace:
+        third, fourth, recalls, mount = traffic.traffic(trace)
+        assert traffic.of_clients(trace) == (third, fourth, mount)
+    first = START_NS + 10 * MILLISECOND
+    assert (third.calls, third.answered) == (3, 2)
+    assert (third.first_ns, third.last_ns) == (first, first + 20 * MILLISECOND)
+    assert (third.first_answered_ns, third.last_answered_ns) == (first, first + 10 * MILLISECOND)
+    assert (fourth.version, fourth.calls, fourth.callback) == (4, 1, False)
+    assert (recalls.calls, recalls.callback) == (1, True)
+    assert (mount.program, mount.answered, mount.first_answered_ns) == (100005, 0, None)
+
+
+def test_a_mount_has_its_two_addresses_and_its_answers() -> None:
+    calls = [
+        call(1, "GETATTR", 2, mount=7),
+        call(2, "GETATTR", 2, mount=8, client="10.0.0.3"),
+        call(3, "MNT", 2, mount=8, client="10.0.0.3", program=100005),
+        # Of the same two addresses, in another part of the trace.
+        call(4, "GETATTR", None, mount=9),
+        call(5, "CB_RECALL", 2, mount=10, client="10.0.0.4", callback=True),
+    ]
+    with trace_of(calls=calls) as trace:
+        assert traffic.mounts(trace) == {
+            7: ("10.0.0.2", "10.0.0.1"),
+            8: ("10.0.0.3", "10.0.0.1"),
+            9: ("10.0.0.2", "10.0.0.1"),
+        }
+        assert traffic.answered(trace, (100003,)) == {7: 1, 8: 1, 9: 0}
+        table = f"from {traffic.NAMED} order by mount"
+        rows = trace.sql(table, traffic.named(trace)).fetchall()
+    assert rows == [
+        (7, "10.0.0.2", "10.0.0.1"),
+        (8, "10.0.0.3", "10.0.0.1"),
+        (9, "10.0.0.2", "10.0.0.1"),
+    ]
+
+
+def test_without_calls_there_is_no_traffic() -> None:
+    with trace_of() as trace:
+        assert traffic.traffic(trace) == ()
+        assert traffic.mounts(trace) == {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any, TypeVar
 
     from numpy.typing import NDArray
@@ -69,3 +69,16 @@ def distinct(values: NDArray[Kind]) -> NDArray[Kind]:
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return ordered[first]
+
+
+def looked_up(values: NDArray[Any], known: Mapping[int, int]) -> NDArray[np.int32]:
+    """What is known of each value.
+
+    Args:
+        values: Whole numbers, each of which is known.
+        known: What stands for each, below 2^31.
+    """
+    keys = np.array(sorted(known), values.dtype)
+    told = np.array([known[key] for key in sorted(known)], np.int32)
+    found: NDArray[np.int32] = told[np.searchsorted(keys, values)]
+    return found

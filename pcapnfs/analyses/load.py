@@ -7,13 +7,14 @@ network's is in all of them alike, so that what grows is the server's, or the li
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
-from pcapnfs.analyses.arrays import distinct, quantiles
+from pcapnfs.analyses import shares, traffic
+from pcapnfs.analyses.arrays import distinct, looked_up, quantiles
 from pcapnfs.analyses.levels import open_at_begin
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    traffic.READS,
     columns.of(
-        calls="call server callback op stability call_frame call_first_time reply_time srt "
-        "transmissions status"
+        calls="call mount op stability call_frame call_first_time reply_time srt transmissions "
+        "status"
     ),
 )
 """The columns that the queries here read."""
@@ -75,33 +77,31 @@ class Load(Record):
 def load(trace: Trace) -> tuple[Load, ...]:
     """Measure each server, most calls first."""
     shares.register(trace)
-    ranked = f"""
-        ranked as (
-            select server, row_number() over (order by count(*) desc, server) - 1 as place
-            from calls where not callback group by server
-            order by place limit {SERVERS}
-        )
-    """
-    servers = trace.sql(f"with {ranked} select server from ranked order by place").fetchall()
+    calls: Counter[str] = Counter()
+    for each in traffic.of_clients(trace):
+        calls[each.server] += each.calls
+    servers = sorted(calls, key=lambda server: (-calls[server], server))[:SERVERS]
+    mounts = traffic.mounts(trace)
     # Without parameters: DuckDB takes far longer to hand over the rows of a query with them.
     rows = trace.sql(
         f"""
-        with {ranked}
-        select place::integer as server, call_first_time as begin,
+        select mount, call_first_time as begin,
                greatest(reply_time, call_first_time) as end, greatest(srt, 0) as srt, share,
                call_frame as frame,
                stability = 'unstable' and op in {SMALL_OPERATIONS} and transmissions = 1
                    and coalesce(status = 0, false) as small
-        from calls join shares using (call) join ranked using (server)
-        where not callback and reply_time is not null
+        from calls join shares using (call) where {shares.where("reply_time is not null")}
         """
     ).fetchnumpy()
     columns_ = {name: np.asarray(values) for name, values in rows.items()}
     begin, end = (np.minimum(columns_[name], LATEST_NS) for name in ("begin", "end"))
-    order = np.argsort(columns_["server"], kind="stable")
-    bounds = np.searchsorted(columns_["server"][order], np.arange(len(servers) + 1))
+    places = {server: place for place, server in enumerate(servers)}
+    ranks = {mount: places.get(server, -1) for mount, (_, server) in mounts.items()}
+    rank = looked_up(columns_["mount"], ranks).astype(np.int16)
+    order = np.argsort(rank, kind="stable")
+    bounds = np.searchsorted(rank[order], np.arange(len(servers) + 1))
     found = []
-    for place, (server,) in enumerate(servers):
+    for place, server in enumerate(servers):
         mine = order[bounds[place] : bounds[place + 1]]
         at_once = open_at_begin(begin[mine], end[mine])
         small = columns_["small"][mine]
@@ -122,5 +122,5 @@ def load(trace: Trace) -> tuple[Load, ...]:
                     frames=tuple(int(each) for each in frame[longest]),
                 )
             )
-        found.append(Load(server=str(server), calls=len(mine), bands=tuple(bands)))
+        found.append(Load(server=server, calls=len(mine), bands=tuple(bands)))
     return tuple(found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import round_trip, shares
+from pcapnfs.analyses import round_trip, shares, traffic
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     shares.READS,
+    traffic.READS,
     columns.of(
-        calls="call client server callback op stability call_frame call_time reply_first_time srt "
+        calls="call mount server op stability call_frame call_time reply_first_time srt "
         "transmissions status"
     ),
 )
@@ -64,39 +65,37 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         for pair in round_trips(trace).pairs
         if pair.server_side.source in ("handshake", "acks")
     }
+    mounts = traffic.mounts(trace)
+    answered = shares.where(f"""
+        srt is not null and transmissions = 1 and coalesce(status = 0, true)
+        and (stability in ('read', 'unstable_write')
+             or stability = 'unstable' and op in {SMALL_OPERATIONS})
+    """)
     rows = trace.sql(
         f"""
         with halves as (
-            select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
-                   unnest($halves::bigint[]) as network
+            select unnest($mounts::uinteger[]) as mount, unnest($halves::bigint[]) as network
         ),
         timed as (
             select server, op, stability, call_frame, share,
-                   greatest(reply_first_time - call_time - coalesce(network, 0), 0) as took,
-                   case when stability = 'read' then 'read'
-                        when stability = 'unstable_write' then 'write'
-                        when stability = 'unstable' and op in {SMALL_OPERATIONS} then 'small'
-                   end as kind
-            from calls join shares using (call) left join halves using (client, server)
-            where not callback and srt is not null and transmissions = 1
-                  and coalesce(status = 0, true)
+                   greatest(reply_first_time - call_time - coalesce(network, 0), 0) as took
+            from calls join shares using (call) left join halves using (mount)
+            where {answered}
         )
-        select server, op, kind, stability, count(*), median(took), avg(took), sum(share),
+        select server, op, stability, count(*), median(took), avg(took), sum(share),
                arg_max(call_frame, (took, -call_frame::bigint), {EXAMPLES})
-        from timed where kind is not null group by server, op, kind, stability
-        order by sum(share) desc, server, op
+        from timed group by server, op, stability order by sum(share) desc, server, op
         """,
         {
-            "clients": [client for client, _ in halves],
-            "servers": [server for _, server in halves],
-            "halves": list(halves.values()),
+            "mounts": list(mounts),
+            "halves": [halves.get(pair, 0) for pair in mounts.values()],
         },
     ).fetchall()
     return tuple(
         ServerTime(
             server=str(server),
             op=str(op),
-            kind=str(kind),
+            kind=_KINDS[str(row)],
             row=str(row),
             calls=integer(calls),
             median_s=seconds(median) or 0.0,
@@ -104,5 +103,9 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             time_s=seconds(time) or 0.0,
             frames=tuple(frames),
         )
-        for server, op, kind, row, calls, median, mean, time, frames in rows
+        for server, op, row, calls, median, mean, time, frames in rows
     )
+
+
+_KINDS = {"read": "read", "unstable_write": "write", "unstable": "small"}
+"""The kind of an operation, by the row of the time budget."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs.analyses import joined
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
 from pcapnfs.analyses.once import ANSWERS
@@ -88,3 +89,11 @@ def register(trace: Trace, calls: Outstanding | None = None) -> None:
         cursor.execute(f"create table {TABLE} as select call, share, pause from found")
         cursor.unregister("found")
     known[register] = True
+
+
+def where(condition: str) -> str:
+    """SQL: a condition on calls that are joined with the table of shares (joined.py).
+
+    Callbacks have no share and need not be left out.
+    """
+    return joined.condition(condition, other="share")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcapnfs.analyses.arrays import distinct, median, quantiles
+from pcapnfs.analyses.arrays import distinct, looked_up, median, quantiles
 from tests.unit.rows import ROOT
 
 
@@ -59,3 +59,10 @@ def test_a_summary_needs_no_masked_arrays() -> None:
         "assert 'numpy.ma' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", asked], cwd=ROOT, check=True)
+
+
+def test_values_are_looked_up_however_large_they_are() -> None:
+    values = np.array([4_000_000_000, 7, 4_000_000_000, 0], np.uint32)
+    found = looked_up(values, {7: 2, 4_000_000_000: -1, 0: 5, 9: 6})
+    assert found.tolist() == [-1, 2, -1, 5]
+    assert looked_up(np.zeros(0, np.uint32), {}).tolist() == []

@@ -11,7 +11,7 @@ from pcapnfs.analyses.outstanding import (
     Outstanding,
     outstanding,
 )
-from pcapnfs.analyses.shares import pauses, register, shares
+from pcapnfs.analyses.shares import pauses, register, shares, where
 from pcapnfs.trace import Trace
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
@@ -244,3 +244,12 @@ def test_times_of_a_damaged_capture_do_no_harm() -> None:
     assert found.span_ns == SPAN_LIMIT_NS
     assert shares(found).sum() <= SPAN_LIMIT_NS
     assert all(0 <= begin <= end for begin, end in spans(found))
+
+
+def test_a_condition_on_calls_is_tested_on_the_rows_of_the_join() -> None:
+    calls = [call(1, "GETATTR", 2), call(2, "READ", 3), call(3, "CB_RECALL", 1, callback=True)]
+    with trace_of(calls=calls) as trace:
+        register(trace)
+        told = where("op <> 'READ'")
+        query = f"select call from calls join shares using (call) where {told}"
+        assert trace.sql(query).fetchall() == [(1,)]

@@ -26,7 +26,8 @@ from pcapnfs.analyses.call_times import (
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
-from pcapnfs.analyses.timeline import NO_FILE, Timeline, timeline
+from pcapnfs.analyses.objects import NO_FILE
+from pcapnfs.analyses.timeline import Timeline, timeline
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:

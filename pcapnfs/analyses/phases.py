@@ -14,10 +14,12 @@ import numpy as np
 
 from pcapnfs import columns, units
 from pcapnfs.analyses import mixture
+from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.arrays import distinct
 from pcapnfs.analyses.budget import Budget, budgets
 from pcapnfs.analyses.equal_shares import equal_shares
+from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import outstanding, within
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.record import Record
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _outstanding.READS,
-    columns.of(calls="call callback op file", files="file identity role"),
+    _objects.READS,
+    columns.of(calls="call callback op file"),
 )
 """The columns that this reads."""
 
@@ -126,31 +129,32 @@ class _What(Record):
     """Main operations, sorted."""
     op: NDArray[np.int32]
     """Of each call, the place in `names`."""
-    file: NDArray[np.int64]
-    """Of each call, the regular file that it addressed; -1 without."""
+    file: NDArray[np.int32]
+    """Of each call, the regular file that it addressed; `NO_FILE` without."""
 
     @classmethod
     def of(cls, trace: Trace) -> _What:
         """Ask the trace."""
         rows = trace.sql(
             """
-            select call, number::integer as op, coalesce(identity::bigint, -1) as file
+            select call, number::integer as op, coalesce(file::bigint, -1) as file
             from calls
                 join (
                     select op, row_number() over (order by op) - 1 as number
                     from (select distinct op from calls where not callback)
                 ) using (op)
-                left join (select files.file, identity from files where role = 'file') using (file)
             where not callback
             """
         ).fetchnumpy()
+        file = np.asarray(rows["file"])
+        known = objects(trace, file)
         names = trace.sql("select distinct op from calls where not callback order by op").fetchall()
         order = np.argsort(rows["call"], kind="stable")
         return cls(
             trace.meta.start_ns,
             tuple(name for (name,) in names),
             rows["op"][order],
-            np.asarray(rows["file"])[order],
+            np.where(known.regular[file], known.identity[file], NO_FILE)[order],
         )
 
 

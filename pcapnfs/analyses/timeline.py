@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
-from pcapnfs.analyses import owners
+from pcapnfs.analyses import traffic
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
+from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import NOT_READY, TRANSFER, outstanding
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.programs import NFS_PROGRAMS, NLM
@@ -33,12 +35,11 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 READS = columns.together(
-    owners.READS,
+    _objects.READS,
     _outstanding.READS,
     columns.of(
-        calls="call callback client server connection program op reply_time srt transmissions "
-        "status_name stability file",
-        files="file identity role",
+        calls="call callback connection program op reply_time srt transmissions status_name "
+        "stability file",
     ),
 )
 """The columns that this reads."""
@@ -56,9 +57,6 @@ not counted. What mounts and unmounts (MOUNT, portmapper) is before and after th
 
 LEAST_CALLS = 30
 """Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
-
-NO_FILE = -1
-"""The unit of calls that belong to no file."""
 
 
 class Timeline(Record):
@@ -192,12 +190,10 @@ def _parts(
 
 def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:
     """What is added to the calls of each connection, ns."""
-    rows = trace.sql(
-        "select distinct connection, client, server from calls where not callback"
-    ).fetchall()
-    added = np.zeros(max((connection for connection, _, _ in rows), default=0) + 1, np.int64)
-    for connection, client, server in rows:
-        added[connection] = added_ns.get((client, server), 0)
+    known = traffic.of_clients(trace)
+    added = np.zeros(max((each.connection for each in known), default=0) + 1, np.int64)
+    for each in known:
+        added[each.connection] = added_ns.get((each.client, each.server), 0)
     return added
 
 
@@ -228,10 +224,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
     place = f"case op {places} else -1 end" if places else "-1"
     rows = trace.sql(
         f"""
-        with {owners.OWNED}
-        select call, coalesce(owned.file::integer, {NO_FILE}) as unit,
-               coalesce(role = 'file', false) as regular,
-               coalesce(role = 'directory', false) as directory,
+        select call, coalesce(file::bigint, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
                stability = 'unstable' and program in {NFS_PROGRAMS}
                    and op in {SMALL_OPERATIONS} as small,
@@ -240,9 +233,12 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                transmissions = 1 as once,
                coalesce(status_name in {NOT_READY}, false) as refused
-        from owned left join files on files.file = owned.file
+        from calls where not callback
         """
     ).fetchnumpy()
+    known = objects(trace, np.asarray(rows["unit"]))
+    unit = rows["unit"] = known.identity[rows["unit"]]
+    rows |= {"regular": known.regular[unit], "directory": known.directory[unit]}
     call = rows.pop("call")
     if np.any(call[1:] < call[:-1]):
         order = np.argsort(call, kind="stable")

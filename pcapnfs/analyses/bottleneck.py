@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import measurement as _measurement
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import shares, traffic
 from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.outstanding import NOT_READY
+from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.analyses.verdict import client_verdict, measured_verdict
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 READS = columns.together(
     _measurement.READS,
     shares.READS,
+    traffic.READS,
     columns.of(
-        calls="call op client server callback call_frame srt stability status_name transmissions "
+        calls="call op mount callback call_frame srt stability status_name transmissions "
         "call_bytes reply_bytes"
     ),
 )
@@ -228,29 +229,30 @@ def _rows(
     The shares of its calls, their parts beyond the round trip, and their parts of the network.
     """
     parts = dict.fromkeys(CLAIMED, (0.0, 0.0, 0.0))
+    mounts = traffic.mounts(trace)
+    told = shares.where(f"""
+        srt is not null and transmissions = 1 and stability in {CLAIMED}
+        and not coalesce(status_name in {NOT_READY}, false)
+    """)
     found = trace.sql(
         f"""
         with added as (
-            select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
-                   unnest($added::bigint[]) as added
+            select unnest($mounts::uinteger[]) as mount, unnest($added::bigint[]) as added
         ),
         timed as (
             select stability, share, greatest(srt + coalesce(added, 0), 1) as took
-            from calls join shares using (call) left join added using (client, server)
-            where not callback and srt is not null and transmissions = 1
-              and not coalesce(status_name in {NOT_READY}, false)
+            from calls join shares using (call) left join added using (mount)
+            where {told}
         )
         select stability, sum(share), sum((share * (greatest(took - $rtt, 0) / took))::bigint),
                sum((share * (least($network, took) / took))::bigint)
-        from timed where list_contains($rows, stability) group by stability
+        from timed group by stability
         """,
         {
-            "clients": [client for client, _ in network.added_ns],
-            "servers": [server for _, server in network.added_ns],
-            "added": list(network.added_ns.values()),
+            "mounts": list(mounts),
+            "added": [network.added_ns.get(pair, 0) for pair in mounts.values()],
             "rtt": (measured.rtt_s or 0.0) * NANOSECONDS,
             "network": (network.rtt_s or 0.0) * NANOSECONDS,
-            "rows": list(CLAIMED),
         },
     ).fetchall()
     for row, *sums in found:

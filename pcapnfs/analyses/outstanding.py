@@ -26,9 +26,11 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
-from pcapnfs.analyses.arrays import distinct
+from pcapnfs.analyses import same_calls, traffic
+from pcapnfs.analyses.arrays import distinct, looked_up
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -44,9 +46,11 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _network_path.READS,
+    same_calls.READS,
+    traffic.READS,
     columns.of(
-        calls="call client server callback connection op signature file directory uid stability "
-        "call_first_time call_time reply_first_time reply_time transmissions status_name",
+        calls="call mount callback connection stability call_first_time call_time "
+        "reply_first_time reply_time transmissions status_name",
         connections="connection first_time",
     ),
 )
@@ -60,17 +64,6 @@ TRANSFER = len(KINDS)
 
 WAITING = len(KINDS) + 1
 """Kind of a part in which the client waited until the server was ready, or reachable."""
-
-NOT_READY = (
-    "NFS3ERR_JUKEBOX",
-    "NFS4ERR_DELAY",
-    "NFS4ERR_GRACE",
-    "NFS4ERR_LAYOUTTRYLATER",
-    "NFS4ERR_RECALLCONFLICT",
-    "LCK_DENIED_GRACE_PERIOD",
-    "NLM4_DENIED_GRACE_PERIOD",
-)
-"""Answers that ask the client to come again later (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
 
 PAUSE_LIMIT_NS = 60_000_000_000
 """Longest pause before the same call comes again. Linux waits for 5 s in NFSv3 and up to 15 s in
@@ -240,21 +233,14 @@ class _Span(Record):
 
 def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     """The pairs of client and server, and the calls in order of number."""
-    pairs = trace.sql(
-        "select distinct client, server from calls where not callback order by client, server"
-    ).fetchall()
-    join = """
-        join (
-            select client, server, row_number() over (order by client, server) - 1 as pair
-            from (select distinct client, server from calls where not callback)
-        ) using (client, server)
-    """
+    mounts = traffic.mounts(trace)
+    pairs = sorted(set(mounts.values()))
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
     unknown = KINDS.index("unknown")
     kinds = " ".join(f"when '{kind}' then {place}" for place, kind in enumerate(KINDS))
     rows = trace.sql(
         f"""
-        select call, {"pair" if len(pairs) > 1 else "0"}::integer as pair,
+        select call, {"mount" if len(pairs) > 1 else "0::integer"} as pair,
                call_first_time as first, call_time as sent,
                coalesce(reply_first_time, call_time) as answering,
                coalesce(reply_time, call_time) as answered, reply_time is null as unanswered,
@@ -262,10 +248,13 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
                      else (case stability {kinds} else {unknown} end) end)::utinyint as kind,
                {_REFUSED} as refused,
                transmissions > 1 as resent
-        from calls {join if len(pairs) > 1 else ""}
-        where not callback
+        from calls where not callback
         """
     ).fetchnumpy()
+    if len(pairs) > 1:
+        places = {pair: place for place, pair in enumerate(pairs)}
+        known = {mount: places[pair] for mount, pair in mounts.items()}
+        rows["pair"] = looked_up(rows["pair"], known)
     if np.any(rows["call"][1:] < rows["call"][:-1]):
         order = np.argsort(rows["call"], kind="stable")
         rows = {name: rows.pop(name)[order] for name in list(rows)}
@@ -312,28 +301,21 @@ def _reached(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
 
 def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> tuple[Places, Times]:
     """Places of calls that the server was not ready for and that came again soon, and when."""
-    found = trace.sql(
-        f"""
-        with asked as (
-            select call, client, server, op, signature, coalesce(file::bigint, -1) as file,
-                   coalesce(directory::bigint, -1) as directory, coalesce(uid::bigint, -1) as uid,
-                   call_first_time, reply_time, {_REFUSED} as refused
-            from calls where not callback
-        ),
-        refused as (from asked where refused)
-        select refused.call, again.call_first_time as again
-        from refused asof join (
-            from asked semi join refused using (client, server, op, signature)
-        ) as again
-        on refused.client = again.client and refused.server = again.server
-            and refused.op = again.op and refused.signature = again.signature
-            and refused.file = again.file and refused.directory = again.directory
-            and refused.uid = again.uid and again.call_first_time >= refused.reply_time
-        """
-    )
-    if not rows["refused"].any():
+    if not same_calls.NEEDS.met(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    sent = found.fetchnumpy()
+    same_calls.register(trace)
+    sent = trace.sql(
+        f"""
+        with same as (from {same_calls.TABLE}),
+        refused as (from same where {_REFUSED})
+        select refused.call, same.call_first_time as again
+        from refused asof join same
+        on refused.client = same.client and refused.server = same.server
+            and refused.op = same.op and refused.signature = same.signature
+            and refused.file = same.file and refused.directory = same.directory
+            and refused.uid = same.uid and same.call_first_time >= refused.reply_time
+        """
+    ).fetchnumpy()
     places, again = np.searchsorted(rows["call"], sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
     return places[soon], again[soon]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population, shares
-from pcapnfs.analyses.outstanding import NOT_READY
+from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 

@@ -11,8 +11,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population, shares
-from pcapnfs.analyses.outstanding import NOT_READY, PAUSE_LIMIT_NS
+from pcapnfs.analyses import population, same_calls, shares
+from pcapnfs.analyses.outstanding import PAUSE_LIMIT_NS
+from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.CALLS_READS,
+    same_calls.READS,
     shares.READS,
     columns.of(
-        calls="call client server callback op signature file directory uid call_frame call_time "
-        "reply_time status_name",
+        calls="call server call_time",
         operations="call op file",
         files="file path",
     ),
@@ -86,12 +87,12 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
     if not NEEDS.met(trace):
         return ()
     parameters = {
-        "statuses": list(PUT_OFF),
         "pause": PAUSE_LIMIT_NS,
         "recall": RECALL_NS,
         "files": FILES_SHOWN,
         "examples": EXAMPLES,
     }
+    same_calls.register(trace)
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(_REFUSALS, parameters).fetchall()
@@ -130,13 +131,10 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
 
 
 # A wait ends with an answer of another status, or when the client pauses for longer than it would.
-_REFUSALS = """
+_REFUSALS = f"""
     with asked as (
-        select call, client, server, op, signature, coalesce(file::bigint, -1) as file,
-               coalesce(directory::bigint, -1) as directory, coalesce(uid::bigint, -1) as uid,
-               call_frame, call_time, reply_time, status_name,
-               coalesce(status_name in $statuses, false) as refused
-        from calls where not callback and reply_time is not null
+        select *, coalesce(status_name in {PUT_OFF}, false) as refused
+        from {same_calls.TABLE} where reply_time is not null
     ),
     kinds as (
         select distinct client, server, op, signature, file, directory, uid from asked where refused

@@ -18,7 +18,8 @@ from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import traffic
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
-from pcapnfs.analyses.outstanding import NOT_READY, TRANSFER, outstanding
+from pcapnfs.analyses.outstanding import TRANSFER, outstanding
+from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record

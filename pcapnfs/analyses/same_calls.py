@@ -1,0 +1,77 @@
+"""Calls that a server was not ready for, and those with which clients asked the same again.
+
+Takes a trace; makes a table of the calls of clients that were answered so (JUKEBOX, DELAY, GRACE …)
+and of all that ask for the same: client, server, operations, objects and user are equal. They are
+few, so that what follows which is told without a look at all calls.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import population
+from pcapnfs.analyses.once import ANSWERS
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.CALLS_READS,
+    columns.of(
+        calls="call client server callback op signature file directory uid call_frame "
+        "call_first_time call_time reply_time status_name"
+    ),
+)
+"""The columns that this reads."""
+
+TABLE = "same_calls"
+"""The table that `register` makes: columns of the table calls, with -1 for an object or a user that
+is not known, so that equal ones are found equal."""
+
+NOT_READY = (
+    "NFS3ERR_JUKEBOX",
+    "NFS4ERR_DELAY",
+    "NFS4ERR_GRACE",
+    "NFS4ERR_LAYOUTTRYLATER",
+    "NFS4ERR_RECALLCONFLICT",
+    "LCK_DENIED_GRACE_PERIOD",
+    "NLM4_DENIED_GRACE_PERIOD",
+)
+"""Answers that ask the client to come again later (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
+
+NEEDS = population.Calls(names=NOT_READY)
+"""Without a call that was answered so there is none."""
+
+_OBJECTS = """
+    coalesce(file::bigint, -1) as file, coalesce(directory::bigint, -1) as directory,
+    coalesce(uid::bigint, -1) as uid
+"""
+
+# A table of their own, since DuckDB knows how few these are: it looks each call up among them.
+_KINDS = f"""
+    create temp table kinds as
+    select distinct client, server, op, signature, {_OBJECTS}
+    from calls where not callback and reply_time is not null and status_name in {NOT_READY}
+"""
+
+_SAME = f"""
+    create table {TABLE} as
+    from (
+        select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
+               call_time, reply_time, status_name
+        from calls where not callback
+    ) semi join kinds using (client, server, op, signature, file, directory, uid)
+"""
+
+
+def register(trace: Trace) -> None:
+    """Make the table `same_calls` of a trace, unless it is there."""
+    known = ANSWERS.setdefault(trace, {})
+    if register in known:
+        return
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_KINDS)
+        cursor.execute(_SAME)
+    known[register] = True

@@ -19,7 +19,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population, shares, spared
+from pcapnfs.analyses import listings, population, shares, spared, traffic
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.questions import FILE_FRESH_S
 from pcapnfs.analyses.readdir import FOLLOW_UP_S
@@ -33,11 +33,14 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    listings.READS,
+    listings.USED_READS,
     shares.READS,
+    traffic.READS,
     columns.of(
-        calls="call mount client server callback program version op call_frame call_time "
-        "reply_time file directory",
-        operations="call position op file attributes plus",
+        calls="call mount callback program version op call_frame call_time reply_time file "
+        "directory",
+        operations="call op attributes",
         files="file parent name path role",
         entries="call position name file",
     ),
@@ -96,7 +99,9 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     """Add up, for each client and server that listed a directory, in the order of addresses."""
     if not NEEDS.met(trace):
         return ()
+    listings.register(trace)
     shares.register(trace)
+    mounts = traffic.mounts(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_LISTED)
         ((any_plain, any_plus),) = cursor.execute(
@@ -105,6 +110,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         if not any_plain and not any_plus:
             return ()
         cursor.execute(_TOLD)
+        cursor.execute(_OBJECTS)
         cursor.execute(_AFTER, {"plain": any_plain})
         cursor.execute(_FOLLOWED)
         cursor.execute(_UNTYPED)
@@ -114,8 +120,8 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
         rows = cursor.execute(_BY_MOUNT, {"plus": any_plus}).fetchall()
     return tuple(
         ListingCosts(
-            client=str(client),
-            server=str(server),
+            client=mounts[mount][0],
+            server=mounts[mount][1],
             plain_calls=integer(plain),
             plain_entries=integer(plain_entries),
             followed=spared.of_row(values[0:4]),
@@ -129,29 +135,17 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plus=spared.of_row(values[8:12]),
             plus_extra_s=seconds(extra) or 0.0,
         )
-        for mount, client, server, plain, plain_entries, plus, plus_entries, objects, touched,
+        for mount, plain, plain_entries, plus, plus_entries, objects, touched,
         followed, extra, *values
         in rows
     )  # fmt: skip
 
 
-_ASKS_NO_TYPE = "not contains('2367abef', substr(operations.attributes, 8, 1))"
-"""SQL: an NFSv4 bitmap lacks the type, bit 1 of its first word, whose eighth digit has bits 0 to 3;
-NULL when it is unknown."""
-
 _LISTED = f"""
     create temp table listed as
-    with listings as materialized (
-        select call, position, file, op = 'READDIRPLUS' or coalesce(plus, false) as plus,
-               op = 'READDIR' as is_readdir, {_ASKS_NO_TYPE} as asks_no_type
-        from operations where op in ('READDIR', 'READDIRPLUS') and file is not null
-    )
-    select mount, call, position, listings.file as directory, call_frame, reply_time, plus,
-           is_readdir and (version = 3 or asks_no_type) as untyped
-    from listings join (
-             select call, mount, call_frame, reply_time, version from calls
-             where not callback and program = {NFS} and version >= 3 and reply_time is not null
-         ) using (call)
+    select mount, call, position, directory, call_frame, reply_time, plus, untyped
+    from {listings.TABLE}
+    where directory is not null and version >= 3 and reply_time is not null
 """
 
 _TOLD = """
@@ -160,6 +154,12 @@ _TOLD = """
            coalesce(untyped, false) as untyped
     from entries join listed using (call, position)
     where name not in ('.', '..')
+"""
+
+_OBJECTS = """
+    create temp table objects as
+    select mount, file, max(reply_time) as told_at from told
+    where plus and file is not null group by mount, file
 """
 
 # A name is what a listing always has; handles come with attributes alone.
@@ -281,12 +281,12 @@ _PLACES = """
     order by mount, times desc, path
 """
 
+_SMALL = shares.where(f"""
+    op in ('GETATTR', 'LOOKUP', 'ACCESS') and program = {NFS} and reply_time is not null
+""")
+
 _BY_MOUNT = f"""
-    with mounts as (
-        select mount, any_value(client) as client, any_value(server) as server
-        from calls where not callback group by mount
-    ),
-    listings as (
+    with listings_by as (
         select mount, count(*) filter (not listed.plus) as plain_calls,
                {spared.columns("listed.plus", "plus")}
         from listed join shares using (call) group by mount
@@ -302,27 +302,15 @@ _BY_MOUNT = f"""
     small as (
         select mount, median(share) as usual
         from calls join shares using (call)
-        where $plus and op in ('GETATTR', 'LOOKUP', 'ACCESS') and not callback and program = {NFS}
-              and reply_time is not null and mount in (select mount from listed where plus)
+        where $plus and {_SMALL}
         group by mount
     ),
-    addressed as (
-        select mount, file, max(call_time) as at_last
-        from (
-            select mount, file, call_time from calls where not callback
-            union all
-            select mount, directory, call_time from calls
-            where not callback and directory is not null
-        ) semi join (select mount, file from told where plus) using (mount, file)
-        where $plus
-        group by mount, file
-    ),
-    objects as (
-        select mount, count(*) as objects, count(*) filter (at_last >= told_at) as touched
-        from (
-            select mount, file, max(reply_time) as told_at from told
-            where plus and file is not null group by all
-        ) left join addressed using (mount, file)
+    counted as (select mount, count(*) as objects from objects group by mount),
+    touched_by as (
+        select mount, count(*) as touched
+        from objects semi join ({listings.USED}) as used
+             on objects.mount = used.mount and objects.file = used.file
+                and objects.told_at <= used.call_time
         group by mount
     ),
     entries_of as (
@@ -330,14 +318,13 @@ _BY_MOUNT = f"""
                count(*) filter (plus) as plus_entries
         from told group by mount
     )
-    select mount, client, server, plain_calls, coalesce(plain_entries, 0), plus_calls,
+    select mount, plain_calls, coalesce(plain_entries, 0), plus_calls,
            coalesce(plus_entries, 0), coalesce(objects, 0), coalesce(touched, 0),
            coalesce(followed_entries, 0),
            greatest(plus_share - plus_calls * coalesce(usual, 0), 0),
            {spared.names("followed")}, {spared.names("untyped")}, {spared.names("plus")}
-    from listings join mounts using (mount) left join followed_by using (mount)
-         left join untyped_by using (mount)
-         left join small using (mount) left join objects using (mount)
-         left join entries_of using (mount)
+    from listings_by left join followed_by using (mount) left join untyped_by using (mount)
+         left join small using (mount) left join counted using (mount)
+         left join touched_by using (mount) left join entries_of using (mount)
     order by mount
 """

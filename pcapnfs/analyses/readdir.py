@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses import order, parts, population
+from pcapnfs.analyses import listings, order, parts, population
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.programs import NFS
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    listings.READS,
+    listings.USED_READS,
     columns.of(
-        calls="call mount callback program version op call_time reply_time srt reply_bytes "
-        "file directory",
-        operations="call position op file requested attributes plus entries cookie",
+        calls="call mount callback program version op call_time reply_time srt file directory",
+        operations="call op attributes",
         files="file server parent name path",
         entries="call position name file",
     ),
@@ -178,13 +179,13 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     order.check("directories", top=top, sort=sort, kinds=Sort)
     if not NEEDS.met(trace):
         return _readdir(_NOTHING, {}, sort, ())
+    listings.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_LISTINGS)
-        cursor.execute(_LISTED)
         walk = walks.FollowUps(longest_s=FOLLOW_UP_S)
         for events in parts.of(cursor, _EVENTS, by="directory", entries=True):
             walk.add(events)
         cursor.register("followed", walk.followed())
+        cursor.execute(_OBJECTS)
         cursor.execute(_TOLD)
         cursor.execute(_BY_DIRECTORY)
         (totals,) = cursor.execute(_TOTALS).fetchall()
@@ -235,24 +236,6 @@ def _readdir(
     )
 
 
-# Listings are few: with a table of them the join is by them, and not by all calls.
-_LISTINGS = """
-    create temp table listings as
-    select call, position, file, op, plus, cookie, entries, requested
-    from operations where op in ('READDIR', 'READDIRPLUS')
-"""
-
-_LISTED = f"""
-    create temp table listed as
-    select listings.call, position, mount, listings.file as directory, version = 4 as v4,
-           listings.op = 'READDIRPLUS' or coalesce(plus, false) as plus, cookie, entries,
-           requested, call_time, reply_time,
-           case when calls.op = listings.op then srt end as srt,
-           case when calls.op = listings.op then reply_bytes end as reply_bytes
-    from listings join calls using (call)
-    where not callback and program = {NFS}
-"""
-
 _OPERATIONS = ("LOOKUP", "GETATTR", "ACCESS")
 """What may follow, by number."""
 
@@ -265,7 +248,7 @@ _EVENTS = f"""
                reply_time, srt, version = 4 and op = 'GETATTR' as unsure
         from calls join objects using (file)
         where op in {_OPERATIONS} and not callback and program = {NFS} and reply_time is not null
-              and coalesce(calls.directory, parent) in (select listed.directory from listed)
+              and coalesce(calls.directory, parent) in (select listings.directory from listings)
     ),
     asked as (
         from about where not unsure
@@ -274,10 +257,10 @@ _EVENTS = f"""
             select call from operations where op = 'GETATTR' and {ASKS_STATE})
     ),
     events as (
-        select mount, listed.directory, hash(name) as title, reply_time as moment, plus,
+        select mount, listings.directory, hash(name) as title, reply_time as moment, plus,
                null::utinyint as op, null::bigint as reply_time, null::bigint as srt
-        from entries join listed using (call, position)
-        where listed.reply_time is not null and listed.directory is not null
+        from entries join listings using (call, position)
+        where listings.reply_time is not null and listings.directory is not null
         union all
         select mount, directory, title, call_time, null,
                (list_position({list(_OPERATIONS)}, op) - 1)::utinyint, reply_time, srt
@@ -289,41 +272,38 @@ _EVENTS = f"""
 """
 """Entries that were told, and calls about them."""
 
-_TOLD = """
+_OBJECTS = """
+    create temp table objects as
+    select mount, listings.directory, entries.file, min(reply_time) as told_at
+    from entries join listings using (call, position)
+    where plus and entries.file is not null and name not in ('.', '..') and reply_time is not null
+    group by all
+"""
+
+_TOLD = f"""
     create temp table told as
-    with last as (
-        select mount, listed.directory, entries.file, min(reply_time) as told_at
-        from entries join listed using (call, position)
-        where plus and entries.file is not null and name not in ('.', '..')
-              and reply_time is not null
-        group by all
-    ),
-    addressed as (
-        select mount, file, max(call_time) as at_last
-        from (
-            select mount, file, call_time from calls where not callback
-            union all
-            select mount, directory, call_time from calls
-            where not callback and directory is not null
-        ) semi join last using (mount, file)
-        group by mount, file
+    with touched as (
+        select directory, count(*) as touched
+        from objects semi join ({listings.USED}) as used
+             on objects.mount = used.mount and objects.file = used.file
+                and objects.told_at <= used.call_time
+        group by directory
     )
-    select directory, count(*) as plus_entries,
-           count(*) filter (coalesce(at_last < told_at, true)) as untouched
-    from last left join addressed using (mount, file)
-    group by directory
+    select directory, plus_entries, plus_entries - coalesce(touched, 0) as untouched
+    from (select directory, count(*) as plus_entries from objects group by directory)
+         left join touched using (directory)
 """
 
 _BY_DIRECTORY = f"""
     create temp table by_directory as
     with turns as (
         select *, lag(plus) over (partition by mount, directory order by call_time, call) as before
-        from listed
+        from listings
     ),
     calls_of as (
         select directory, count(*) filter (not plus) as plain, count(*) filter (plus) as plus,
-               count(*) filter (v4 and not plus) as v4_plain,
-               count(*) filter (v4 and plus) as v4_plus,
+               count(*) filter (version = 4 and not plus) as v4_plain,
+               count(*) filter (version = 4 and plus) as v4_plus,
                count(*) filter (cookie = 0) as listings,
                coalesce(sum(entries), 0) as entries,
                coalesce(sum(reply_bytes), 0) as bytes, coalesce(sum(srt), 0) as time,
@@ -336,7 +316,7 @@ _BY_DIRECTORY = f"""
         select file as directory, count(*) as asked, sum(srt) as asked_time
         from calls
         where op = 'GETATTR' and not callback and program = {NFS} and reply_time is not null
-              and file in (select directory from listed)
+              and file in (select directory from listings)
               and (version < 4 or call in (
                   select call from operations where op = 'GETATTR' and {ASKS_STATE}))
         group by file

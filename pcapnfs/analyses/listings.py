@@ -1,0 +1,76 @@
+"""The calls that listed directories, as several analyses begin with them.
+
+Takes a trace; makes a table of its READDIRs and READDIRPLUSes by clients.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.once import ANSWERS
+from pcapnfs.programs import NFS
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="call mount callback program version op call_frame call_time reply_time srt reply_bytes",
+    operations="call position op file attributes requested plus cookie entries",
+)
+"""The columns that this reads."""
+
+TABLE = "listings"
+"""The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
+`call_time`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls and
+operations; `directory`, the one that was listed; `plus`, whether it was with attributes; `untyped`,
+whether the reply tells no types, NULL when that is unknown; `srt` and `reply_bytes` of calls that
+did nothing else, else NULL."""
+
+
+def register(trace: Trace) -> None:
+    """Make the table `listings` of a trace, unless it is there."""
+    known = ANSWERS.setdefault(trace, {})
+    if register in known:
+        return
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_ASKED)
+        cursor.execute(_LISTINGS)
+    known[register] = True
+
+
+_ASKS_NO_TYPE = "not contains('2367abef', substr(attributes, 8, 1))"
+"""SQL: an NFSv4 bitmap lacks the type, bit 1 of its first word, whose eighth digit has bits 0 to 3;
+NULL when it is unknown."""
+
+USED = """
+    select mount, file, call_time from calls where not callback
+    union all
+    select mount, directory, call_time from calls where not callback and directory is not null
+"""
+"""SQL: what calls of clients were about, when, and the directory in which they named it. Join it to
+a table of what was told, so that DuckDB knows how much that is: it looks the calls up there."""
+
+USED_READS = columns.of(calls="mount callback file directory call_time")
+"""The columns that this reads."""
+
+# Listings are few: with a table of them the join is by them, and not by all calls.
+_ASKED = f"""
+    create temp table asked as
+    select call, position, op, file as directory,
+           op = 'READDIRPLUS' or coalesce(plus, false) as plus, {_ASKS_NO_TYPE} as asks_no_type,
+           cookie, entries, requested
+    from operations where op in ('READDIR', 'READDIRPLUS')
+"""
+
+_LISTINGS = f"""
+    create table {TABLE} as
+    select asked.call, position, mount, version, asked.directory, plus,
+           asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
+           cookie, entries, requested, call_frame, call_time, reply_time,
+           case when calls.op = asked.op then srt end as srt,
+           case when calls.op = asked.op then reply_bytes end as reply_bytes
+    from asked join calls using (call)
+    where not callback and program = {NFS}
+"""

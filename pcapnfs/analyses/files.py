@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import owners
+from pcapnfs.analyses import owners, transfer_sizes
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS as READ_OPERATIONS
+from pcapnfs.analyses.transfer_sizes import WRITE_OPERATIONS as WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -20,19 +22,13 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     owners.READS,
+    transfer_sizes.MOVED_READS,
     columns.of(
         calls="callback stability file",
-        operations="op count",
         files="file role listed_only",
     ),
 )
 """The columns that the queries here read."""
-
-READ_OPERATIONS = ("READ", "READ_PLUS")
-"""Operations whose count is bytes of file data sent to the client."""
-
-WRITE_OPERATIONS = ("WRITE",)
-"""Operations whose count is bytes of file data sent to the server."""
 
 
 class Distribution(Record):
@@ -100,13 +96,9 @@ def files(trace: Trace) -> Files:
         from regular
         """
     ).fetchall()[0]
-    bytes_read, bytes_written = trace.sql(
-        """
-        select sum("count") filter (op in $reads), sum("count") filter (op in $writes)
-        from operations
-        """,
-        {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS},
-    ).fetchall()[0]
+    sizes = {True: 0, False: 0}
+    for each in transfer_sizes.moved(trace):
+        sizes[each.reading] += each.moved_bytes
     return Files(
         regular=integer(regular),
         directories=integer(directories),
@@ -115,6 +107,6 @@ def files(trace: Trace) -> Files:
         absent_names=integer(absent),
         calls_per_file=Distribution(*spread[:4]),
         stable_per_file=Distribution(*spread[4:]),
-        bytes_read=integer(bytes_read),
-        bytes_written=integer(bytes_written),
+        bytes_read=sizes[True],
+        bytes_written=sizes[False],
     )

@@ -8,15 +8,15 @@ point are those of `round_trip`, calls under way those of `concurrency`, slots t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import concurrency as _concurrency
-from pcapnfs.analyses import order
+from pcapnfs.analyses import order, traffic, transfer_sizes
 from pcapnfs.analyses import round_trip as _round_trip
 from pcapnfs.analyses import sessions as _sessions
 from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment, concurrency, timeline
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.round_trip import RoundTrip, Source, Vantage, round_trips
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.sessions import Session, sessions
@@ -24,16 +24,17 @@ from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.traffic import Traffic
     from pcapnfs.trace import Trace
 
 READS = columns.together(
     _concurrency.READS,
     _round_trip.READS,
     _sessions.READS,
+    traffic.READS,
+    transfer_sizes.READS,
     columns.of(
-        calls="call client server connection callback program flavor transmissions "
-        "call_first_time reply_time",
-        operations="call op requested max_read max_write",
+        calls="client server callback flavor transmissions",
         connections="connection transport client server tls client_segments server_segments "
         "client_resent server_resent out_of_order missing_bytes zero_windows "
         "client_zero_window server_zero_window",
@@ -243,62 +244,53 @@ def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int, int]]:
     ).fetchall():
         flavors, before, _ = found.get((client, server), ({}, 0, 0))
         found[client, server] = ({**flavors, flavor: calls}, before + resent, 0)
-    for client, server, used in trace.sql(
-        """
-        select client, server, count(distinct connection)
-        from calls where not callback and program = $nfs group by all
-        """,
-        {"nfs": NFS},
-    ).fetchall():
-        flavors, resent, _ = found[client, server]
-        found[client, server] = (flavors, resent, used)
+    for pair, lines in _nfs(trace).items():
+        flavors, resent, _ = found[pair]
+        found[pair] = (flavors, resent, len({each.connection for each in lines}))
+    return found
+
+
+def _nfs(trace: Trace) -> dict[Pair, list[Traffic]]:
+    """What each client and server had to do with each other in NFS."""
+    found: dict[Pair, list[Traffic]] = {}
+    for each in traffic.of_clients(trace):
+        if each.program == NFS:
+            found.setdefault((each.client, each.server), []).append(each)
     return found
 
 
 def _connections_at_once(trace: Trace) -> dict[Pair, int]:
     """The most connections with NFS in use at a time; one that follows another begins later."""
-    rows = trace.sql(
-        """
-        with used as (
-            select client, server, connection, min(call_first_time) as first,
-                   max(greatest(coalesce(reply_time, call_first_time), call_first_time)) as last
-            from calls where not callback and program = $nfs group by all
-        ),
-        events as (
-            select client, server, first as instant, 1 as change from used
-            union all select client, server, last, -1 from used
-        ),
-        running as (
-            select client, server, sum(change) over (
-                partition by client, server order by instant, change desc rows unbounded preceding
-            ) as in_use
-            from events
-        )
-        select client, server, max(in_use) from running group by client, server
-        """,
-        {"nfs": NFS},
-    ).fetchall()
-    return {(client, server): integer(most) for client, server, most in rows}
+    found = {}
+    for pair, lines in _nfs(trace).items():
+        used: dict[int, tuple[int, int]] = {}
+        for each in lines:
+            first, last = used.get(each.connection, (each.first_ns, each.last_ns))
+            used[each.connection] = min(first, each.first_ns), max(last, each.last_ns)
+        # At one instant connections begin before others end.
+        events = [(first, -1) for first, _ in used.values()]
+        events += [(last, 1) for _, last in used.values()]
+        found[pair] = max(accumulate(-change for _, change in sorted(events)))
+    return found
 
 
 def _sizes(trace: Trace) -> dict[Pair, tuple[int | None, ...]]:
     """The largest READ and WRITE, and what the server allows, of each client and server."""
-    rows = trace.sql(
-        """
-        with moved as (
-            select call, case when list_contains($reads, op) then requested end as read,
-                   case when list_contains($writes, op) then requested end as write,
-                   max_read, max_write
-            from operations
-            where max_read is not null or max_write is not null
-               or list_contains($reads, op) or list_contains($writes, op)
-        )
-        select client, server, max(read), max(write), max(max_read), max(max_write)
-        from moved join calls using (call) where not callback group by client, server
-        """,
-        {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS},
-    ).fetchall()
-    return {
-        (client, server): tuple(None if value is None else integer(value) for value in values)
-        for client, server, *values in rows
-    }
+    mounts = traffic.mounts(trace)
+    found: dict[Pair, tuple[int | None, ...]] = {}
+    known: list[tuple[int, tuple[int | None, ...]]] = []
+    for moved in transfer_sizes.moved(trace):
+        largest = moved.largest_bytes
+        sizes = (largest, None) if moved.reading else (None, largest)
+        known.append((moved.mount, (*sizes, None, None)))
+    for each in transfer_sizes.allowed(trace):
+        known.append((each.mount, (None, None, each.read_bytes, each.write_bytes)))
+    for mount, values in known:
+        before = found.get(mounts[mount], (None,) * len(values))
+        found[mounts[mount]] = tuple(map(_larger, before, values))
+    return found
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    """The larger of two numbers of which any may be unknown."""
+    return max((each for each in (one, other) if each is not None), default=None)

@@ -8,21 +8,21 @@ what the server offers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses import transfer_sizes
 from pcapnfs.analyses.owners import OBJECTS
-from pcapnfs.analyses.service_time import integer, number, whole
+from pcapnfs.analyses.service_time import integer, whole
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    operations="op offset requested max_read max_write",
-    files="file identity role size listed_only",
-    connections="client segment_size",
+READS = columns.together(
+    transfer_sizes.READS,
+    columns.of(files="file identity role size listed_only", connections="client segment_size"),
 )
 """The columns that the queries here read."""
 
@@ -199,33 +199,33 @@ def _mtu(trace: Trace) -> tuple[int, str]:
 
 def _transfer_sizes(trace: Trace) -> tuple[tuple[int | None, str], tuple[int | None, str]]:
     """What one READ and one WRITE carries."""
-    (row,) = trace.sql(
-        f"""
-        with asked as (
-            select max_read, max_write,
-                   case when op in {READ_OPERATIONS} and "offset" is not null
-                        then requested end as brought,
-                   case when op in {WRITE_OPERATIONS} and "offset" is not null
-                        then requested end as taken,
-                   -- Offsets of other operations may be so large that there is no sum.
-                   case when brought is not null or taken is not null
-                        then "offset" + requested end as reach
-            from operations
-        )
-        select max(brought), max(reach) filter (brought is not null), max(max_read),
-               max(taken), max(reach) filter (taken is not null), max(max_write)
-        from asked
-        """
-    ).fetchall()
-    return _transfer_size(*row[:3]), _transfer_size(*row[3:])
+    moved, allowed = transfer_sizes.moved(trace), transfer_sizes.allowed(trace)
+    found = []
+    for reading, servers in (
+        (True, [each.read_bytes for each in allowed]),
+        (False, [each.write_bytes for each in allowed]),
+    ):
+        mine = [each for each in moved if each.reading == reading]
+        largest = _most(each.largest_placed_bytes for each in mine)
+        reach = _most(each.reach_bytes for each in mine)
+        found.append(_transfer_size(largest, reach, _most(servers)))
+    read, write = found
+    return read, write
 
 
-def _transfer_size(largest: object, reach: object, server: object) -> tuple[int | None, str]:
+def _most(values: Iterable[int | None]) -> int | None:
+    """The largest of those that are known."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def _transfer_size(
+    largest: int | None, reach: int | None, server: int | None
+) -> tuple[int | None, str]:
     """What one call carries: the largest one, if it was a limit; else what the server offers."""
-    if largest and number(reach) > number(largest) and number(largest) % KIBIBYTE == 0:
-        return integer(largest), "calls"
+    if largest and reach is not None and reach > largest and largest % KIBIBYTE == 0:
+        return largest, "calls"
     if server is not None:
-        return integer(server), "server"
+        return server, "server"
     return None, "unknown"
 
 

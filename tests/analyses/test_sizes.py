@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.analyses.sizes import sizes
 from pcapnfs.trace import Trace
-from tests.unit.rows import Row, file, operation, trace_of
+from tests.unit.rows import Row, call, file, operation, trace_of
 
 
 def trace_with(*file_sizes: int | None, **rows: list[Row]) -> Trace:
@@ -63,12 +63,13 @@ def test_wsize_is_the_largest_write_where_a_file_took_more() -> None:
     whole = [write(1, 0, 32768), offered]
     parts = [write(1, 0, 32768), write(2, 32768, 100), offered]
     odd = [write(1, 0, 100), write(2, 100, 100), offered]
+    calls = [call(1, "WRITE", 1), call(2, "WRITE", 1), call(9, "FSINFO", 1)]
     for operations, limit, source in (
         (whole, 1 << 20, "server"),
         (parts, 32768, "calls"),
         (odd, 1 << 20, "server"),
     ):
-        with trace_with(32768, 40000, operations=operations) as trace:
+        with trace_with(32768, 40000, calls=calls, operations=operations) as trace:
             result = sizes(trace)
         assert (result.write.limit_bytes, result.write.source) == (limit, source)
         assert (result.read.limit_bytes, result.read.source) == (1 << 19, "server")

@@ -1,0 +1,105 @@
+"""What READs and WRITEs asked for, and what servers allow, in a few numbers for each mount.
+
+Takes a trace; gives the largest sizes and the bytes moved, counted in one pass over the operations
+for all the questions that want some of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import joined
+from pcapnfs.analyses.once import once
+from pcapnfs.analyses.service_time import integer, whole
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+MOVED_READS = columns.of(calls="call mount callback", operations="call op offset requested count")
+"""The columns that `moved` reads."""
+
+ALLOWED_READS = columns.of(calls="call mount callback", operations="call op max_read max_write")
+"""The columns that `allowed` reads."""
+
+READS = columns.together(MOVED_READS, ALLOWED_READS)
+"""The columns that both read."""
+
+READ_OPERATIONS = ("READ", "READ_PLUS")
+"""Operations that bring file data."""
+
+WRITE_OPERATIONS = ("WRITE",)
+"""Operations that take file data."""
+
+
+class Moved(Record):
+    """The READs, or the WRITEs, of one client at one server."""
+
+    mount: int
+    """Number of the client and server (table calls)."""
+    reading: bool
+    """They are READs."""
+    moved_bytes: int
+    """What the replies say was read or written, bytes."""
+    largest_bytes: int | None
+    """The most that one of them asked for, bytes; None when no call tells."""
+    largest_placed_bytes: int | None
+    """The same of those whose offset is known, bytes; None when no such call tells."""
+    reach_bytes: int | None
+    """How far into a file any of them went, bytes; None when no call tells."""
+
+
+class Allowed(Record):
+    """What one server allows one client."""
+
+    mount: int
+    """Number of the client and server (table calls)."""
+    read_bytes: int | None
+    """The most that it allows in one READ, bytes; None when it does not say."""
+    write_bytes: int | None
+    """The most that it allows in one WRITE, bytes; None when it does not say."""
+
+
+@once
+def moved(trace: Trace) -> tuple[Moved, ...]:
+    """Look at the READs and the WRITEs of each mount."""
+    return tuple(
+        Moved(
+            mount=integer(mount),
+            reading=bool(reading),
+            moved_bytes=integer(size),
+            largest_bytes=whole(largest),
+            largest_placed_bytes=whole(placed),
+            reach_bytes=whole(reach),
+        )
+        for mount, reading, size, largest, placed, reach in trace.sql(_MOVED).fetchall()
+    )
+
+
+@once
+def allowed(trace: Trace) -> tuple[Allowed, ...]:
+    """Look at what servers say, by mount."""
+    return tuple(
+        Allowed(integer(mount), whole(read), whole(write))
+        for mount, read, write in trace.sql(_ALLOWED).fetchall()
+    )
+
+
+_OF_CLIENT = joined.condition("not callback", other="operations.op")
+
+# Offsets of other operations may be so large that there is no sum.
+_MOVED = f"""
+    select mount, operations.op in {READ_OPERATIONS} as reading, sum("count"), max(requested),
+           max(requested) filter ("offset" is not null), max("offset" + requested)
+    from operations join calls using (call)
+    where operations.op in {(*READ_OPERATIONS, *WRITE_OPERATIONS)} and {_OF_CLIENT}
+    group by mount, reading
+"""
+
+# Apart from what was moved: where nothing has a value, DuckDB does not even look at the rows.
+_ALLOWED = f"""
+    select mount, max(max_read), max(max_write) from operations join calls using (call)
+    where (max_read is not null or max_write is not null) and {_OF_CLIENT}
+    group by mount
+"""

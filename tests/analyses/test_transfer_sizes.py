@@ -1,0 +1,39 @@
+"""What READs and WRITEs asked for, and what servers allow."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses.transfer_sizes import Allowed, Moved, allowed, moved
+from tests.unit.rows import call, operation, trace_of
+
+
+def test_reads_and_writes_are_looked_at_apart() -> None:
+    calls = [call(number, "READ", 1, mount=4) for number in range(1, 5)]
+    operations = [
+        operation(1, "READ", offset=100, requested=50, count=20),
+        operation(2, "READ_PLUS", offset=0, requested=80, count=80),
+        # The offset was cut off.
+        operation(3, "READ", requested=90),
+        operation(4, "WRITE", offset=1000, requested=10, count=10),
+        # Of no call that is known.
+        operation(5, "WRITE", offset=9000, requested=900, count=900),
+    ]
+    with trace_of(calls=calls, operations=operations) as trace:
+        assert sorted(moved(trace), key=lambda each: each.reading) == [
+            Moved(4, False, 10, 10, 10, 1010),
+            Moved(4, True, 100, 90, 80, 150),
+        ]
+        assert allowed(trace) == ()
+
+
+def test_a_server_allows_each_client_something() -> None:
+    calls = [call(1, "FSINFO", 1, mount=4), call(2, "GETATTR", 1, mount=5), call(3, "CB", 1)]
+    calls[2] = {**calls[2], "callback": True}
+    operations = [
+        operation(1, "FSINFO", max_read=1024, max_write=512),
+        operation(2, "GETATTR", max_write=256),
+        operation(3, "CB", max_read=1),
+    ]
+    with trace_of(calls=calls, operations=operations) as trace:
+        found = sorted(allowed(trace), key=lambda each: each.mount)
+        assert moved(trace) == ()
+    assert found == [Allowed(4, 1024, 512), Allowed(5, None, 256)]

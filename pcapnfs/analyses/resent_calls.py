@@ -79,7 +79,7 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
         return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        restarts.reconnected(cursor)
+        restarts.reconnected(trace, cursor)
         cursor.execute(_RESENT, reasons)
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
         rows = cursor.execute(_ROWS).fetchall()

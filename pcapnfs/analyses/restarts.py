@@ -16,7 +16,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population, shares
+from pcapnfs.analyses import joined, population, shares
+from pcapnfs.analyses.once import ANSWERS
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -30,13 +31,17 @@ RECONNECTED_READS = columns.together(
     columns.of(
         calls="call client server connection callback op call_frame reply_frame call_first_time "
         "call_time reply_time status_name transmissions",
-        operations="call op file offset requested committed verifier",
+        operations="call verifier",
         connections="connection server first_time",
     ),
 )
 """The columns that `reconnected` and all that builds on it read."""
 
-READS = columns.together(population.CALLS_READS, RECONNECTED_READS)
+READS = columns.together(
+    population.CALLS_READS,
+    RECONNECTED_READS,
+    columns.of(operations="op file offset requested committed"),
+)
 """The columns that the queries here read."""
 
 LOST_STATE = (
@@ -101,14 +106,12 @@ class Restart(Record):
 def restarts(trace: Trace) -> tuple[Restart, ...]:
     """Look for the signs, by server."""
     shares.register(trace)
+    _register(trace)
     with closing(trace.cursor()) as cursor:
         told = cursor.execute(_VERIFIERS).fetchall()
         if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
             return ()
-        changed = cursor.execute(
-            "select distinct on (server) server from calls join operations using (call) "
-            "where verifier is not null and not callback order by server"
-        ).fetchall()
+        changed = cursor.execute("select distinct server from verifiers").fetchall()
         verifiers = {str(server): _NO_VERIFIERS for (server,) in changed}
         for server, number, writes, again, frame in told:
             known = 1 if again or number > MOST + 1 else integer(number)
@@ -119,8 +122,11 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
                 str(server): (integer(calls), integer(size))
                 for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
             }
-        states = {str(row[0]): row[1:] for row in cursor.execute(_STATES, _STATUSES).fetchall()}
-        reconnected(cursor)
+        states = {
+            str(row[0]): row[1:]
+            for row in cursor.execute(_STATES, {"examples": EXAMPLES}).fetchall()
+        }
+        reconnected(trace, cursor)
         moved = {
             str(server): (integer(calls), seconds(share) or 0.0)
             for server, calls, share in cursor.execute(_MOVED).fetchall()
@@ -158,16 +164,23 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
     return tuple(found)
 
 
-def reconnected(cursor: duckdb.DuckDBPyConnection) -> None:
+def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     """Make the table `reconnected`: each `connection` that a client began because of a restart."""
-    cursor.execute(_RECONNECTED, {"lost": LOST_STATE, "beginning": BEGINNING, "most": MOST})
+    _register(trace)
+    cursor.execute(_RECONNECTED, {"most": MOST})
+
+
+def _register(trace: Trace) -> None:
+    """Make the table `verifiers` of a trace, unless it is there."""
+    known = ANSWERS.setdefault(trace, {})
+    if _register in known:
+        return
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_TABLE)
+    known[_register] = True
 
 
 _NO_VERIFIERS: tuple[int, int, int | None] = (0, 0, None)
-
-_STATUSES = {
-    "lost": LOST_STATE, "beginning": BEGINNING, "grace": GRACE, "examples": EXAMPLES,
-}  # fmt: skip
 
 _TOLD = """
     told as (
@@ -178,18 +191,23 @@ _TOLD = """
     )
 """
 
-_ORDERED = f"""
-    {_TOLD},
-    spans as (
-        select server, verifier, count(*) as writes, min(reply_time) as first,
-               max(reply_time) as last, arg_min(reply_frame, (reply_time, call)) as frame
-        from told group by server, verifier
-    ),
+_TABLE = f"""
+    create table verifiers as
+    select server, verifier, count(reply_time) as writes, min(reply_time) as first,
+           max(reply_time) as last,
+           arg_min(reply_frame, (reply_time, call)) filter (reply_time is not null) as frame
+    from operations join calls using (call)
+    where verifier is not null and {joined.condition("not callback", other="verifier")}
+    group by server, verifier
+"""
+"""Each verifier of each server, with the replies that told it."""
+
+_ORDERED = """
     ordered as (
         select *, coalesce(first <= max(last) over before, false) as again,
                max(last) over before as ended,
                row_number() over (partition by server order by first, verifier) as place
-        from spans
+        from verifiers where writes > 0
         window before as (partition by server order by first, verifier
                           rows between unbounded preceding and 1 preceding)
     )
@@ -214,7 +232,7 @@ _RECONNECTED = f"""
     where first_time between ended and begun
     union
     select connection from calls
-    where list_contains($lost, status_name) and not list_contains($beginning, op)
+    where status_name in {LOST_STATE} and op not in {BEGINNING}
           and not callback and reply_time is not null
 """
 
@@ -234,15 +252,14 @@ _REWRITTEN = f"""
 """Ranges written again under another verifier; at one offset of a file, so that the join does not
 grow beyond the WRITEs."""
 
-_STATES = """
+_STATES = f"""
     with answered as (
         select server, call, op, call_frame, reply_time, share,
-               list_contains($lost, status_name) and not list_contains($beginning, op) as lost,
-               list_contains($grace, status_name) as grace, status_name
+               coalesce(status_name in {LOST_STATE}, false) and op not in {BEGINNING} as lost,
+               coalesce(status_name in {GRACE}, false) as grace, status_name
         from calls join shares using (call)
         where not callback and reply_time is not null
-              and (list_contains($lost, status_name) or list_contains($grace, status_name)
-                   or op = 'RECLAIM_COMPLETE')
+              and (status_name in {(*LOST_STATE, *GRACE)} or op = 'RECLAIM_COMPLETE')
     )
     select server, count(*) filter (lost),
            coalesce(list_sort(list(distinct status_name) filter (lost)), []),

@@ -192,6 +192,10 @@ OF_AN_OUTER_QUERY = {("trust", "notes", "call")}
 
 ASKED_ELSEWHERE = {
     ("open_order", "calls", "call_frame"),
+    *(
+        ("restarts", "operations", column)
+        for column in ("op", "file", "offset", "requested", "committed")
+    ),
     ("round_trip", "calls", "call"),
     ("round_trip", "calls", "call_first_time"),
     ("round_trip", "calls", "reply_time"),

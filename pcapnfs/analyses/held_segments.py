@@ -75,7 +75,19 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
     width = EARLY_NS + LATE_NS
     found = []
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_LATE, {"least": TIMERS_NS[0] - EARLY_NS - width, "most": TIMERS_NS[-1] * 2})
+        least = TIMERS_NS[0] - EARLY_NS - width
+        cursor.execute(_USUAL)
+        ((quickest,),) = cursor.execute("select min(usual) from usual").fetchall()
+        if quickest is None:
+            return ()
+        bounds = {
+            "least": least,
+            "most": TIMERS_NS[-1] * 2,
+            "slow": least + min(0, int(quickest)),
+        }
+        ((late,),) = cursor.execute(_LATE, bounds).fetchall()
+        if not late:
+            return ()
         for timer in TIMERS_NS:
             window = {
                 "early": timer - EARLY_NS,
@@ -113,21 +125,25 @@ def held_segments(trace: Trace) -> tuple[HeldSegments, ...]:
     )
 
 
+_USUAL = """
+    create temp table usual as
+    select client, server, 2 * count(*) as messages,
+           coalesce(median(srt) filter (stability = 'unstable'), 0) as usual
+    from calls anti join (from connections where transport <> 'TCP') using (connection)
+    where not callback and reply_time is not null
+    group by client, server
+"""
+
+# Nearly all messages are sorted out before it is looked up what is usual for theirs.
 _LATE = """
     create temp table late as
-    with usual as (
-        select client, server, 2 * count(*) as messages,
-               coalesce(median(srt) filter (stability = 'unstable'), 0) as usual
-        from calls semi join (from connections where transport = 'TCP') using (connection)
-        where not callback and reply_time is not null
-        group by client, server
-    ),
-    parts as (
+    with parts as (
         select call, client, server, call_frame, call_time - call_first_time as sending,
                reply_time - reply_first_time as replying,
                case when stability = 'unstable' then srt else 0 end as serving
-        from calls semi join (from connections where transport = 'TCP') using (connection)
+        from calls anti join (from connections where transport <> 'TCP') using (connection)
         where not callback and reply_time is not null
+              and greatest(sending, replying, serving) >= $slow
     )
     select parts.*, messages, usual,
            greatest(sending, replying, serving - usual) as extra,

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population, shares
+from pcapnfs.analyses import joined, population, shares, traffic
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.OPERATIONS_READS,
     shares.READS,
+    traffic.READS,
     columns.of(
-        calls="call client server callback call_frame",
+        calls="call mount client server callback call_frame",
         operations="call op executed status directory name",
         names="call directory name file",
         files="file path parent",
@@ -107,9 +108,9 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
         return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_GONE, {"noent": NOENT})
+        cursor.execute(_GONE)
         cursor.execute(_MISSED)
-        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
+        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES, **traffic.named(trace)}).fetchall()
         names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
         cursor.execute(_SEARCHES, {"places": PLACES_SHOWN})
         orders = cursor.execute(_ORDERS, {"orders": ORDERS_SHOWN}).fetchall()
@@ -143,10 +144,10 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
     )
 
 
-_GONE = """
+_GONE = f"""
     create temp table gone as
     select call, directory, name from operations
-    where op in ('LOOKUP', 'OPEN') and executed and status = $noent
+    where op in ('LOOKUP', 'OPEN') and executed and status = {NOENT}
           and name is not null and directory is not null
 """
 
@@ -160,12 +161,16 @@ _MISSED = """
     )
 """
 
-_PAIRS = """
+_PAIRS = f"""
     with looked as (
-        select client, server, count(*) as lookups
-        from operations join (select call, client, server from calls where not callback)
-             using (call)
-        where op in ('LOOKUP', 'OPEN') and executed and name is not null and directory is not null
+        select client, server, sum(of_mount)::bigint as lookups
+        from (
+            select mount, count(*) as of_mount
+            from operations join (select call, mount, callback from calls) using (call)
+            where op in ('LOOKUP', 'OPEN') and executed and name is not null
+                  and directory is not null and {joined.condition("not callback", other="op")}
+            group by mount
+        ) join {traffic.NAMED} using (mount)
         group by client, server
     ),
     told as (

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns, walks
 from pcapnfs.analyses import order, owners, parts, steps
 from pcapnfs.analyses.costs import Total
-from pcapnfs.analyses.owners import OWNED
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.steps import CODE, LEVELS, STEPS
 from pcapnfs.record import Record
@@ -195,17 +194,25 @@ _CALLS = f"""
 """
 """The calls of files, with a number for each step."""
 
+_OF_FILES = """
+    select identity as file, call, op, signature, call_first_frame, call_frame, reply_frame,
+           reply_time, srt, rpc_status, status
+    from calls join (select file, identity from files where identity in $files) using (file)
+    where not callback
+"""
+"""The calls of a few files, as `OWNED` has them."""
+
 _WORDS = f"""
-    with {OWNED}, {STEPS}
-    select file, {CODE} as code, any_value(step) from steps where file in $files group by all
+    with owned as ({_OF_FILES}), {STEPS}
+    select file, {CODE} as code, any_value(step) from steps group by all
 """
 
 _WITNESSES = f"""
-    with {OWNED}
+    with owned as ({_OF_FILES})
     select owned.file, any_value(path), min(call_first_frame),
            max(coalesce(reply_frame, call_frame)), coalesce(sum(srt), 0)
     from owned join (select file, path from files) as named on named.file = owned.file
-    where owned.file in $files group by owned.file
+    group by owned.file
 """
 
 

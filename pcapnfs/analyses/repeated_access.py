@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population, shares, spared
+from pcapnfs.analyses import population, shares, spared, traffic
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.spared import Spared
 from pcapnfs.programs import NFS_PROGRAMS
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.OPERATIONS_READS,
     shares.READS,
+    traffic.READS,
     columns.of(
-        calls="call client server mount callback program op call_frame reply_time uid gid",
+        calls="call mount callback program op call_frame reply_time uid gid",
         operations="call op status file access_requested access_granted",
         files="file path",
     ),
@@ -65,23 +66,28 @@ def repeated_access(trace: Trace) -> tuple[RepeatedAccess, ...]:
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_ASKED)
-        rows = cursor.execute(_BY_PAIR).fetchall()
-        places = cursor.execute(_PLACES, {"places": PLACES_SHOWN}).fetchall()
+        rows = cursor.execute(_BY_MOUNT).fetchall()
+        places = cursor.execute(
+            _PLACES, {"places": PLACES_SHOWN, **traffic.named(trace)}
+        ).fetchall()
     found: dict[tuple[str, str], list[str]] = {}
     for client, server, path in places:
         found.setdefault((client, server), []).append(str(path))
-    return tuple(
+    mounts = traffic.mounts(trace)
+    calls = traffic.answered(trace, NFS_PROGRAMS)
+    told = [
         RepeatedAccess(
-            client=str(client),
-            server=str(server),
-            calls=integer(calls),
+            client=mounts[mount][0],
+            server=mounts[mount][1],
+            calls=calls[mount],
             accesses=integer(accesses),
             repeated=spared.of_row(values),
             objects=integer(objects),
-            places=tuple(found.get((client, server), ())),
+            places=tuple(found.get(mounts[mount], ())),
         )
-        for client, server, calls, accesses, objects, *values in rows
-    )
+        for mount, accesses, objects, *values in rows
+    ]
+    return tuple(sorted(told, key=lambda each: (-each.repeated.calls, each.client, each.server)))
 
 
 _ASKED = """
@@ -97,12 +103,11 @@ _ASKED = """
     window before as (partition by mount, operations.file, uid, gid order by call)
 """
 
-_BY_PAIR = f"""
-    with calls_of as (
-        select mount, any_value(client) as client, any_value(server) as server,
-               count(*) as calls, count(*) filter (op = 'ACCESS') as accesses
-        from calls
-        where not callback and reply_time is not null and program in {NFS_PROGRAMS}
+_BY_MOUNT = f"""
+    with accesses_of as (
+        select mount, count(*) as accesses from calls
+        where op = 'ACCESS' and not callback and reply_time is not null
+              and program in {NFS_PROGRAMS}
         group by mount
     ),
     timed as (
@@ -114,20 +119,15 @@ _BY_PAIR = f"""
         from timed group by mount
     ),
     asking as (select distinct mount from asked)
-    select client, server, calls, accesses, coalesce(objects, 0), {spared.names("again")}
-    from asking join calls_of using (mount) left join repeated using (mount)
-    order by coalesce(again_calls, 0) desc, client, server
+    select mount, accesses, coalesce(objects, 0), {spared.names("again")}
+    from asking join accesses_of using (mount) left join repeated using (mount)
 """
 
-_PLACES = """
-    with named as (
-        select mount, any_value(client) as client, any_value(server) as server
-        from calls where not callback group by mount
-    )
+_PLACES = f"""
     select most.client, most.server, path
     from (
         select client, server, file, count(*) as times
-        from asked join named using (mount) where again group by all
+        from asked join {traffic.NAMED} using (mount) where again group by all
     ) as most join files using (file)
     qualify row_number() over (
         partition by most.client, most.server order by times desc, path

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import owners, population
+from pcapnfs.analyses import population
 from pcapnfs.analyses.files import WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.record import Record
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
-    owners.READS,
     columns.of(
-        calls="call op stability reply_time",
+        calls="callback op stability reply_time file",
         operations="call op file offset requested",
         files="file identity",
     ),
@@ -58,8 +57,7 @@ def larger_writes(trace: Trace) -> LargerWrites:
         return LargerWrites(0, 0, 0, 0)
     ((files, largest, calls, stable),) = trace.sql(
         f"""
-        with {owners.OWNED},
-        written as (
+        with written as (
             select identity as file, count(*) as writes, max(requested) as piece,
                    max("offset" + requested) as reach, count(distinct "offset") as places,
                    count(*) filter (requested = piece_of_all) as whole
@@ -67,24 +65,24 @@ def larger_writes(trace: Trace) -> LargerWrites:
                 select files.identity, operations.call, "offset", requested,
                        max(requested) over (partition by files.identity) as piece_of_all
                 from operations join files using (file)
-                where list_contains($writes, op) and requested > 0 and "offset" is not null
+                where op in {WRITE_OPERATIONS} and requested > 0 and "offset" is not null
             )
             group by identity
         ),
         cut as (
             select file, writes, reach from written
-            where writes > 1 and reach <= $largest and places = writes
+            where writes > 1 and reach <= {LARGEST_WRITE} and places = writes
               and writes = ceil(reach / piece) and whole >= writes - 1
         ),
         sent as (
-            select file, count(*) as calls, count(*) filter (stability = 'stable') as stable
-            from owned join cut using (file)
-            where (list_contains($writes, op) or op = 'COMMIT') and reply_time is not null
-            group by file
+            select cut.file, count(*) as calls, count(*) filter (stability = 'stable') as stable
+            from calls join (select file, identity from files) as named using (file)
+                 join cut on cut.file = named.identity
+            where not callback and op in {(*WRITE_OPERATIONS, "COMMIT")} and reply_time is not null
+            group by cut.file
         )
         select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0))
         from cut join sent using (file)
-        """,
-        {"writes": WRITE_OPERATIONS, "largest": LARGEST_WRITE},
+        """
     ).fetchall()
     return LargerWrites(integer(files), integer(largest), integer(calls), integer(stable))

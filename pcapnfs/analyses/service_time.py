@@ -15,8 +15,7 @@ NANOSECONDS = 1e9
 """Nanoseconds in a second."""
 
 COLUMNS = """
-    count(srt), min(srt), avg(srt), quantile_cont(srt, 0.5), quantile_cont(srt, 0.95),
-    quantile_cont(srt, 0.99), max(srt), sum(srt)
+    count(srt), min(srt), avg(srt), quantile_cont(srt, [0.5, 0.95, 0.99]), max(srt), sum(srt)
 """
 """What a query selects for `of_row`, in its order; calls without reply have no srt and do not
 count."""
@@ -53,8 +52,9 @@ class ServiceTime(Record):
 
 
 def of_row(row: Sequence[object]) -> ServiceTime:
-    """Read the eight values of `COLUMNS`."""
-    count, least, mean, p50, p95, p99, most, total = row
+    """Read the six values of `COLUMNS`."""
+    count, least, mean, quantiles, most, total = row
+    p50, p95, p99 = quantiles if isinstance(quantiles, list) else (None,) * 3
     return ServiceTime(
         count=integer(count),
         min_s=seconds(least),

@@ -23,7 +23,7 @@ READS = columns.together(
     columns.of(
         calls="call client server callback op call_frame call_time reply_time program status",
         operations="call op status file directory name executed",
-        names="call position file directory name",
+        names="file directory name",
         files="file identity path",
     ),
 )
@@ -96,12 +96,15 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
     """Put together, for each client and server, most calls first."""
     if not NEEDS.met(trace):
         return ()
-    parameters = {"stale": list(STALE), "nfs": NFS}
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_FAILED, parameters)
-        cursor.execute(_REFUSED, {"stale": list(STALE)})
+        cursor.execute(_FAILED)
+        cursor.execute(_REFUSED)
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
-        rows = cursor.execute(_FILES, {"files": FILES_SHOWN, "most": FILES_MOST}).fetchall()
+        cursor.execute(_FIRST, {"files": FILES_SHOWN, "most": FILES_MOST})
+        cursor.execute(_NAMED)
+        cursor.execute(_TOUCHED)
+        cursor.execute(_UNBOUND)
+        rows = cursor.execute(_FILES).fetchall()
     shown: dict[tuple[str, str], list[StaleFile]] = {}
     for client, server, path, calls, ops, use, unused, later, remover, removal, frame in rows:
         shown.setdefault((client, server), []).append(
@@ -131,20 +134,20 @@ def stale_handles(trace: Trace) -> tuple[StaleHandles, ...]:
     )
 
 
-_FAILED = """
+_FAILED = f"""
     create temp table failed as
     select call, client, server, op, status, call_frame, call_time from calls
-    where status in $stale and program = $nfs and not callback
+    where status in {STALE} and program = {NFS} and not callback
 """
 
 # A compound fails at the operation that names the handle (PUTFH, mostly), an NFSv3 call as a whole.
-_REFUSED = """
+_REFUSED = f"""
     create temp table refused as
     with named as (
         select call, min(identity) as identity
         from operations semi join failed using (call)
              join (select file, identity from files) using (file)
-        where operations.status in $stale group by call
+        where operations.status in {STALE} group by call
     )
     select call, client, server, op, status = 10014 as expired, identity, call_frame, call_time
     from failed left join named using (call)
@@ -158,45 +161,55 @@ _PAIRS = """
     from refused group by client, server order by 3 desc, client, server
 """
 
+_FIRST = """
+    create temp table first as
+    select client, server, identity, count(distinct call) as calls, min(call_time) as refused,
+           list_sort(list(distinct op)) as ops
+    from refused where identity is not null group by client, server, identity
+    qualify row_number() over (
+        partition by client, server order by count(distinct call) desc, identity
+    ) <= $files
+    order by calls desc, client, server, identity limit $most
+"""
+
+# Few files are told. With tables of what concerns them, no later join is with all operations.
+_NAMED = """
+    create temp table named as
+    select file, identity, path from files semi join first using (identity)
+"""
+
+_TOUCHED = """
+    create temp table touched as
+    select call, op, executed, identity
+    from operations join named using (file) where operations.status = 0
+"""
+
+_UNBOUND = """
+    create temp table unbound as
+    with bound as (
+        select distinct directory, name, identity from names join named using (file)
+    )
+    select call, op, identity
+    from operations join bound using (directory, name)
+    where op in ('REMOVE', 'RMDIR') and status = 0
+    union all
+    select call, op, identity from touched where op in ('REMOVE', 'RMDIR')
+"""
+
 _FILES = """
-    with first as (
-        select client, server, identity, count(distinct call) as calls, min(call_time) as refused,
-               list_sort(list(distinct op)) as ops
-        from refused where identity is not null group by client, server, identity
-        qualify row_number() over (
-            partition by client, server order by count(distinct call) desc, identity
-        ) <= $files
-        order by calls desc, client, server, identity limit $most
-    ),
-    named as (
-        select file, identity, path from files semi join first using (identity)
-    ),
-    uses as (
+    with uses as (
         select identity, call_frame as frame, reply_time as used
-        from operations join named using (file)
-             join (select call, call_frame, reply_time from calls where not callback) using (call)
+        from touched join (
+                 select call, call_frame, reply_time from calls where not callback
+             ) using (call)
              anti join refused using (call)
-        where operations.status = 0 and executed and reply_time is not null
-              and operations.op not in ('REMOVE', 'RMDIR')
-    ),
-    bound as (
-        select call, position, directory, name, identity
-        from names join named using (file)
+        where executed and reply_time is not null and op not in ('REMOVE', 'RMDIR')
     ),
     removals as (
-        select bound.identity, call_frame as frame, call_time as removed, client as remover,
-               operations.op
-        from operations join (select distinct directory, name, identity from bound) as bound
-             on operations.directory = bound.directory and operations.name = bound.name
-             join (select call, client, call_frame, call_time from calls where not callback)
-             using (call)
-        where operations.op in ('REMOVE', 'RMDIR') and operations.status = 0
-        union all
-        select identity, call_frame, call_time, client, operations.op
-        from operations join named using (file)
-             join (select call, client, call_frame, call_time from calls where not callback)
-             using (call)
-        where operations.op in ('REMOVE', 'RMDIR') and operations.status = 0
+        select identity, call_frame as frame, call_time as removed, client as remover, unbound.op
+        from unbound join (
+                 select call, client, call_frame, call_time from calls where not callback
+             ) using (call)
     ),
     told as (
         select first.*, uses.frame as used_frame, refused - used as unused

@@ -160,10 +160,10 @@ def _begun(trace: Trace) -> tuple[Begun, ...]:
     several = [each for each in by_client.values() if len(each) > 1]
     calls = [call for each in several for _, call in each]
     frames = dict(
-        trace.sql(
+        trace.rows(
             "select call, call_frame from calls where list_contains($calls, call)",
             {"calls": calls},
-        ).fetchall()
+        )
         if calls
         else ()
     )

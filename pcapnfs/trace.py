@@ -29,7 +29,9 @@ from pcapnfs.errors import CaptureError, UsageError, WriteError
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
+    from typing import Any, Self
+
+    from numpy.typing import NDArray
 
     from pcapnfs._core import Batch, Decoder
 
@@ -232,6 +234,27 @@ class Trace:
         if relation is None:
             raise UsageError("the statement gives no rows")
         return relation
+
+    def rows(
+        self, query: str, params: Sequence[object] | Mapping[str, object] | None = None
+    ) -> list[Any]:
+        """All rows of a query at once, as tuples.
+
+        Where nothing but these is wanted, half of what planning the query costs is spared: DuckDB
+        plans that of `sql` for its columns, and again for its rows.
+        """
+        return self._asked(query, params).fetchall()
+
+    def arrays(
+        self, query: str, params: Sequence[object] | Mapping[str, object] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """All rows of a query at once, as an array for each column."""
+        return self._asked(query, params).fetchnumpy()
+
+    def _asked(
+        self, query: str, params: Sequence[object] | Mapping[str, object] | None
+    ) -> duckdb.DuckDBPyConnection:
+        return self._connection.execute(query, params)
 
     def lock(self) -> None:
         """Shut the database off from files, extensions, Python's variables and settings, for good.

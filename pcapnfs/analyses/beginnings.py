@@ -64,7 +64,7 @@ def beginnings(trace: Trace) -> tuple[Beginning, ...]:
     lines = [each for each in traffic.of_clients(trace) if each.program == NFS]
     tcp = {
         number: (bool(running), integer(frame))
-        for number, running, frame in trace.sql(_CONNECTIONS).fetchall()
+        for number, running, frame in trace.rows(_CONNECTIONS)
     }
     between: dict[tuple[str, str], list[Traffic]] = {}
     for each in lines:
@@ -73,10 +73,10 @@ def beginnings(trace: Trace) -> tuple[Beginning, ...]:
     if not between:
         return ()
     mounts = traffic.mounts(trace)
-    mounted = {mounts[mount] for (mount,) in trace.sql(_MOUNTED).fetchall()}
+    mounted = {mounts[mount] for (mount,) in trace.rows(_MOUNTED)}
     known = {
         str(server): (integer(files), integer(unrooted))
-        for server, files, unrooted in trace.sql(_KNOWN).fetchall()
+        for server, files, unrooted in trace.rows(_KNOWN)
     }
     found = []
     for (client, server), used in between.items():

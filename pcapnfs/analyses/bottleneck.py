@@ -193,7 +193,7 @@ class _Seen(Record):
 
 def _seen(trace: Trace) -> dict[str, _Seen]:
     """What the calls show, by client."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with counted as (
             select client, server, count(*) as number from calls where not callback group by all
@@ -208,7 +208,7 @@ def _seen(trace: Trace) -> dict[str, _Seen]:
                sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint)
         from calls join servers using (client) where not callback group by client
         """
-    ).fetchall()
+    )
     return {
         str(client): _Seen(
             server=str(server),
@@ -234,7 +234,7 @@ def _rows(
         srt is not null and transmissions = 1 and stability in {CLAIMED}
         and not coalesce(status_name in {NOT_READY}, false)
     """)
-    found = trace.sql(
+    found = trace.rows(
         f"""
         with added as (
             select unnest($mounts::uinteger[]) as mount, unnest($added::bigint[]) as added
@@ -254,7 +254,7 @@ def _rows(
             "rtt": (measured.rtt_s or 0.0) * NANOSECONDS,
             "network": (network.rtt_s or 0.0) * NANOSECONDS,
         },
-    ).fetchall()
+    )
     for row, *sums in found:
         share, beyond, net = (float(each) / NANOSECONDS for each in sums)
         parts[str(row)] = (share, beyond, net)
@@ -263,13 +263,13 @@ def _rows(
 
 def _frames(trace: Trace, which: str, order: str) -> tuple[int, ...]:
     """Examples of calls."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         select call_frame from calls
         where {which} and not callback
         order by {order}, call limit {EXAMPLES}
         """
-    ).fetchall()
+    )
     return tuple(integer(frame) for (frame,) in rows)
 
 
@@ -284,7 +284,7 @@ _SHOWS = {
 
 
 def _moved(trace: Trace) -> int:
-    ((moved,),) = trace.sql(
+    ((moved,),) = trace.rows(
         "select sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint) from calls"
-    ).fetchall()
+    )
     return integer(moved)

@@ -100,12 +100,12 @@ class Caps(Record):
 
 def caps(trace: Trace) -> Caps:
     """Measure calls at once."""
-    rows = trace.sql(
+    rows = trace.arrays(
         f"""
         select connection, call_first_time as begin, greatest(reply_time, call_first_time) as end
         from calls where not callback and program = {NFS} and reply_time is not null
         """
-    ).fetchnumpy()
+    )
     connection = np.asarray(rows["connection"])
     begin, end = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in ("begin", "end"))
     return Caps(pairs=_pairs(trace, connection, begin, end), slots=tuple(_slots(trace)))
@@ -120,9 +120,9 @@ def _pairs(
             used[each.connection] += each.answered
     in_sessions = _in_sessions(trace)
     between: dict[tuple[str, str], dict[int, bool]] = {}
-    for number, client, server, tcp in trace.sql(
+    for number, client, server, tcp in trace.rows(
         "select connection, client, server, transport = 'TCP' from connections order by connection"
-    ).fetchall():
+    ):
         if number in used:
             between.setdefault((client, server), {})[number] = tcp
     calls = {pair: sum(used[number] for number in numbers) for pair, numbers in between.items()}
@@ -164,12 +164,12 @@ def _in_sessions(trace: Trace) -> set[int]:
     """Connections with calls in sessions; these are NFSv4's."""
     if all(each.version < 4 for each in traffic.of_clients(trace)):
         return set()
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         select distinct connection from calls
         where not callback and program = {NFS} and reply_time is not null and session is not null
         """
-    ).fetchall()
+    )
     return {number for (number,) in rows}
 
 
@@ -185,14 +185,14 @@ def _slots(trace: Trace) -> list[Slots]:
     # Hexadecimal digits alone; with parameters, DuckDB hands rows over far more slowly.
     blobs = [f"unhex('{digits}')" for digits in limits]
     places = " ".join(f"when {blob} then {place}" for place, blob in enumerate(blobs))
-    rows = trace.sql(
+    rows = trace.arrays(
         f"""
         select call_first_time as begin, greatest(reply_time, call_first_time) as end,
                (case session {places} end)::utinyint as place
         from calls where not callback and program = {NFS} and reply_time is not null
                          and session in ({", ".join(blobs)})
         """
-    ).fetchnumpy()
+    )
     place = np.asarray(rows["place"])
     begins, ends = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in ("begin", "end"))
     found = []

@@ -69,10 +69,10 @@ def capture(trace: Trace) -> Capture:
     """Put together what the decoder says of its files, and the two sides of all calls."""
     meta = trace.meta
     start, end = meta.start_ns, meta.end_ns
-    clients, servers, protocols = trace.sql(
+    clients, servers, protocols = trace.rows(
         "select list(distinct client), list(distinct server), list(distinct protocol) from calls"
-    ).fetchall()[0]
-    data_servers, data_connections, data_calls = trace.sql(_DATA_SERVERS).fetchall()[0]
+    )[0]
+    data_servers, data_connections, data_calls = trace.rows(_DATA_SERVERS)[0]
     dropped = [file.dropped_packets for file in meta.files if file.dropped_packets is not None]
     return Capture(
         files=tuple(file.path for file in meta.files),

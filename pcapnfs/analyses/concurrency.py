@@ -101,9 +101,7 @@ def concurrency(trace: Trace) -> tuple[Concurrency, Mapping[Pair, Concurrency]]:
     numbers = np.array(list(known))
     pairs = np.array([places[name] for name in known.values()])
     # Without parameters DuckDB hands the columns over as they are, ten times as fast.
-    found = trace.sql(
-        f"with {_ANSWERED} select sent, answered, connection from answered"
-    ).fetchnumpy()
+    found = trace.arrays(f"with {_ANSWERED} select sent, answered, connection from answered")
     order = np.argsort(found["sent"], kind="stable")
     sent, answered, connection = (
         np.asarray(found[name])[order] for name in ("sent", "answered", "connection")
@@ -136,7 +134,7 @@ def timeline(trace: Trace) -> tuple[Moment, ...]:
     start, end, width = found.start_ns, found.end_ns, found.part_ns
     parts = {
         integer(place): [integer(value) for value in values]
-        for place, *values in trace.sql(
+        for place, *values in trace.rows(
             f"""
             with {_ANSWERED},
             calls as (
@@ -152,7 +150,7 @@ def timeline(trace: Trace) -> tuple[Moment, ...]:
             select place, calls, replies, calls_at, replies_at
             from calls full join replies using (place)
             """
-        ).fetchall()
+        )
     }
     moments: list[Moment] = []
     sent = answered = sent_at = answered_at = before = 0

@@ -187,7 +187,7 @@ goes with an OPEN when the client knew the file.
 
 def totals(trace: Trace, selection: Selection) -> dict[str, Total]:
     """Each call of a client under exactly one of the totals; and all of them together."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with {OWNED}, {OBJECTS}, {PLACED},
         costs as (
@@ -201,7 +201,7 @@ def totals(trace: Trace, selection: Selection) -> dict[str, Total]:
         from placed full join costs using (file) group by 1
         """,
         selection.parameters(),
-    ).fetchall()
+    )
     found = {
         place: Total(integer(files), integer(calls), integer(stable), seconds(time) or 0.0)
         for place, files, calls, stable, time in rows

@@ -62,7 +62,7 @@ def course(trace: Trace) -> Course:
         return Course(None, None, ())
     found = {
         integer(place): (integer(stable), seconds(p50), seconds(p95))
-        for place, stable, p50, p95 in trace.sql(
+        for place, stable, p50, p95 in trace.rows(
             """
             select (least(call_first_time, $end) - $start) // $width,
                    count(*) filter (stability = 'stable'),
@@ -70,7 +70,7 @@ def course(trace: Trace) -> Course:
             from calls where not callback and reply_time is not null group by 1
             """,
             {"start": span.start_ns, "end": span.end_ns, "width": span.part_ns},
-        ).fetchall()
+        )
     }
     parts = []
     for place, moment in enumerate(concurrency.timeline(trace)):
@@ -93,7 +93,7 @@ def times_of(trace: Trace, frames: Collection[int]) -> Mapping[int, float]:
     span = concurrency.span(trace)
     if span is None or not frames:
         return {}
-    rows = trace.sql(
+    rows = trace.rows(
         """
         with wanted as (select unnest($frames) as frame),
         known as (
@@ -106,5 +106,5 @@ def times_of(trace: Trace, frames: Collection[int]) -> Mapping[int, float]:
         where time between $start and $end group by frame order by frame
         """,
         {"frames": sorted(set(frames)), "start": span.start_ns, "end": span.end_ns},
-    ).fetchall()
+    )
     return {integer(frame): (integer(time) - span.start_ns) / NANOSECONDS for frame, time in rows}

@@ -69,13 +69,13 @@ def spreads(trace: Trace, *, top: int = 12) -> Spreads:
         UsageError: `top` is negative.
     """
     order.check("operations", top=top)
-    rows = trace.sql(
+    rows = trace.rows(
         """
         select protocol, op, count(srt), quantile_cont(srt, 0.5), quantile_cont(srt, 0.95)
         from calls where srt is not null
         group by protocol, op order by sum(srt) desc, count(*) desc, protocol, op
         """
-    ).fetchall()
+    )
     shown = rows[:top] if top else rows
     counts = _counts(trace)
     places = [place for row in shown for place in counts[row[0], row[1]]]
@@ -105,7 +105,7 @@ def _counts(trace: Trace) -> Mapping[tuple[str, str], Mapping[int, int]]:
     most = MOST_EXPONENT * BINS_PER_DECADE - 1
     counts: dict[tuple[str, str], dict[int, int]] = {}
     # The logarithm of a power of ten may come out just below a whole number.
-    rows = trace.sql(
+    rows = trace.rows(
         """
         select protocol, op,
                greatest($least, least($most, floor(
@@ -115,7 +115,7 @@ def _counts(trace: Trace) -> Mapping[tuple[str, str], Mapping[int, int]]:
         from calls where srt is not null group by all
         """,
         {"least": least, "most": most, "digits": math.log10(NANOSECONDS), "bins": BINS_PER_DECADE},
-    ).fetchall()
+    )
     for version, op, place, calls in rows:
         counts.setdefault((str(version), str(op)), {})[integer(place)] = integer(calls)
     return counts

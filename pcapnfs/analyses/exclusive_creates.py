@@ -52,7 +52,7 @@ class ExclusiveCreates(Record):
 def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
     """Count them, by client and server."""
     shares.register(trace)
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with made as (
             select call, create_mode = {EXCLUSIVE} as exclusive from operations
@@ -79,7 +79,7 @@ def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
         group by client, server having count(*) filter (exclusive) > 0
         order by client, server
         """
-    ).fetchall()
+    )
     return tuple(
         ExclusiveCreates(
             client=str(client),

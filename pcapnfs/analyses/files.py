@@ -70,7 +70,7 @@ class Files(Record):
 
 def files(trace: Trace) -> Files:
     """Count the objects that calls addressed, and spread the calls over the regular files."""
-    regular, directories, other, listed_only, absent = trace.sql(
+    regular, directories, other, listed_only, absent = trace.rows(
         """
         select count(*) filter (role = 'file' and not listed_only),
                count(*) filter (role = 'directory' and not listed_only),
@@ -79,8 +79,8 @@ def files(trace: Trace) -> Files:
                count(*) filter (role = 'absent' and not listed_only)
         from files where file = identity
         """
-    ).fetchall()[0]
-    spread = trace.sql(
+    )[0]
+    spread = trace.rows(
         f"""
         with {OWNED}, {OBJECTS},
         costs as (
@@ -95,7 +95,7 @@ def files(trace: Trace) -> Files:
                avg(stable), quantile_cont(stable, 0.5), quantile_cont(stable, 0.95), max(stable)
         from regular
         """
-    ).fetchall()[0]
+    )[0]
     sizes = {True: 0, False: 0}
     for each in transfer_sizes.moved(trace):
         sizes[each.reading] += each.moved_bytes

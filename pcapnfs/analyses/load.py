@@ -83,7 +83,7 @@ def load(trace: Trace) -> tuple[Load, ...]:
     servers = sorted(calls, key=lambda server: (-calls[server], server))[:SERVERS]
     mounts = traffic.mounts(trace)
     # Without parameters: DuckDB takes far longer to hand over the rows of a query with them.
-    rows = trace.sql(
+    rows = trace.arrays(
         f"""
         select mount, call_first_time as begin,
                greatest(reply_time, call_first_time) as end, greatest(srt, 0) as srt, share,
@@ -92,7 +92,7 @@ def load(trace: Trace) -> tuple[Load, ...]:
                    and coalesce(status = 0, false) as small
         from calls join shares using (call) where {shares.where("reply_time is not null")}
         """
-    ).fetchnumpy()
+    )
     columns_ = {name: np.asarray(values) for name, values in rows.items()}
     begin, end = (np.minimum(columns_[name], LATEST_NS) for name in ("begin", "end"))
     places = {server: place for place, server in enumerate(servers)}

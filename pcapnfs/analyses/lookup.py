@@ -96,7 +96,7 @@ def matching(trace: Trace, pattern: str) -> tuple[int, ...]:
 
 def _files(trace: Trace, condition: str, parameters: Mapping[str, object]) -> tuple[int, ...]:
     """Files with calls before those without, then in order of time, names not found at the end."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with wanted as (select distinct identity as file from files where {condition}),
         begun as (
@@ -108,7 +108,7 @@ def _files(trace: Trace, condition: str, parameters: Mapping[str, object]) -> tu
         order by role = 'absent', first nulls last, wanted.file
         """,
         parameters,
-    ).fetchall()
+    )
     return tuple(integer(row[0]) for row in rows)
 
 
@@ -121,7 +121,7 @@ def _with_checksum(trace: Trace, checksum: int) -> Iterator[int]:
 
 
 def _nothing_like(trace: Trace, wanted: str) -> str:
-    rows = trace.sql(
+    rows = trace.rows(
         """
         select path, max(jaro_winkler_similarity(path, $wanted)) as likeness
         from files where role not in ('pseudo', 'absent') group by path
@@ -129,7 +129,7 @@ def _nothing_like(trace: Trace, wanted: str) -> str:
         order by likeness desc, path limit $nearest
         """,
         {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
-    ).fetchall()
+    )
     if not rows:
         return f"no file {wanted!r} in the capture, nor any like it; pcapnfs perfile lists them"
     offered = ", ".join(str(path) for path, _ in rows)

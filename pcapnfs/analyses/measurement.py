@@ -221,12 +221,12 @@ def measure(
 
 def _files(trace: Trace) -> tuple[int, str]:
     """The files that a call addressed, or the directories."""
-    ((regular, directories),) = trace.sql(
+    ((regular, directories),) = trace.rows(
         """
         select count(*) filter (role = 'file'), count(*) filter (role = 'directory')
         from files where file = identity and not listed_only
         """
-    ).fetchall()
+    )
     return (int(regular), "files") if regular else (int(directories), "directories")
 
 

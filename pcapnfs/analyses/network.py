@@ -199,7 +199,7 @@ _LOSS = """
 
 
 def _together(trace: Trace) -> Loss:
-    (row,) = trace.sql(f"select {_LOSS} from connections").fetchall()
+    (row,) = trace.rows(f"select {_LOSS} from connections")
     return _loss(row)
 
 
@@ -207,13 +207,13 @@ def _losses(trace: Trace) -> dict[Pair, tuple[Loss, tuple[str, ...]]]:
     """What was lost between client and server, and the transports of their connections."""
     return {
         (client, server): (_loss(row), tuple(transports))
-        for client, server, transports, *row in trace.sql(
+        for client, server, transports, *row in trace.rows(
             f"""
             select client, server,
                    list_sort(list(distinct case when tls then 'TLS' else transport end)), {_LOSS}
             from connections group by client, server
             """
-        ).fetchall()
+        )
     }
 
 
@@ -236,12 +236,12 @@ def _loss(row: list[object] | tuple[object, ...]) -> Loss:
 def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int, int]]:
     """Calls by flavor, calls sent again, and connections with NFS, of each client and server."""
     found: dict[Pair, tuple[dict[str, int], int, int]] = {}
-    for client, server, flavor, calls, resent in trace.sql(
+    for client, server, flavor, calls, resent in trace.rows(
         """
         select client, server, flavor, count(*), count(*) filter (transmissions > 1)
         from calls where not callback group by all order by 4 desc, flavor
         """
-    ).fetchall():
+    ):
         flavors, before, _ = found.get((client, server), ({}, 0, 0))
         found[client, server] = ({**flavors, flavor: calls}, before + resent, 0)
     for pair, lines in _nfs(trace).items():

@@ -43,12 +43,12 @@ def objects(trace: Trace, numbers: NDArray[np.int64]) -> Objects:
         trace: The trace.
         numbers: Those that will be looked up, or `NO_FILE`.
     """
-    rows = trace.sql(
+    rows = trace.arrays(
         """
         select file, identity, role = 'file' as regular, role = 'directory' as directory
         from files
         """
-    ).fetchnumpy()
+    )
     number = np.asarray(rows["file"])
     length = max(int(number.max(initial=0)), int(numbers.max(initial=0))) + 2
     identity = np.arange(length, dtype=np.int32)

@@ -67,16 +67,16 @@ class OpenOrder(Record):
 def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
     """Look at each user's OPENs, most first."""
     shares.register(trace)
-    owners = trace.sql(
+    owners = trace.rows(
         """
         select client, server, uid, count(*) filter (op = 'OPEN') from calls
         where protocol = '4.0' and not callback and reply_time is not null
         group by client, server, uid order by client, server, uid
         """
-    ).fetchall()
+    )
     if not any(opens for *_, opens in owners):
         return ()
-    rows = trace.sql(
+    rows = trace.arrays(
         """
         select dense_rank() over (order by client, server, uid) - 1 as owner,
                call_first_time as begin, greatest(reply_time, call_first_time) as end,
@@ -85,7 +85,7 @@ def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
         where protocol = '4.0' and not callback and reply_time is not null
         order by owner, call_first_time, call
         """
-    ).fetchnumpy()
+    )
     told = {name: np.asarray(values) for name, values in rows.items()}
     bounds = np.searchsorted(told["owner"], np.arange(len(owners) + 1))
     most = sorted(range(len(owners)), key=lambda place: -integer(owners[place][3]))[:OWNERS]

@@ -84,7 +84,7 @@ class OperationCount(Record):
 
 def operation_times(trace: Trace) -> tuple[OperationTimes, ...]:
     """Service times by protocol and main operation, longest sum first."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         select protocol, op, count(*), count(*) filter ({FAILED}),
                count(*) filter (stability = 'stable'), count(*) filter (transmissions > 1),
@@ -93,7 +93,7 @@ def operation_times(trace: Trace) -> tuple[OperationTimes, ...]:
         group by protocol, op
         order by coalesce(sum(srt), 0) desc, count(*) desc, protocol, op
         """
-    ).fetchall()
+    )
     return tuple(
         OperationTimes(
             version=version,
@@ -110,7 +110,7 @@ def operation_times(trace: Trace) -> tuple[OperationTimes, ...]:
 
 def signature_times(trace: Trace, *, top: int = SIGNATURES_KEPT) -> tuple[SignatureTimes, ...]:
     """Service times of NFSv4 calls by signature, longest sum first, at most `top` of them."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         select protocol, op, signature, count(*), count(*) filter ({FAILED}),
                count(*) filter (stability = 'stable'), count(*) filter (transmissions > 1),
@@ -122,7 +122,7 @@ def signature_times(trace: Trace, *, top: int = SIGNATURES_KEPT) -> tuple[Signat
         limit $top
         """,
         {"top": top},
-    ).fetchall()
+    )
     return tuple(
         SignatureTimes(
             version=version,
@@ -140,7 +140,7 @@ def signature_times(trace: Trace, *, top: int = SIGNATURES_KEPT) -> tuple[Signat
 
 def operation_counts(trace: Trace) -> tuple[OperationCount, ...]:
     """Every single operation, also those inside compounds, most frequent first."""
-    rows = trace.sql(
+    rows = trace.rows(
         """
         select calls.protocol, operations.op, count(*), count(*) filter (operations.executed),
                count(*) filter (operations.executed and coalesce(operations.status, 0) <> 0)
@@ -148,5 +148,5 @@ def operation_counts(trace: Trace) -> tuple[OperationCount, ...]:
         group by all
         order by count(*) desc, calls.protocol, operations.op
         """
-    ).fetchall()
+    )
     return tuple(OperationCount(*row) for row in rows)

@@ -238,7 +238,7 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
     unknown = KINDS.index("unknown")
     kinds = " ".join(f"when '{kind}' then {place}" for place, kind in enumerate(KINDS))
-    rows = trace.sql(
+    rows = trace.arrays(
         f"""
         select call, {"mount" if len(pairs) > 1 else "0::integer"} as pair,
                call_first_time as first, call_time as sent,
@@ -250,7 +250,7 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
                transmissions > 1 as resent
         from calls where not callback
         """
-    ).fetchnumpy()
+    )
     if len(pairs) > 1:
         places = {pair: place for place, pair in enumerate(pairs)}
         known = {mount: places[pair] for mount, pair in mounts.items()}
@@ -285,17 +285,15 @@ def _answered(rows: Rows, end: int) -> Times:
 
 def _reached(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
     """Places of calls that were answered on a connection begun later than them; when it began."""
-    found = trace.sql(
+    if not rows["resent"].any():
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    moved = trace.arrays(
         """
         select call, first_time as reached
         from calls join connections using (connection)
         where not callback and transmissions > 1 and first_time > call_time
         """
     )
-    # A relation is only executed when it is fetched.
-    if not rows["resent"].any():
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    moved = found.fetchnumpy()
     return np.searchsorted(rows["call"], moved["call"]), span.since_start(moved["reached"])
 
 
@@ -304,7 +302,7 @@ def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> tuple[Plac
     if not same_calls.NEEDS.met(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     same_calls.register(trace)
-    sent = trace.sql(
+    sent = trace.arrays(
         f"""
         with same as (from {same_calls.TABLE}),
         refused as (from same where {_REFUSED})
@@ -315,7 +313,7 @@ def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> tuple[Plac
             and refused.file = same.file and refused.directory = same.directory
             and refused.uid = same.uid and same.call_first_time >= refused.reply_time
         """
-    ).fetchnumpy()
+    )
     places, again = np.searchsorted(rows["call"], sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
     return places[soon], again[soon]

@@ -218,7 +218,7 @@ _WITNESSES = f"""
 
 def _totals(trace: Trace) -> tuple[Total, Total]:
     """All calls of clients, and those on no file; files are not counted here."""
-    (row,) = trace.sql(
+    (row,) = trace.rows(
         """
         select count(*), count(*) filter (stability = 'stable'), sum(srt),
                count(*) filter (file is null),
@@ -226,7 +226,7 @@ def _totals(trace: Trace) -> tuple[Total, Total]:
                sum(srt) filter (file is null)
         from calls where not callback
         """
-    ).fetchall()
+    )
     calls, stable, time, no_file, no_file_stable, no_file_time = row
     return (
         Total(0, integer(calls), integer(stable), seconds(time) or 0.0),

@@ -230,9 +230,9 @@ def _operations(trace: Trace) -> tuple[str, ...]:
 
     Each becomes a column, since rows of numbers can be spilled to disk and lists cannot.
     """
-    rows = trace.sql(
+    rows = trace.rows(
         "select distinct op from calls where not callback and file is not null order by op"
-    ).fetchall()
+    )
     return tuple(str(row[0]) for row in rows)
 
 

@@ -108,7 +108,7 @@ def pergroup(
     if by not in _GROUP:
         raise UsageError(f"files can be grouped by {', '.join(_GROUP)}, not by {by!r}")
     selection = Selection(top=top, show_all=show_all, match=match)
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with {OWNED}, {OBJECTS}, {PLACED}, {DATA}, {REVALIDATED},
         members as (
@@ -134,7 +134,7 @@ def pergroup(
         order by time desc, calls desc, costs.member nulls last limit {top or "all"}
         """,
         selection.data_parameters() | {"start": trace.meta.start_ns},
-    ).fetchall()
+    )
     return PerGroup(
         by=by,
         groups=tuple(_group_cost(row[1:]) for row in rows),

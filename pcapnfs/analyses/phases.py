@@ -135,7 +135,7 @@ class _What(Record):
     @classmethod
     def of(cls, trace: Trace) -> _What:
         """Ask the trace."""
-        rows = trace.sql(
+        rows = trace.arrays(
             """
             select call, number::integer as op, coalesce(file::bigint, -1) as file
             from calls
@@ -145,10 +145,10 @@ class _What(Record):
                 ) using (op)
             where not callback
             """
-        ).fetchnumpy()
+        )
         file = np.asarray(rows["file"])
         known = objects(trace, file)
-        names = trace.sql("select distinct op from calls where not callback order by op").fetchall()
+        names = trace.rows("select distinct op from calls where not callback order by op")
         order = np.argsort(rows["call"], kind="stable")
         return cls(
             trace.meta.start_ns,

@@ -89,5 +89,5 @@ def _calls(trace: Trace) -> list[tuple[str | None, int | None, str | None]] | No
 
 
 def _kinds(trace: Trace, query: str) -> list[tuple[Any, ...]] | None:
-    found = trace.sql(f"{query} limit {MOST + 1}").fetchall()
+    found = trace.rows(f"{query} limit {MOST + 1}")
     return found if len(found) <= MOST else None

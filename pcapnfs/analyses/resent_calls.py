@@ -74,7 +74,7 @@ class ResentCalls(Record):
 def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
     """Count, for each client and server where a call was sent again."""
     reasons = {"late": LATE_RETRANSMISSION, "duplicate": DUPLICATE_REPLY}
-    (anything,) = trace.sql(_ANYTHING, reasons).fetchall()
+    (anything,) = trace.rows(_ANYTHING, reasons)
     if not anything[0]:
         return ()
     shares.register(trace)

@@ -189,9 +189,7 @@ def additions(trace: Trace) -> Additions:
     pairs = _pairs(trace)
     ns: dict[int, int] = {}
     unknown = set()
-    for number, client, server in trace.sql(
-        "select connection, client, server from connections"
-    ).fetchall():
+    for number, client, server in trace.rows("select connection, client, server from connections"):
         addition = pairs[client, server].addition_s if (client, server) in pairs else None
         ns[number] = round((addition or 0.0) * NANOSECONDS)
         if addition is None:
@@ -303,11 +301,11 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     client_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
     server_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for client, server, syn, ack, *values in trace.sql(_CONNECTIONS).fetchall():
+    for client, server, syn, ack, *values in trace.rows(_CONNECTIONS):
         connections[client, server] += 1
         client_sides[client, server].add(ack, values[:6])
         server_sides[client, server].add(syn, values[6:])
-    rows = trace.sql(_CALLS).fetchall()
+    rows = trace.rows(_CALLS)
     all_gaps = _gaps(trace, [pair for *pair, _, _, _ in rows if not client_sides[*pair].told])
     found = {}
     for client, server, calls, replies, reply in rows:
@@ -341,7 +339,7 @@ def _gaps(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str],
     parameters = {"clients": clients, "servers": servers, "limit": GAP_LIMIT_NS}
     return {
         (client, server): (gaps, integer(gap))
-        for client, server, gaps, gap in trace.sql(_GAPS, parameters).fetchall()
+        for client, server, gaps, gap in trace.rows(_GAPS, parameters)
     }
 
 

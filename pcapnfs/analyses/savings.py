@@ -55,7 +55,7 @@ def larger_writes(trace: Trace) -> LargerWrites:
     """
     if not NEEDS.met(trace):
         return LargerWrites(0, 0, 0, 0)
-    ((files, largest, calls, stable),) = trace.sql(
+    ((files, largest, calls, stable),) = trace.rows(
         f"""
         with written as (
             select identity as file, count(*) as writes, max(requested) as piece,
@@ -84,5 +84,5 @@ def larger_writes(trace: Trace) -> LargerWrites:
         select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0))
         from cut join sent using (file)
         """
-    ).fetchall()
+    )
     return LargerWrites(integer(files), integer(largest), integer(calls), integer(stable))

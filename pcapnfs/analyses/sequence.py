@@ -221,16 +221,16 @@ def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> tuple[FileSequ
 
 
 def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
-    rows = trace.sql(
+    rows = trace.rows(
         "select path from files where list_contains($files, file) "
         "order by list_position($files, file)",
         {"files": list(files)},
-    ).fetchall()
+    )
     return tuple(str(row[0]) for row in rows)
 
 
 def _file(trace: Trace, file: int, limit: int) -> FileSequence:
-    (row,) = trace.sql(
+    (row,) = trace.rows(
         f"""
         with {OWNED}
         select path, export, server, fileid, role, size, removed,
@@ -246,7 +246,7 @@ def _file(trace: Trace, file: int, limit: int) -> FileSequence:
         where file = $file
         """,
         {"file": file},
-    ).fetchall()
+    )
     path, export, server, fileid, role, size, removed, handles = row[:8]
     calls, stable, time, stable_time, lifetime = row[8:]
     return FileSequence(
@@ -270,7 +270,7 @@ def _file(trace: Trace, file: int, limit: int) -> FileSequence:
 
 
 def _steps(trace: Trace, file: int, limit: int) -> tuple[Step, ...]:
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with {OWNED}, {STEPS}
         select call, step, protocol, call_first_frame, call_frame, reply_first_frame, reply_frame,
@@ -285,7 +285,7 @@ def _steps(trace: Trace, file: int, limit: int) -> tuple[Step, ...]:
         order by call_time, call limit {limit if limit else "all"}
         """,
         {"file": file, "start": trace.meta.start_ns},
-    ).fetchall()
+    )
     operations = _operations(trace, [integer(row[0]) for row in rows])
     return tuple(_step(row, operations.get(integer(row[0]), ())) for row in rows)
 
@@ -316,7 +316,7 @@ def _step(row: tuple[Any, ...], operations: tuple[Operation, ...]) -> Step:
 
 
 def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ...]]:
-    rows = trace.sql(
+    rows = trace.rows(
         """
         select call, op, executed, status_name, stability, name, new_name, "offset", requested,
                "count", stable_requested, committed, set_size
@@ -324,7 +324,7 @@ def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ..
         order by call, position
         """,
         {"calls": calls},
-    ).fetchall()
+    )
     found: dict[int, list[Operation]] = {}
     for call, op, executed, status, stability, name, new_name, *data in rows:
         offset, requested, done, requested_level, committed_level, set_size = data
@@ -349,7 +349,7 @@ def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ..
 
 def _names(trace: Trace, file: int) -> tuple[KnownName, ...]:
     """Each name from the reply that taught it to the one by which it denotes something else."""
-    rows = trace.sql(
+    rows = trace.rows(
         """
         with bound as (select * from names where file in (
             select file from files where identity = $file
@@ -379,7 +379,7 @@ def _names(trace: Trace, file: int) -> tuple[KnownName, ...]:
         order by call, spans.position
         """,
         {"file": file, "start": trace.meta.start_ns},
-    ).fetchall()
+    )
     return tuple(
         KnownName(
             path=str(path),

@@ -71,7 +71,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         and (stability in ('read', 'unstable_write')
              or stability = 'unstable' and op in {SMALL_OPERATIONS})
     """)
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with halves as (
             select unnest($mounts::uinteger[]) as mount, unnest($halves::bigint[]) as network
@@ -90,7 +90,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             "mounts": list(mounts),
             "halves": [halves.get(pair, 0) for pair in mounts.values()],
         },
-    ).fetchall()
+    )
     return tuple(
         ServerTime(
             server=str(server),

@@ -73,7 +73,7 @@ def sessions(trace: Trace, *, top: int = 20) -> tuple[int, tuple[Session, ...]]:
 @once
 def _rows(trace: Trace) -> list[tuple[Any, ...]]:
     """Each session with what the server offered and the client used, busiest first."""
-    return trace.sql(
+    return trace.rows(
         """
         with named as (
             select call, client, server, connection, session, slot from calls
@@ -92,4 +92,4 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
         from named left join told using (session)
         group by session having count(slot) > 0 order by count(slot) desc, 1
         """
-    ).fetchall()
+    )

@@ -80,7 +80,7 @@ class SharedFiles(Record):
 def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
     """Put together, for each server, most turns first."""
     several = "select count(distinct client) > 1 from calls where not callback"
-    ((anything,),) = trace.sql(several).fetchall()
+    ((anything,),) = trace.rows(several)
     if not anything:
         return ()
     shares.register(trace)

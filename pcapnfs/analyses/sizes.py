@@ -118,7 +118,7 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
             select size from objects where role = 'file' and ($listed_too or not listed_only)
         )
     """
-    (row,) = trace.sql(
+    (row,) = trace.rows(
         f"""
         {population}
         select count(size), count(*) - count(size), count(*) filter (size = 0), sum(size),
@@ -134,7 +134,7 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
             "rsize": rsize,
             "wsize": wsize,
         },
-    ).fetchall()
+    )
     files, unknown, empty, total, mean, p50, p95, largest = row[:8]
     count = integer(files)
     return Sizes(
@@ -158,7 +158,7 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
 def _bins(
     trace: Trace, population: str, payload: int, files: int, *, listed_too: bool
 ) -> tuple[SizeBin, ...]:
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         {population}
         select case when size * {1 << BINS_BELOW_A_FRAME} <= $payload then 0
@@ -167,7 +167,7 @@ def _bins(
         from regular where size is not null group by 1
         """,
         {"listed_too": listed_too, "payload": payload},
-    ).fetchall()
+    )
     counts = {integer(place): integer(count) for place, count in rows}
     bins: list[SizeBin] = []
     so_far = 0
@@ -186,13 +186,13 @@ def _bins(
 
 def _mtu(trace: Trace) -> tuple[int, str]:
     """The MTU of most connections that tell: the segment size with the headers of IP and TCP."""
-    rows = trace.sql(
+    rows = trace.rows(
         """
         select segment_size + case when contains(client, ':') then 60 else 40 end as mtu
         from connections where segment_size > 0
         group by mtu order by count(*) desc, mtu limit 1
         """
-    ).fetchall()
+    )
     mtu = integer(rows[0][0]) if rows else 0
     return (mtu, "handshake") if mtu > 2 * HEADERS else (USUAL_MTU, "assumed")
 

@@ -62,7 +62,7 @@ def slowest(trace: Trace, *, top: int = 20) -> tuple[SlowCall, ...]:
         UsageError: `top` is negative.
     """
     order.check("calls", top=top)
-    rows = trace.sql(
+    rows = trace.rows(
         """
         with usual as (
             select protocol, op, count(srt) as answered,
@@ -76,7 +76,7 @@ def slowest(trace: Trace, *, top: int = 20) -> tuple[SlowCall, ...]:
         order by srt desc, call limit $top
         """,
         {"top": top or None},
-    ).fetchall()
+    )
     return tuple(
         SlowCall(
             version=str(row[0]),

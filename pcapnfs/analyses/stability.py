@@ -64,7 +64,7 @@ class Stability(Record):
 
 def stability(trace: Trace) -> Stability:
     """Split the answered calls into stable, unstable, unstable writes, reads, state and unknown."""
-    rows = trace.sql(
+    rows = trace.rows(
         """
         with answered as (
             select stability, unlisted, srt from calls where srt is not null and not callback
@@ -77,7 +77,7 @@ def stability(trace: Trace) -> Stability:
         select kind, count(*), sum(srt), avg(srt), quantile_cont(srt, 0.5)
         from kinds group by kind
         """
-    ).fetchall()
+    )
     found = {str(kind): values for kind, *values in rows}
     all_calls, all_time, *_ = found.get("total", (0, 0))
 

@@ -78,7 +78,7 @@ class TcpStalls(Record):
 
 def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     """Count, for each client and server with TCP between them."""
-    pairs = trace.sql(_PAIRS).fetchall()
+    pairs = trace.rows(_PAIRS)
     if any(integer(pair[4]) + integer(pair[5]) for pair in pairs):
         shares.register(trace)
         at_client = [

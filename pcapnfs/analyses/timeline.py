@@ -218,12 +218,12 @@ def _only(
 def _facts(trace: Trace) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
     """What the table calls says of each call, in order of number."""
     stable = "stability = 'stable' and not callback"
-    named = trace.sql(f"select distinct op from calls where {stable} order by op").fetchall()
+    named = trace.rows(f"select distinct op from calls where {stable} order by op")
     operations = tuple(str(op) for (op,) in named)
     # Written out: DuckDB takes far longer to hand over the rows of a query with parameters.
     places = " ".join(f"when {_text(op)} then {place}" for place, op in enumerate(operations))
     place = f"case op {places} else -1 end" if places else "-1"
-    rows = trace.sql(
+    rows = trace.arrays(
         f"""
         select call, coalesce(file::bigint, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
@@ -236,7 +236,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
                coalesce(status_name in {NOT_READY}, false) as refused
         from calls where not callback
         """
-    ).fetchnumpy()
+    )
     known = objects(trace, np.asarray(rows["unit"]))
     unit = rows["unit"] = known.identity[rows["unit"]]
     rows |= {"regular": known.regular[unit], "directory": known.directory[unit]}

@@ -73,7 +73,7 @@ def moved(trace: Trace) -> tuple[Moved, ...]:
             largest_placed_bytes=whole(placed),
             reach_bytes=whole(reach),
         )
-        for mount, reading, size, largest, placed, reach in trace.sql(_MOVED).fetchall()
+        for mount, reading, size, largest, placed, reach in trace.rows(_MOVED)
     )
 
 
@@ -82,7 +82,7 @@ def allowed(trace: Trace) -> tuple[Allowed, ...]:
     """Look at what servers say, by mount."""
     return tuple(
         Allowed(integer(mount), whole(read), whole(write))
-        for mount, read, write in trace.sql(_ALLOWED).fetchall()
+        for mount, read, write in trace.rows(_ALLOWED)
     )
 
 

@@ -88,7 +88,7 @@ class Trust(Record):
 
 def trust(trace: Trace) -> Trust:
     """Count what was matched and decoded, and what was not, by reason."""
-    calls, matched, retransmitted, assumed, negative = trace.sql(
+    calls, matched, retransmitted, assumed, negative = trace.rows(
         """
         select count(*), count(reply_frame),
                count(*) filter (
@@ -99,20 +99,20 @@ def trust(trace: Trace) -> Trust:
         from calls
         """,
         {"late": LATE_RETRANSMISSION},
-    ).fetchall()[0]
+    )[0]
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
     reasons: dict[str, int] = dict(
-        trace.sql(
+        trace.rows(
             "select reason, count(*) from notes group by reason order by count(*) desc, reason"
-        ).fetchall()
+        )
     )
     undecoded = {
         reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
     }
     orphans = reasons.get(ORPHAN_REPLY, 0)
-    missing, truncated = trace.sql(
+    missing, truncated = trace.rows(
         "select sum(missing_bytes), sum(truncated_bytes) from connections"
-    ).fetchall()[0]
+    )[0]
     dropped = [
         file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
     ]
@@ -145,7 +145,7 @@ def trust(trace: Trace) -> Trust:
 
 def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
     """Unanswered calls at the end and orphan replies at the start of the capture."""
-    rows = trace.sql(
+    rows = trace.rows(
         """
         with usual as (
             select connection, quantile_cont(srt, 0.99) as time
@@ -158,6 +158,6 @@ def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
              where reason = $orphan and notes.time - coalesce(usual.time, 0) <= $start)
         """,
         {"start": trace.meta.start_ns, "end": trace.meta.end_ns, "orphan": ORPHAN_REPLY},
-    ).fetchall()
+    )
     unanswered, orphans = rows[0]
     return integer(unanswered), integer(orphans)

@@ -154,8 +154,8 @@ def demand_nfs(trace: Trace) -> None:
     notes = "select reason, count(*) from notes group by reason order by reason"
     contents = {
         "packets": trace.meta.packets.items(),
-        "calls": trace.sql(calls).fetchall(),
-        "not decoded": trace.sql(notes).fetchall(),
+        "calls": trace.rows(calls),
+        "not decoded": trace.rows(notes),
     }
     facts = [
         f"{title}: {', '.join(f'{number} {kind}' for kind, number in counts if number)}"

@@ -171,10 +171,10 @@ def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[
         )
     """
     # One query gives names and lengths, the next all times in that order, as plain numbers.
-    groups = trace.sql(
+    groups = trace.rows(
         f"""{chosen} select family, step, stable, client, server, count(*) from chosen
         group by all order by family, step, stable, client, server"""
-    ).fetchall()
+    )
     order = "family, step, stable, client, server, call_first_time, call"
     rows = trace.sql(f"{chosen} select srt, call_first_time from chosen order by {order}")
     numbers = rows.fetchnumpy()
@@ -199,7 +199,7 @@ def _together(pieces: list[tuple[bool, Floats, NDArray[np.int64]]]) -> Times:
 
 def _files(trace: Trace) -> tuple[FileCost, ...]:
     """What each path cost; several objects may have had one path after the other."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         with {owners.OWNED}, {owners.OBJECTS}
         select path, count(*), count(*) filter (stability = 'stable'), coalesce(sum(srt), 0)
@@ -207,7 +207,7 @@ def _files(trace: Trace) -> tuple[FileCost, ...]:
         where not listed_only and role not in ('pseudo', 'absent')
         group by path order by path
         """
-    ).fetchall()
+    )
     return tuple(
         FileCost(str(path), integer(calls), integer(stable), integer(time) / NANOSECONDS)
         for path, calls, stable, time in rows
@@ -216,7 +216,7 @@ def _files(trace: Trace) -> tuple[FileCost, ...]:
 
 def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
     """The largest READ and WRITE asked for, how many of that, and WRITEs by what was promised."""
-    ((read, write, of_largest, stable, unstable),) = trace.sql(
+    ((read, write, of_largest, stable, unstable),) = trace.rows(
         """
         with largest as (
             select max(requested) as widest from operations where list_contains($writes, op)
@@ -228,20 +228,20 @@ def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
         from operations cross join largest
         """,
         {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS},
-    ).fetchall()
+    )
     counts = integer(of_largest), integer(stable), integer(unstable)
     return whole(read), whole(write), *counts
 
 
 def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     """Calls of NFS by version, transport and security flavor."""
-    rows = trace.sql(
+    rows = trace.rows(
         f"""
         select protocol, transport, flavor, count(*) from calls join connections using (connection)
         where program = {NFS} and not calls.callback and op <> 'NULL'
         group by all order by all
         """
-    ).fetchall()
+    )
     answer: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
     for *kinds, count in rows:
         for place, kind in enumerate(kinds):

@@ -125,26 +125,24 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
 
 def repeated(trace: Trace) -> frozenset[tuple[int, int]]:
     """Frame and xid of messages that were sent again though the call had its reply."""
-    rows = trace.sql(
+    rows = trace.rows(
         "select frame, xid from notes "
         "where xid is not null and reason in ('retransmitted_call', 'duplicate_reply')"
-    ).fetchall()
+    )
     return frozenset((frame, xid) for frame, xid in rows)
 
 
 def orphans(trace: Trace) -> frozenset[tuple[int, int]]:
     """Frame and xid of replies without a call."""
-    rows = trace.sql(
+    rows = trace.rows(
         "select frame, xid from notes where xid is not null and reason = 'reply_without_call'"
-    ).fetchall()
+    )
     return frozenset((frame, xid) for frame, xid in rows)
 
 
 def ports(trace: Trace) -> tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]:
     """Transport and port of every server and of every client that speaks RPC."""
-    rows = trace.sql(
-        "select distinct lower(transport), server_port, client_port from connections"
-    ).fetchall()
+    rows = trace.rows("select distinct lower(transport), server_port, client_port from connections")
     return (
         frozenset((transport, server) for transport, server, _ in rows),
         frozenset((transport, client) for transport, _, client in rows),

@@ -202,7 +202,7 @@ def settings(trace: Trace) -> tuple[str, ...]:
 
 def _situation(trace: Trace) -> Situation:
     """What is known of the capture as a whole, without its orphans."""
-    gaps = trace.sql("select 1 from connections where missing_bytes > 0 limit 1").fetchall()
+    gaps = trace.rows("select 1 from connections where missing_bytes > 0 limit 1")
     return Situation(
         truncated=any(file.truncated_packets for file in trace.meta.files),
         missing=bool(gaps),

@@ -61,15 +61,15 @@ class Beginning(Record):
 
 def beginnings(trace: Trace) -> tuple[Beginning, ...]:
     """Look at the beginning for each client and server with NFS over TCP, most calls first."""
-    lines = [each for each in traffic.of_clients(trace) if each.program == NFS]
     tcp = {
         number: (bool(running), integer(frame))
         for number, running, frame in trace.rows(_CONNECTIONS)
     }
-    between: dict[tuple[str, str], list[Traffic]] = {}
-    for each in lines:
-        if each.connection in tcp:
-            between.setdefault((each.client, each.server), []).append(each)
+    between: dict[tuple[str, str], _Used] = {}
+    for each in traffic.of_clients(trace):
+        if each.program == NFS and each.connection in tcp:
+            used = between.setdefault((each.client, each.server), _Used())
+            used.add(each, running=tcp[each.connection][0])
     if not between:
         return ()
     mounts = traffic.mounts(trace)
@@ -80,31 +80,52 @@ def beginnings(trace: Trace) -> tuple[Beginning, ...]:
     }
     found = []
     for (client, server), used in between.items():
-        connections = {each.connection for each in used}
-        before = {number for number in connections if tcp[number][0]}
-        running = [each for each in used if each.connection in before]
         files, unrooted = known.get(server, (0, 0))
         found.append(
             Beginning(
                 client=client,
                 server=server,
-                connections=len(connections),
-                running=len(before),
-                calls=sum(each.calls for each in running),
-                versions=tuple(sorted({each.version for each in running})),
+                connections=len(used.connections),
+                running=len(used.running),
+                calls=used.running_calls,
+                versions=tuple(sorted(used.versions)),
                 mounted=(client, server) in mounted,
                 files=files,
                 unrooted=unrooted,
-                frames=tuple(sorted(tcp[number][1] for number in before)[:5]),
+                frames=tuple(sorted(tcp[number][1] for number in used.running)[:5]),
             )
         )
-    calls = {pair: sum(each.calls for each in used) for pair, used in between.items()}
     return tuple(
         sorted(
             found,
-            key=lambda each: (-calls[each.client, each.server], each.client, each.server),
+            key=lambda each: (
+                -between[each.client, each.server].calls,
+                each.client,
+                each.server,
+            ),
         )
     )
+
+
+class _Used:
+    """The connections of a client and a server."""
+
+    def __init__(self) -> None:
+        self.connections: set[int] = set()
+        self.calls = 0
+        # Of those that were open before the capture began.
+        self.running: set[int] = set()
+        self.running_calls = 0
+        self.versions: set[int] = set()
+
+    def add(self, line: Traffic, *, running: bool) -> None:
+        """Take what one of them carried."""
+        self.connections.add(line.connection)
+        self.calls += line.calls
+        if running:
+            self.running.add(line.connection)
+            self.running_calls += line.calls
+            self.versions.add(line.version)
 
 
 _CONNECTIONS = """

@@ -7,6 +7,7 @@ where they would be, and the client sends a SETATTR at once, on stable storage l
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -51,35 +52,13 @@ class ExclusiveCreates(Record):
 
 def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
     """Count them, by client and server."""
-    shares.register(trace)
-    rows = trace.rows(
-        f"""
-        with made as (
-            select call, create_mode = {EXCLUSIVE} as exclusive from operations
-            where create_mode is not null and operations.executed and operations.status = 0
-        ),
-        steps as (
-            select call, client, server, file, calls.op, call_frame, call_time, reply_time,
-                   exclusive
-            from calls left join made using (call)
-            where not callback and file is not null
-                  and (exclusive is not null or calls.op = 'SETATTR')
-        ),
-        followed as (
-            select *, op = 'SETATTR' and coalesce(
-                lag(exclusive) over around
-                and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
-            ) as tax
-            from steps
-            window around as (partition by client, server, file order by call_time, call)
-        )
-        select client, server, count(*) filter (exclusive), count(*) filter (exclusive is not null),
-               {spared.columns("tax")}
-        from followed join shares using (call)
-        group by client, server having count(*) filter (exclusive) > 0
-        order by client, server
-        """
-    )
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_MADE)
+        ((any_exclusive,),) = cursor.execute("select bool_or(exclusive) from made").fetchall()
+        if not any_exclusive:
+            return ()
+        shares.register(trace)
+        rows = cursor.execute(_FOLLOWED).fetchall()
     return tuple(
         ExclusiveCreates(
             client=str(client),
@@ -90,3 +69,31 @@ def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
         )
         for client, server, creates, all_creates, *values in rows
     )
+
+
+_MADE = f"""
+    create temp table made as
+    select call, create_mode = {EXCLUSIVE} as exclusive from operations
+    where create_mode is not null and executed and status = 0
+"""
+
+_FOLLOWED = f"""
+    with steps as (
+        select call, client, server, file, op, call_frame, call_time, reply_time, exclusive
+        from calls left join made using (call)
+        where not callback and file is not null and (exclusive is not null or op = 'SETATTR')
+    ),
+    followed as (
+        select *, op = 'SETATTR' and coalesce(
+            lag(exclusive) over around
+            and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
+        ) as tax
+        from steps
+        window around as (partition by client, server, file order by call_time, call)
+    )
+    select client, server, count(*) filter (exclusive), count(*) filter (exclusive is not null),
+           {spared.columns("tax")}
+    from followed join shares using (call)
+    group by client, server having count(*) filter (exclusive) > 0
+    order by client, server
+"""

@@ -24,7 +24,6 @@ from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.traffic import Traffic
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -244,29 +243,27 @@ def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int, int]]:
     ):
         flavors, before, _ = found.get((client, server), ({}, 0, 0))
         found[client, server] = ({**flavors, flavor: calls}, before + resent, 0)
-    for pair, lines in _nfs(trace).items():
+    for pair, used in _in_use(trace).items():
         flavors, resent, _ = found[pair]
-        found[pair] = (flavors, resent, len({each.connection for each in lines}))
+        found[pair] = (flavors, resent, len(used))
     return found
 
 
-def _nfs(trace: Trace) -> dict[Pair, list[Traffic]]:
-    """What each client and server had to do with each other in NFS."""
-    found: dict[Pair, list[Traffic]] = {}
+def _in_use(trace: Trace) -> dict[Pair, dict[int, tuple[int, int]]]:
+    """From when to when each connection carried NFS, by client and server; ns."""
+    found: dict[Pair, dict[int, tuple[int, int]]] = {}
     for each in traffic.of_clients(trace):
         if each.program == NFS:
-            found.setdefault((each.client, each.server), []).append(each)
+            used = found.setdefault((each.client, each.server), {})
+            first, last = used.get(each.connection, (each.first_ns, each.last_ns))
+            used[each.connection] = min(first, each.first_ns), max(last, each.last_ns)
     return found
 
 
 def _connections_at_once(trace: Trace) -> dict[Pair, int]:
     """The most connections with NFS in use at a time; one that follows another begins later."""
     found = {}
-    for pair, lines in _nfs(trace).items():
-        used: dict[int, tuple[int, int]] = {}
-        for each in lines:
-            first, last = used.get(each.connection, (each.first_ns, each.last_ns))
-            used[each.connection] = min(first, each.first_ns), max(last, each.last_ns)
+    for pair, used in _in_use(trace).items():
         # At one instant connections begin before others end.
         events = [(first, -1) for first, _ in used.values()]
         events += [(last, 1) for _, last in used.values()]

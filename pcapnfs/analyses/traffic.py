@@ -2,20 +2,25 @@
 
 Takes a trace; gives a few numbers for each connection, program and version, counted in one pass
 over the calls. Many questions begin with these: which clients and servers there are, how many calls
-went between them, from when to when a connection was in use.
+went between them, from when to when a connection was in use. They are kept as arrays, a quarter of
+what records take: a hostile capture may have a connection for each call.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses.once import once
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
 
 READS = columns.of(
@@ -25,7 +30,7 @@ READS = columns.of(
 
 
 PIECE = 10_000
-"""Rows that are taken at once."""
+"""Lines that are made at once."""
 
 
 class Traffic(Record):
@@ -60,31 +65,54 @@ class Traffic(Record):
     any."""
 
 
-@once
-def traffic(trace: Trace) -> tuple[Traffic, ...]:
-    """Count the calls, in the order of mounts and connections."""
-    counted = trace.sql(_TRAFFIC)
-    found = []
-    # Piece by piece, and each address once: a hostile capture may have a connection for each call.
-    addresses: dict[str, str] = {}
-    while rows := counted.fetchmany(PIECE):
-        for mount, client, server, connection, callback, *numbers in rows:
-            found.append(
-                Traffic(
-                    mount,
-                    addresses.setdefault(client, client),
-                    addresses.setdefault(server, server),
-                    connection,
-                    callback,
-                    *numbers,
+class Lines:
+    """What was counted, line by line."""
+
+    def __init__(self, pairs: dict[int, tuple[str, str]], numbers: dict[str, NDArray[Any]]) -> None:
+        """Keep the addresses of each mount, and the other columns of the lines."""
+        self._pairs = pairs
+        self._numbers = numbers
+
+    def __iter__(self) -> Iterator[Traffic]:
+        """In the order of mounts and connections."""
+        for begin in range(0, len(self), PIECE):
+            piece = (each[begin : begin + PIECE].tolist() for each in self._numbers.values())
+            for mount, connection, callback, program, version, calls, answered, *times in zip(
+                *piece, strict=True
+            ):
+                first, last, first_answered, last_answered = (
+                    times if answered else (*times[:2], None, None)
                 )
-            )
-    return tuple(found)
+                yield Traffic(
+                    mount, *self._pairs[mount], connection, callback, program, version, calls,
+                    answered, first, last, first_answered, last_answered,
+                )  # fmt: skip
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._numbers["mount"])
+
+    def of_clients(self) -> Lines:
+        """Those of clients' calls."""
+        called = ~self._numbers["callback"]
+        numbers = {name: values[called] for name, values in self._numbers.items()}
+        return Lines(self._pairs, numbers)
 
 
-def of_clients(trace: Trace) -> tuple[Traffic, ...]:
+@once
+def traffic(trace: Trace) -> Lines:
+    """Count the calls."""
+    rows = trace.arrays(_TRAFFIC)
+    columns_ = {name: np.asarray(values) for name, values in rows.items()}
+    mounts = columns_["mount"].tolist()
+    addresses = zip(columns_.pop("client").tolist(), columns_.pop("server").tolist(), strict=True)
+    return Lines(dict(zip(mounts, addresses, strict=True)), columns_)
+
+
+@once
+def of_clients(trace: Trace) -> Lines:
     """The same without callbacks."""
-    return tuple(each for each in traffic(trace) if not each.callback)
+    return traffic(trace).of_clients()
 
 
 def mounts(trace: Trace) -> dict[int, tuple[str, str]]:
@@ -121,13 +149,15 @@ def answered(trace: Trace, programs: Container[int]) -> Counter[int]:
     return found
 
 
-# The two addresses follow from the mount: that is three texts less to compare in each row.
+# The two addresses follow from the mount: that is three texts less to compare in each row. No
+# column has NULL, for which numpy would need arrays with masks.
 _TRAFFIC = """
-    select mount, any_value(client), any_value(server), connection, callback, program, version,
-           count(*), count(reply_time), min(call_first_time),
-           max(greatest(reply_time, call_first_time)),
-           min(call_first_time) filter (reply_time is not null),
-           max(greatest(reply_time, call_first_time)) filter (reply_time is not null)
+    select mount, any_value(client) as client, any_value(server) as server, connection, callback,
+           program, version, count(*) as calls, count(reply_time) as answered,
+           min(call_first_time) as first, max(greatest(reply_time, call_first_time)) as last,
+           coalesce(min(call_first_time) filter (reply_time is not null), 0) as first_answered,
+           coalesce(max(greatest(reply_time, call_first_time))
+                        filter (reply_time is not null), 0) as last_answered
     from calls group by mount, connection, callback, program, version
     order by mount, connection, callback, program, version
 """

@@ -17,6 +17,7 @@ from pcapnfs.analyses import population, shares, spared
 from pcapnfs.analyses import transfers as _transfers
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.transfer_sizes import ALLOWED_READS, allowed
 from pcapnfs.analyses.transfers import MOVING, transfers
 from pcapnfs.record import Record
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     _transfers.READS,
     shares.READS,
-    columns.of(calls="call mount stability", operations="call max_read max_write"),
+    ALLOWED_READS,
+    columns.of(calls="call mount stability"),
 )
 """The columns that the queries here read."""
 
@@ -91,7 +93,16 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
     walked = transfers(trace)
     with closing(trace.cursor()) as cursor:
         cursor.register("walked", walked.runs)
-        cursor.execute(_RUNS, {"largest": LARGEST_BYTES})
+        limits = allowed(trace)
+        cursor.execute(
+            _RUNS,
+            {
+                "mounts": [each.mount for each in limits],
+                "reads": [each.read_bytes for each in limits],
+                "writes": [each.write_bytes for each in limits],
+                "largest": LARGEST_BYTES,
+            },
+        )
         runs = {
             (mount, bool(reading)): _runs(*values)
             for mount, reading, *values in cursor.execute(
@@ -158,14 +169,14 @@ def _runs(
 _RUNS = """
     create temp table runs as
     with limits as (
-        select mount, least(max(max_read), $largest) as read_limit,
-               least(max(max_write), $largest) as write_limit
-        from operations join calls using (call)
-        where max_read is not null or max_write is not null
-        group by mount
+        select unnest($mounts::uinteger[]) as mount, true as reading,
+               unnest($reads::ubigint[]) as told
+        union all
+        select unnest($mounts::uinteger[]), false, unnest($writes::ubigint[])
     )
-    select walked.*, case when reading then read_limit else write_limit end as allowed
-    from walked left join limits using (mount)
+    -- The least of NULL and a number is the number.
+    select walked.*, case when told is not null then least(told, $largest) end as allowed
+    from walked left join limits using (mount, reading)
 """
 """Runs, also those of a single call, with what the server allows."""
 

@@ -10,10 +10,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses import parts, population, shares
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses import joined, parts, population, shares, traffic
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.once import once
+from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.OPERATIONS_READS,
     shares.READS,
+    traffic.READS,
     columns.of(
-        calls="call mount client server callback op call_frame call_first_time call_time "
+        calls="call mount callback op call_frame call_first_time call_time "
         "reply_first_time reply_time srt",
         operations="call position op file offset requested count stable_requested committed "
         "stability executed status size",
@@ -70,18 +71,13 @@ def transfers(trace: Trace) -> Transfers:
     with closing(trace.cursor()) as cursor:
         for rows in parts.of(cursor, _ROWS, by="mount, file"):
             walk.add(rows)
-        mounts = cursor.execute(_MOUNTS).fetchall()
     return Transfers(
-        mounts={mount: (str(client), str(server)) for mount, client, server in mounts},
+        mounts=traffic.mounts(trace),
         runs=walk.runs(),
         commits=walk.commits(),
         shapes=walk.shapes(),
     )
 
-
-_MOUNTS = """
-    select mount, any_value(client), any_value(server) from calls where not callback group by mount
-"""
 
 # `waiting` is the part of a call's interval in which nothing of it was moving.
 _ROWS = f"""
@@ -97,5 +93,5 @@ _ROWS = f"""
            operations.executed and operations.status = 0 as done, calls.op in {MOVING} as main
     from operations join calls using (call) join shares using (call)
     where operations.op in {(*MOVING, COMMITTING)} and operations.file is not null
-          and not callback and reply_time is not null
+          and {joined.condition("not callback and reply_time is not null", "operations.op")}
 """

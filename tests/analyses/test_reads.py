@@ -34,6 +34,7 @@ from pcapnfs.analyses import (
     once,
     open_order,
     operations,
+    outstanding,
     patterns,
     perfile,
     pergroup,
@@ -174,6 +175,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
 """Every question, with what it says it reads."""
 
 SHOWN_BY = {
+    "exclusive_creates": "k61-tar-v3.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",
     "recalls": "k61-locks-v42-server.pcap",
     "refusals": "k61-locks-v42-server.pcap",
@@ -199,6 +201,12 @@ ASKED_ELSEWHERE = {
     ("round_trip", "calls", "call"),
     ("round_trip", "calls", "call_first_time"),
     ("round_trip", "calls", "reply_time"),
+    # When calls were outstanding: where any was sent again.
+    *(
+        (question, "connections", "first_time")
+        for question, (reads, _) in QUESTIONS.items()
+        if outstanding.READS["connections"] <= reads.get("connections", frozenset())
+    ),
 }
 """Columns that are asked for in other captures than the one that is tried below."""
 

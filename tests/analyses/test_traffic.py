@@ -18,7 +18,7 @@ def test_calls_are_counted_by_connection_program_and_version() -> None:
     ]
     with trace_of(calls=calls) as trace:
         third, fourth, recalls, mount = traffic.traffic(trace)
-        assert traffic.of_clients(trace) == (third, fourth, mount)
+        assert list(traffic.of_clients(trace)) == [third, fourth, mount]
     first = START_NS + 10 * MILLISECOND
     assert (third.calls, third.answered) == (3, 2)
     assert (third.first_ns, third.last_ns) == (first, first + 20 * MILLISECOND)
@@ -55,5 +55,5 @@ def test_a_mount_has_its_two_addresses_and_its_answers() -> None:
 
 def test_without_calls_there_is_no_traffic() -> None:
     with trace_of() as trace:
-        assert traffic.traffic(trace) == ()
+        assert list(traffic.traffic(trace)) == []
         assert traffic.mounts(trace) == {}

@@ -56,6 +56,10 @@ def test_reads_have_their_own_limit() -> None:
 def test_of_a_limit_that_was_not_captured_nothing_follows() -> None:
     runs = found(move(1, 0), move(2, 1))
     assert (runs.writes.allowed_bytes, runs.writes.merged) == (None, NONE)
+    # Nor of that of WRITEs for READs.
+    told = [LIMIT[0], operation(0, "FSINFO", max_write=16384)]
+    runs = found(told, move(1, 0, "READ"), move(2, 1, "READ"), move(3, 2))
+    assert (runs.reads.allowed_bytes, runs.writes.allowed_bytes) == (None, 16384)
 
 
 def test_where_the_server_allows_no_more_1_mib_is_the_measure() -> None:

@@ -8,6 +8,7 @@ Of several clients each has its own besides, from its own clock.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -193,31 +194,30 @@ class _Seen(Record):
 
 def _seen(trace: Trace) -> dict[str, _Seen]:
     """What the calls show, by client."""
+    calls: Counter[tuple[str, str]] = Counter()
+    for each in traffic.of_clients(trace):
+        calls[each.client, each.server] += each.calls
+    # The last of a client is the server with most of its calls.
+    servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
     rows = trace.rows(
         f"""
-        with counted as (
-            select client, server, count(*) as number from calls where not callback group by all
-        ),
-        servers as (
-            select client, arg_max(server, (number, server)) as server from counted group by client
-        )
-        select client, any_value(servers.server),
+        select client,
                min_by(call_frame, (-srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
                min_by(call_frame, (srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
                min_by(call_frame, call, {EXAMPLES}) filter ({_SHOWS["small"]}),
                sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint)
-        from calls join servers using (client) where not callback group by client
+        from calls where not callback group by client
         """
     )
     return {
         str(client): _Seen(
-            server=str(server),
+            server=servers[client],
             slowest=tuple(integer(frame) for frame in slowest or ()),
             fastest=tuple(integer(frame) for frame in fastest or ()),
             small=tuple(integer(frame) for frame in small or ()),
             moved_bytes=integer(moved),
         )
-        for client, server, slowest, fastest, small, moved in rows
+        for client, slowest, fastest, small, moved in rows
     }
 
 

@@ -15,9 +15,9 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses import order, parts, population
 from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.mount_options import Mount, mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

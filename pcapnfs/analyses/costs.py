@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pcapnfs import columns
 from pcapnfs.analyses import order, owners
 from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
+from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

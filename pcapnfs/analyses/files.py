@@ -13,8 +13,6 @@ from pcapnfs import columns
 from pcapnfs.analyses import owners, transfer_sizes
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS as READ_OPERATIONS
-from pcapnfs.analyses.transfer_sizes import WRITE_OPERATIONS as WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses.once import ANSWERS
+from pcapnfs.analyses.once import once
 from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
@@ -29,15 +29,12 @@ whether the reply tells no types, NULL when that is unknown; `srt` and `reply_by
 did nothing else, else NULL."""
 
 
+@once
 def register(trace: Trace) -> None:
     """Make the table `listings` of a trace, unless it is there."""
-    known = ANSWERS.setdefault(trace, {})
-    if register in known:
-        return
     with closing(trace.cursor()) as cursor:
         cursor.execute(_ASKED)
         cursor.execute(_LISTINGS)
-    known[register] = True
 
 
 _ASKS_NO_TYPE = "not contains('2367abef', substr(attributes, 8, 1))"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pcapnfs import walks
 from pcapnfs.analyses import parts, population
 from pcapnfs.analyses.change_ids import TOLD, age_s
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
+from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
-from pcapnfs.analyses.once import ANSWERS
+from pcapnfs.analyses.once import once
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -66,12 +66,9 @@ _SAME = f"""
 """
 
 
+@once
 def register(trace: Trace) -> None:
     """Make the table `same_calls` of a trace, unless it is there."""
-    known = ANSWERS.setdefault(trace, {})
-    if register in known:
-        return
     with closing(trace.cursor()) as cursor:
         cursor.execute(_KINDS)
         cursor.execute(_SAME)
-    known[register] = True

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
-from pcapnfs.analyses.files import WRITE_OPERATIONS
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.analyses.transfer_sizes import WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

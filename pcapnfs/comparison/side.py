@@ -17,12 +17,12 @@ from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import owners, steps
 from pcapnfs.analyses import patterns as _patterns
 from pcapnfs.analyses import readdir as _readdir
-from pcapnfs.analyses.files import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.analyses.measurement import Measurement, measure
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.patterns import patterns
 from pcapnfs.analyses.readdir import readdir
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, text, whole
+from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.programs import NFS, NFS_PROGRAMS, NFSACL

@@ -7,7 +7,7 @@ point are those of `round_trip`, calls under way those of `concurrency`, slots t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -143,20 +143,21 @@ def network(trace: Trace, *, top: int = 20) -> Network:
     together, by_pair = concurrency(trace)
     calls = _calls(trace)
     losses = _losses(trace)
-    at_once = _connections_at_once(trace)
+    in_use = _in_use(trace)
     sizes = _sizes(trace)
     number, shown = sessions(trace, top=top)
     paths = []
     for trip in trips.pairs[:top] if top else trips.pairs:
         pair = trip.client, trip.server
-        flavors, resent, used = calls[pair]
+        flavors, resent = calls[pair]
+        connections = in_use.get(pair, {})
         loss, transports = losses.get(pair, (NO_LOSS, ()))
         read, write, max_read, max_write = sizes.get(pair, (None,) * 4)
         paths.append(
             Path(
                 round_trip=trip,
-                nfs_connections=used,
-                nfs_connections_at_once=at_once.get(pair, 0),
+                nfs_connections=len(connections),
+                nfs_connections_at_once=_at_once(connections.values()),
                 transports=transports,
                 flavors=flavors,
                 rsize_bytes=read,
@@ -175,7 +176,7 @@ def network(trace: Trace, *, top: int = 20) -> Network:
         tcp_rtt_s=trips.path_s,
         rtt_source=trips.source,
         vantage=trips.vantage,
-        resent_calls=sum(resent for _, resent, _ in calls.values()),
+        resent_calls=sum(resent for _, resent in calls.values()),
         loss=_together(trace),
         concurrency=together,
         timeline=timeline(trace),
@@ -232,20 +233,17 @@ def _loss(row: list[object] | tuple[object, ...]) -> Loss:
     )
 
 
-def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int, int]]:
-    """Calls by flavor, calls sent again, and connections with NFS, of each client and server."""
-    found: dict[Pair, tuple[dict[str, int], int, int]] = {}
+def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int]]:
+    """Calls by flavor, and calls sent again, of each client and server."""
+    found: dict[Pair, tuple[dict[str, int], int]] = {}
     for client, server, flavor, calls, resent in trace.rows(
         """
         select client, server, flavor, count(*), count(*) filter (transmissions > 1)
         from calls where not callback group by all order by 4 desc, flavor
         """
     ):
-        flavors, before, _ = found.get((client, server), ({}, 0, 0))
-        found[client, server] = ({**flavors, flavor: calls}, before + resent, 0)
-    for pair, used in _in_use(trace).items():
-        flavors, resent, _ = found[pair]
-        found[pair] = (flavors, resent, len(used))
+        flavors, before = found.get((client, server), ({}, 0))
+        found[client, server] = ({**flavors, flavor: calls}, before + resent)
     return found
 
 
@@ -260,15 +258,12 @@ def _in_use(trace: Trace) -> dict[Pair, dict[int, tuple[int, int]]]:
     return found
 
 
-def _connections_at_once(trace: Trace) -> dict[Pair, int]:
-    """The most connections with NFS in use at a time; one that follows another begins later."""
-    found = {}
-    for pair, used in _in_use(trace).items():
-        # At one instant connections begin before others end.
-        events = [(first, -1) for first, _ in used.values()]
-        events += [(last, 1) for _, last in used.values()]
-        found[pair] = max(accumulate(-change for _, change in sorted(events)))
-    return found
+def _at_once(spans: Collection[tuple[int, int]]) -> int:
+    """The most of them at a time; one that follows another begins later."""
+    # At one instant connections begin before others end.
+    events = [(first, -1) for first, _ in spans]
+    events += [(last, 1) for _, last in spans]
+    return max(accumulate(-change for _, change in sorted(events)), default=0)
 
 
 def _sizes(trace: Trace) -> dict[Pair, tuple[int | None, ...]]:

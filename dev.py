@@ -90,21 +90,24 @@ def try_it() -> None:
 
 def check() -> None:
     """Whether all is well: what CI runs, and nothing else."""
-    environment("[dev]")
+    require_components()
+    run("cargo", "fmt", "--all", "--check")
+    run("cargo", "fmt", "--manifest-path", FUZZ / "Cargo.toml", "--check")
+    # Compilers often keep one processor alone busy: what they leave is the other's.
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        core = aside.submit(check_core)
+        environment("[dev]")
+        check_package()
+        core.result()
+
+
+def require_components() -> None:
+    """Says which part of the toolchain is missing, before anything takes its time."""
     for component in ("fmt", "clippy"):
         if subprocess.run(["cargo", component, "--version"], capture_output=True).returncode != 0:
             raise UnusableError(
                 f"cargo {component} is missing: rustup component add rustfmt clippy"
             )
-    run("cargo", "fmt", "--all", "--check")
-    run("cargo", "fmt", "--manifest-path", FUZZ / "Cargo.toml", "--check")
-    run(BIN / "ruff", "format", "--check", ".")
-    run(BIN / "ruff", "check", ".")
-    # Compilers often keep one processor alone busy: what they leave is the package's.
-    with ThreadPoolExecutor(max_workers=1) as aside:
-        core = aside.submit(check_core)
-        check_package()
-        core.result()
 
 
 def check_core() -> None:
@@ -120,8 +123,10 @@ def check_core() -> None:
 
 
 def check_package() -> None:
-    """The Python package with the core as it was installed: types, generated pages, tests."""
+    """The Python package with the core as installed: style, types, generated pages, tests."""
     python = BIN / "python"
+    run(BIN / "ruff", "format", "--check", ".")
+    run(BIN / "ruff", "check", ".")
     run(BIN / "mypy")
     run(python, "-m", "mypy.stubtest", "pcapnfs._core")
     run(python, "docs/generate.py", "--check")

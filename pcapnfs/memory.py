@@ -26,6 +26,9 @@ WALK_BYTES = 100
 WALKED_CALLS = 1 << 20
 """Calls of which a walk holds anything at the same time, or somewhat more."""
 
+MOST_WORKERS = 4
+"""Analyses at a time at most: those that build on one another take a third of a summary."""
+
 _GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 _MEMORY = Path("/proc/meminfo")
@@ -52,8 +55,26 @@ def of_database(limit: int, calls: int = 0) -> int:
         limit: That of the whole process, in bytes.
         calls: Calls that will be analysed, once they are known.
     """
-    walked = min(calls, WALKED_CALLS) * WALK_BYTES
-    return max(limit - DECODING_BYTES - calls * CALL_BYTES - walked, limit // 2, 1)
+    held = calls * CALL_BYTES * workers(limit, calls)
+    return max(limit - DECODING_BYTES - held - _walked(calls), limit // 2, 1)
+
+
+def workers(limit: int | None, calls: int) -> int:
+    """How many analyses may hold arrays at a time: half of the limit is left to the database.
+
+    Args:
+        limit: That of the whole process, in bytes; None: there is none.
+        calls: Calls that are analysed.
+    """
+    if limit is None or not calls:
+        return MOST_WORKERS
+    room = limit // 2 - DECODING_BYTES - _walked(calls)
+    return min(max(room // (calls * CALL_BYTES), 1), MOST_WORKERS)
+
+
+def _walked(calls: int) -> int:
+    """What walks hold, in bytes: one at a time is through with its calls before the next begins."""
+    return min(calls, WALKED_CALLS) * WALK_BYTES
 
 
 def _rooms() -> Iterator[int]:

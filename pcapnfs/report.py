@@ -14,6 +14,7 @@ from pcapnfs.analyses import course as _course
 from pcapnfs.analyses import distributions as _distributions
 from pcapnfs.analyses import perfile as _perfile
 from pcapnfs.analyses import sequence as _sequence
+from pcapnfs.analyses.side_by_side import side_by_side
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -81,13 +82,18 @@ def report(trace: Trace, *, redacted: bool = False) -> Report:
     summary = _summary.summarize(trace)
     findings = summary.findings.findings
     frames = {frame for found in findings for frame in found.frames}
-    times = _course.times_of(trace, frames)
-    costs = _perfile.perfile(trace, top=FILES)
+    with side_by_side(trace) as asking:
+        asked_costs = asking.ask(_perfile.perfile, top=FILES)
+        spreads = asking.ask(_distributions.spreads)
+        course = asking.ask(_course.course)
+        times = _course.times_of(trace, frames)
+        costs = asked_costs()
+        sequences = _sequence.of_files(trace, _expensive(summary.patterns, costs), calls=CALLS)
     return Report(
         redacted=redacted,
         summary=summary,
-        spreads=_distributions.spreads(trace),
-        course=_course.course(trace),
+        spreads=spreads(),
+        course=course(),
         marks=tuple(
             Mark(place, frame, times[frame])
             for place, found in enumerate(findings)
@@ -95,7 +101,7 @@ def report(trace: Trace, *, redacted: bool = False) -> Report:
             if frame in times
         ),
         perfile=costs,
-        sequences=_sequence.of_files(trace, _expensive(summary.patterns, costs), calls=CALLS),
+        sequences=sequences,
     )
 
 

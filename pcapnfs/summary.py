@@ -25,8 +25,7 @@ from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import verdict as _verdict
 from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.network_path import network_path
-from pcapnfs.analyses.outstanding import outstanding
+from pcapnfs.analyses.side_by_side import side_by_side
 from pcapnfs.diagnosis import judging as _judging
 from pcapnfs.diagnosis import material as _material
 from pcapnfs.record import Record, replace
@@ -111,30 +110,39 @@ class Summary(Record):
 
 def summarize(trace: Trace) -> Summary:
     """Answer the first questions about a trace."""
-    listings = _readdir.readdir(trace, top=SHOWN)
-    network = network_path(trace)
-    calls = outstanding(trace, added_ns=network.added_ns)
-    measured = measure(trace, network, calls)
-    model = _model.model(trace, listings=listings, measured=measured)
-    clocks = _time_budget.time_budget(trace, calls, top=SHOWN)
-    material = _material.gather(trace, _material.Known(calls, measured, clocks))
-    return Summary(
-        verdict=model.verdict,
-        findings=_judging.judge(material),
-        capture=material.capture,
-        trust=material.trust,
-        operations=_operations.operation_times(trace),
-        signatures=_operations.signature_times(trace),
-        op_counts=_operations.operation_counts(trace),
-        stability=_stability.stability(trace),
-        time_budget=clocks.clients,
-        time_budget_total=clocks.total,
-        phases=clocks.phases,
-        files=_files.files(trace),
-        patterns=_patterns.patterns(trace, top=PATTERNS),
-        sizes=_sizes.sizes(trace),
-        readdir=listings,
-        cache=replace(material.cache, files=material.cache.files[:SHOWN]),
-        network=_network.network(trace, top=SHOWN),
-        model=model,
-    )
+    with side_by_side(trace) as asking:
+        ask = asking.ask
+        patterns = ask(_patterns.patterns, top=PATTERNS)
+        begun = _material.begin(trace, asking)
+        operations = ask(_operations.operation_times)
+        signatures = ask(_operations.signature_times)
+        op_counts = ask(_operations.operation_counts)
+        by_stability = ask(_stability.stability)
+        files = ask(_files.files)
+        sizes = ask(_sizes.sizes)
+        paths = ask(_network.network, top=SHOWN)
+        listings = _readdir.readdir(trace, top=SHOWN)
+        measured = measure(trace, begun.network, begun.calls)
+        model = _model.model(trace, listings=listings, measured=measured)
+        clocks = _time_budget.time_budget(trace, begun.calls, top=SHOWN)
+        material = _material.complete(asking, begun, measured, clocks)
+        return Summary(
+            verdict=model.verdict,
+            findings=_judging.judge(material),
+            capture=material.capture,
+            trust=material.trust,
+            operations=operations(),
+            signatures=signatures(),
+            op_counts=op_counts(),
+            stability=by_stability(),
+            time_budget=clocks.clients,
+            time_budget_total=clocks.total,
+            phases=clocks.phases,
+            files=files(),
+            patterns=patterns(),
+            sizes=sizes(),
+            readdir=listings,
+            cache=replace(material.cache, files=material.cache.files[:SHOWN]),
+            network=paths(),
+            model=model,
+        )

@@ -11,9 +11,10 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import threading
 import weakref
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -67,6 +68,12 @@ THREAD_CALLS = 2 * ROW_GROUP
 """Calls for which another thread answers. DuckDB divides tables by the row group; a thread that
 finds no more of them waits busily for the others. A summary of 500,000 calls took two threads a
 fifth less time by the clock and a tenth more of the processor's; below 40,000 a quarter more."""
+
+WORKER_CALLS = 5_000
+"""Calls from which on questions are asked at the same time (analyses/side_by_side.py). On two
+processors that takes a third off the time by the clock from 9,000 calls to 500,000, and nothing or
+less of the processor's; of a small sample it takes a tenth off the one and adds a twentieth to the
+other."""
 
 THOROUGH = ("join_order", "statistics_propagation")
 """What the optimizer spends two fifths of its time on, and so few rows do not repay."""
@@ -139,14 +146,14 @@ def open(
             store.attach(connection, parts, tables, own=own)
             together = store.together(parts)
             _bound(connection, limit, together.calls)
-            return Trace(connection, together, directory, parts, own=own)
+            return Trace(connection, together, directory, parts, own=own, limit=limit)
         decoder = _core.Decoder(named, list(ports), wanted)
         connection = connect(tables, directory.path, in_memory=small)
         _bound(connection, limit)
         _load(connection, decoder, progress)
         told = meta.parse(decoder.finish())
         _bound(connection, limit, told.calls)
-        return Trace(connection, told, directory)
+        return Trace(connection, told, directory, limit=limit)
     except _core.ReadError as error:
         directory.remove()
         raise CaptureError(str(error)) from error
@@ -196,6 +203,7 @@ class Trace:
         parts: Sequence[store.Stored] = (),
         *,
         own: bool = False,
+        limit: int | None = None,
     ) -> None:
         """Take over a filled database and the directory that its files are in.
 
@@ -206,15 +214,22 @@ class Trace:
             parts: Traces on disk that the tables are views of; none: the tables are in the
                 database.
             own: The parts were made for this trace, and go away with it.
+            limit: Memory that the process may take, bytes; None: what it likes.
         """
         self.meta = meta
         self._parts = parts
         self._own = own
         self._connection = connection
+        # A connection does one thing at a time: each thread has its own.
+        self._of_thread = threading.local()
+        self._of_thread.connection = connection
         # DuckDB keeps the result of a query with parameters, and without this gives its pieces of
         # 2,048 rows in any order, also where the query orders them.
         connection.execute("set preserve_insertion_order = true")
-        _share_out(connection, meta.calls)
+        self._busy, workers = _share_out(connection, meta.calls, limit)
+        self.workers = workers
+        """Questions that may be asked of the trace at a time, each by a thread of its own."""
+        connection.execute("set threads = ?", [self._busy])
         if meta.calls <= FEW_CALLS:
             connection.execute(f"set disabled_optimizers = '{','.join(THOROUGH)}'")
         self._locked = False
@@ -230,7 +245,7 @@ class Trace:
         Raises:
             UsageError: The statement gives no rows.
         """
-        relation = self._connection.sql(query, params=params)
+        relation = self._own_connection.sql(query, params=params)
         if relation is None:
             raise UsageError("the statement gives no rows")
         return relation
@@ -254,7 +269,30 @@ class Trace:
     def _asked(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None
     ) -> duckdb.DuckDBPyConnection:
-        return self._connection.execute(query, params)
+        return self._own_connection.execute(query, params)
+
+    @property
+    def _own_connection(self) -> duckdb.DuckDBPyConnection:
+        """That of the thread which asks."""
+        own: duckdb.DuckDBPyConnection | None = getattr(self._of_thread, "connection", None)
+        if own is None:
+            own = self._of_thread.connection = self.cursor()
+        return own
+
+    @contextlib.contextmanager
+    def divided(self) -> Iterator[int]:
+        """Let several threads ask at the same time; gives how many there may be.
+
+        Whoever asks works on the answer: the database needs so many threads less of its own.
+        """
+        if self.workers > 1 and not self._locked:
+            own = max(1, self._busy - self.workers + 1)
+            self._connection.execute("set threads = ?", [own])
+        try:
+            yield self.workers
+        finally:
+            if self.workers > 1 and not self._locked:
+                self._connection.execute("set threads = ?", [self._busy])
 
     def lock(self) -> None:
         """Shut the database off from files, extensions, Python's variables and settings, for good.
@@ -291,7 +329,8 @@ class Trace:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own to the same tables, for a transaction of its own."""
         cursor = self._connection.cursor()
-        self._cursors.add(cursor)
+        with _CURSORS:
+            self._cursors.add(cursor)
         return cursor
 
     def interrupt(self) -> None:
@@ -369,13 +408,15 @@ def _bound(connection: duckdb.DuckDBPyConnection, limit: int | None, calls: int 
         connection.execute("set memory_limit = ?", [f"{memory}B"])
 
 
-def _share_out(connection: duckdb.DuckDBPyConnection, calls: int) -> None:
-    """Let as many threads answer as will find enough to do."""
-    busy = max(1, calls // THREAD_CALLS)
-    if busy > 1:
-        ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
-        busy = min(busy, threads)
-    connection.execute("set threads = ?", [busy])
+def _share_out(
+    connection: duckdb.DuckDBPyConnection, calls: int, limit: int | None
+) -> tuple[int, int]:
+    """How many threads will find enough to do in one query, and how many queries at a time."""
+    if calls < WORKER_CALLS:
+        return 1, 1
+    ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
+    busy = min(max(1, calls // THREAD_CALLS), threads)
+    return busy, min(threads, limits.workers(limit, calls))
 
 
 def _load(
@@ -475,7 +516,9 @@ def _parts(
 
 
 def _interrupt(cursors: weakref.WeakSet[duckdb.DuckDBPyConnection]) -> None:
-    for cursor in list(cursors):
+    with _CURSORS:
+        known = list(cursors)
+    for cursor in known:
         with contextlib.suppress(duckdb.ConnectionException):  # It was closed.
             cursor.interrupt()
 
@@ -489,6 +532,9 @@ def _close(
     connection.close()
     directory.remove()
 
+
+_CURSORS = threading.Lock()
+"""Held by who looks at the cursors of a trace, or adds one."""
 
 _OPEN: weakref.WeakSet[Trace] = weakref.WeakSet()
 """The traces of this process."""

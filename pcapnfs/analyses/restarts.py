@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import joined, population, shares
-from pcapnfs.analyses.once import ANSWERS
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -170,14 +170,11 @@ def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(_RECONNECTED, {"most": MOST})
 
 
+@once
 def _register(trace: Trace) -> None:
     """Make the table `verifiers` of a trace, unless it is there."""
-    known = ANSWERS.setdefault(trace, {})
-    if _register in known:
-        return
     with closing(trace.cursor()) as cursor:
         cursor.execute(_TABLE)
-    known[_register] = True
 
 
 _NO_VERIFIERS: tuple[int, int, int | None] = (0, 0, None)

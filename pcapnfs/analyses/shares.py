@@ -21,7 +21,7 @@ import numpy as np
 from pcapnfs.analyses import joined
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
-from pcapnfs.analyses.once import ANSWERS
+from pcapnfs.analyses.once import answers
 from pcapnfs.analyses.outstanding import outstanding
 
 if TYPE_CHECKING:
@@ -78,17 +78,16 @@ def register(trace: Trace, calls: Outstanding | None = None) -> None:
         trace: The trace.
         calls: Its calls, where they are known already.
     """
-    known = ANSWERS.setdefault(trace, {})
-    if register in known:
-        return
+    answers(trace).get(register, lambda: _fill(trace, calls or outstanding(trace)))
+
+
+def _fill(trace: Trace, found: Outstanding) -> None:
     with closing(trace.cursor()) as cursor:
-        found = calls or outstanding(trace)
         cursor.register(
             "found", {"call": found.call, "share": shares(found), "pause": pauses(found)}
         )
         cursor.execute(f"create table {TABLE} as select call, share, pause from found")
         cursor.unregister("found")
-    known[register] = True
 
 
 def where(condition: str) -> str:

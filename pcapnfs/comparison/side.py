@@ -18,10 +18,11 @@ from pcapnfs.analyses import owners, steps
 from pcapnfs.analyses import patterns as _patterns
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses.measurement import Measurement, measure
-from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.patterns import patterns
 from pcapnfs.analyses.readdir import readdir
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, text, whole
+from pcapnfs.analyses.side_by_side import side_by_side
+from pcapnfs.analyses.time_budget import time_budget
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.diagnosis import judging
 from pcapnfs.diagnosis import material as _material
@@ -129,19 +130,28 @@ class Side(Record):
 
 def gather(trace: Trace) -> Side:
     """Ask a trace all that a comparison needs."""
-    path = network_path(trace)
-    material = _material.gather(trace)
-    listed = readdir(trace, top=1)
-    read, write, of_largest, stable, unstable = _transfers(trace)
-    versions, transports, flavors = _kinds(trace)
+    with side_by_side(trace) as asking:
+        classes = asking.ask(patterns, top=0)
+        begun = _material.begin(trace, asking)
+        listing = asking.ask(readdir, top=1)
+        files = asking.ask(_files)
+        kinds = asking.ask(_kinds)
+        transfers = asking.ask(_transfers)
+        times = asking.ask(_times, begun.network.added_ns)
+        measured = measure(trace, begun.network, begun.calls)
+        budget = time_budget(trace, begun.calls)
+        material = _material.complete(asking, begun, measured, budget)
+        listed = listing()
+        read, write, of_largest, stable, unstable = transfers()
+        versions, transports, flavors = kinds()
     return Side(
         captures=tuple(file.path for file in trace.meta.files),
         truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
         undecoded=trace.meta.undecoded,
-        measured=measure(trace, path),
-        times=_times(trace, path.added_ns),
-        files=_files(trace),
-        classes=patterns(trace, top=0).classes,
+        measured=measured,
+        times=times(),
+        files=files(),
+        classes=classes().classes,
         mounts=material.cache.mounts,
         findings=judging.judge(material).findings,
         versions=versions,

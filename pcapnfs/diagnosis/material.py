@@ -40,15 +40,17 @@ from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import write_shapes as _write_shapes
 from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.outstanding import outstanding
+from pcapnfs.analyses.side_by_side import side_by_side
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.outstanding import Outstanding
+    from pcapnfs.analyses.side_by_side import Asking
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -123,57 +125,119 @@ class Material(Record):
         return {name: time_s for name, time_s, _ in self.time_budget.total.shares()}
 
 
-class Known(Record):
-    """What somebody has asked for already."""
+class Learned(Record):
+    """What follows from what clients learnt of files, which is costly to find out."""
 
+    cache: _cache.Cache
+    """What was asked and read again."""
+    questions: tuple[_questions.Questions, ...]
+    """What clients asked beside."""
+
+
+class Begun(Record):
+    """What other answers build on."""
+
+    network: NetworkPath
+    """Round trips, and what lies before the capture point."""
     calls: Outstanding
     """When calls were outstanding."""
-    measured: Measurement
-    """What the model measures."""
-    time_budget: _time_budget.TimeBudget
-    """Where the clock went."""
+    learned: Callable[[], Learned]
+    """Gives what clients learnt of files; it takes longest."""
 
 
-def gather(trace: Trace, known: Known | None = None) -> Material:
-    """Ask the analyses for what is not known."""
-    if known is None:
-        network = network_path(trace)
-        calls = outstanding(trace, added_ns=network.added_ns)
-        measured = measure(trace, network, calls)
-        known = Known(calls, measured, _time_budget.time_budget(trace, calls))
-    shares.register(trace, known.calls)
-    # What clients learnt of files is costly to find out: once for all who ask.
+def gather(trace: Trace) -> Material:
+    """Ask all analyses."""
+    with side_by_side(trace) as asking:
+        begun = begin(trace, asking)
+        measured = measure(trace, begun.network, begun.calls)
+        budget = _time_budget.time_budget(trace, begun.calls)
+        return complete(asking, begun, measured, budget)
+
+
+def begin(trace: Trace, asking: Asking) -> Begun:
+    """Find out what other answers build on, and ask for what takes longest."""
+    network = network_path(trace)
+    calls = outstanding(trace, added_ns=network.added_ns)
+    shares.register(trace, calls)
+    return Begun(network, calls, asking.ask(learn))
+
+
+def learn(trace: Trace) -> Learned:
+    """Find out what clients learnt of files, once for all who ask."""
     with change_ids(trace) as learned:
-        cache = _cache.of_learned(trace, learned)
-        questions = _questions.of_learned(trace, learned)
+        return Learned(_cache.of_learned(trace, learned), _questions.of_learned(trace, learned))
+
+
+def complete(
+    asking: Asking,
+    begun: Begun,
+    measured: Measurement,
+    time_budget: _time_budget.TimeBudget,
+) -> Material:
+    """Ask the other analyses.
+
+    Args:
+        asking: Where the trace's questions are asked.
+        begun: What `begin` gave.
+        measured: What the model measures.
+        time_budget: Where the clock went.
+    """
+    ask = asking.ask
+    beginnings = ask(_beginnings.beginnings)
+    bottleneck = ask(_bottleneck.bottleneck, measured)
+    caps = ask(_caps.caps)
+    capture = ask(_capture.capture)
+    commits = ask(_commits.commits)
+    exclusive_creates = ask(_exclusive_creates.exclusive_creates)
+    held_segments = ask(_held_segments.held_segments)
+    listing_costs = ask(_listing_costs.listing_costs)
+    load = ask(_load.load)
+    lock_waits = ask(_lock_waits.lock_waits)
+    not_found = ask(_not_found.not_found)
+    open_order = ask(_open_order.open_order)
+    recalls = ask(_recalls.recalls)
+    refusals = ask(_refusals.refusals)
+    repeated_access = ask(_repeated_access.repeated_access)
+    resent_calls = ask(_resent_calls.resent_calls)
+    restarts = ask(_restarts.restarts)
+    round_trips = ask(_round_trip.round_trips)
+    server_times = ask(_server_times.server_times)
+    shared_files = ask(_shared_files.shared_files)
+    silly_renames = ask(_silly_renames.silly_renames)
+    stale_handles = ask(_stale_handles.stale_handles)
+    tcp_stalls = ask(_tcp_stalls.tcp_stalls)
+    transfer_runs = ask(_transfer_runs.transfer_runs)
+    trust = ask(_trust.trust)
+    write_shapes = ask(_write_shapes.write_shapes)
+    learned = begun.learned()
     return Material(
-        beginnings=_beginnings.beginnings(trace),
-        bottleneck=_bottleneck.bottleneck(trace, known.measured),
-        cache=cache,
-        caps=_caps.caps(trace),
-        capture=_capture.capture(trace),
-        commits=_commits.commits(trace),
-        exclusive_creates=_exclusive_creates.exclusive_creates(trace),
-        held_segments=_held_segments.held_segments(trace),
-        listing_costs=_listing_costs.listing_costs(trace),
-        load=_load.load(trace),
-        lock_waits=_lock_waits.lock_waits(trace),
-        not_found=_not_found.not_found(trace),
-        open_order=_open_order.open_order(trace),
-        questions=questions,
-        recalls=_recalls.recalls(trace),
-        refusals=_refusals.refusals(trace),
-        repeated_access=_repeated_access.repeated_access(trace),
-        resent_calls=_resent_calls.resent_calls(trace),
-        restarts=_restarts.restarts(trace),
-        round_trips=_round_trip.round_trips(trace),
-        server_times=_server_times.server_times(trace),
-        shared_files=_shared_files.shared_files(trace),
-        silly_renames=_silly_renames.silly_renames(trace),
-        stale_handles=_stale_handles.stale_handles(trace),
-        tcp_stalls=_tcp_stalls.tcp_stalls(trace),
-        time_budget=known.time_budget,
-        transfer_runs=_transfer_runs.transfer_runs(trace),
-        trust=_trust.trust(trace),
-        write_shapes=_write_shapes.write_shapes(trace),
+        beginnings=beginnings(),
+        bottleneck=bottleneck(),
+        cache=learned.cache,
+        caps=caps(),
+        capture=capture(),
+        commits=commits(),
+        exclusive_creates=exclusive_creates(),
+        held_segments=held_segments(),
+        listing_costs=listing_costs(),
+        load=load(),
+        lock_waits=lock_waits(),
+        not_found=not_found(),
+        open_order=open_order(),
+        questions=learned.questions,
+        recalls=recalls(),
+        refusals=refusals(),
+        repeated_access=repeated_access(),
+        resent_calls=resent_calls(),
+        restarts=restarts(),
+        round_trips=round_trips(),
+        server_times=server_times(),
+        shared_files=shared_files(),
+        silly_renames=silly_renames(),
+        stale_handles=stale_handles(),
+        tcp_stalls=tcp_stalls(),
+        time_budget=time_budget,
+        transfer_runs=transfer_runs(),
+        trust=trust(),
+        write_shapes=write_shapes(),
     )

@@ -29,7 +29,7 @@ from pcapnfs.analyses import (
     transfer_runs,
     write_shapes,
 )
-from pcapnfs.analyses.once import ANSWERS
+from pcapnfs.analyses.once import answers
 from pcapnfs.analyses.population import Calls, Operations
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
@@ -81,7 +81,7 @@ QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
 @contextmanager
 def nothing_spared(trace: Trace) -> Iterator[None]:
     """As if there were too many kinds to tell: everything counts as present."""
-    known = ANSWERS.setdefault(trace, {})
+    known = answers(trace).found
     kinds = [each.__wrapped__ for each in (population._operations, population._calls)]  # type: ignore[attr-defined]
     before = {each: known.pop(each) for each in kinds if each in known}
     known.update(dict.fromkeys(kinds))

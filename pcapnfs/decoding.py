@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,10 @@ from pcapnfs.errors import CaptureError, UsageError, WriteError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs._core import Batch, Decoder
     from pcapnfs.columns import Columns
+
+    Steps = Generator[tuple[list[Batch], tuple[int, int]], None, None]
 
 PathLike = str | os.PathLike[str]
 """How a capture is named."""
@@ -29,6 +34,9 @@ PathLike = str | os.PathLike[str]
 JOB_BYTES = 256 << 20
 """Memory for each capture that is decoded at the same time as others: what the decoder holds at
 most beside names, and a row group of each table."""
+
+WRITTEN_AHEAD = 4
+"""Steps of the decoder, a batch of 4,096 rows each, that may wait for being written."""
 
 Progress = Callable[[int, int], None]
 """Called with bytes consumed and bytes in all (0: unknown)."""
@@ -196,12 +204,13 @@ def write(
     try:
         decoder = _core.Decoder(list(paths), list(ports), wanted)
         writer = _core.Writer(str(directory), wanted, brief)
-        while (batches := decoder.next()) is not None:
-            if over is not None and over.is_set():
-                raise InterruptedError("given up")
-            writer.write(batches)
-            if progress is not None:
-                progress(*decoder.progress())
+        with closing(ahead(decoder, WRITTEN_AHEAD)) as steps:
+            for batches, position in steps:
+                if over is not None and over.is_set():
+                    raise InterruptedError("given up")
+                writer.write(batches)
+                if progress is not None:
+                    progress(*position)
         highest = json.loads(writer.finish())
     except _core.ReadError as error:
         raise CaptureError(str(error)) from error
@@ -221,6 +230,33 @@ def write(
     )
     store.write_meta(stored, tool=f"pcapnfs {pcapnfs.__version__}", ports=ports, told=told)
     return stored
+
+
+def ahead(decoder: Decoder, steps: int) -> Steps:
+    """What a decoder gives, step by step: batches, and bytes consumed and bytes in all.
+
+    It decodes on a thread of its own while the caller is busy with what came before; to be closed,
+    so that it does not go on when nobody wants more.
+
+    Args:
+        decoder: The decoder; it is at its end when nothing comes any more.
+        steps: Steps that may wait for the caller.
+    """
+
+    def step() -> tuple[list[Batch] | None, tuple[int, int]]:
+        return decoder.next(), decoder.progress()
+
+    decoding = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decode")
+    try:
+        upcoming = deque(decoding.submit(step) for _ in range(steps))
+        while True:
+            batches, position = upcoming.popleft().result()
+            if batches is None:
+                return
+            upcoming.append(decoding.submit(step))
+            yield batches, position
+    finally:
+        decoding.shutdown(cancel_futures=True)
 
 
 def write_each(

@@ -13,9 +13,7 @@ import json
 import math
 import threading
 import weakref
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -422,22 +420,12 @@ def _share_out(
 def _load(
     connection: duckdb.DuckDBPyConnection, decoder: Decoder, progress: Progress | None
 ) -> None:
-    """Insert what the decoder gives, while it decodes what comes next on a thread of its own."""
+    """Insert what the decoder gives, while it decodes what comes next."""
     # Rows come by the row group: another thread finds nothing to do, and costs memory.
     connection.execute("set threads = 1")
     waiting: dict[str, list[Batch]] = {}
-
-    def step() -> tuple[list[Batch] | None, tuple[int, int]]:
-        return decoder.next(), decoder.progress()
-
-    decoding = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decode")
-    try:
-        upcoming = deque(decoding.submit(step) for _ in range(DECODED_AHEAD))
-        while True:
-            batches, position = upcoming.popleft().result()
-            if batches is None:
-                break
-            upcoming.append(decoding.submit(step))
+    with contextlib.closing(decoding.ahead(decoder, DECODED_AHEAD)) as steps:
+        for batches, position in steps:
             for batch in batches:
                 held = waiting.setdefault(batch.table, [])
                 held.append(batch)
@@ -445,8 +433,6 @@ def _load(
                     _insert(connection, waiting.pop(batch.table))
             if progress is not None:
                 progress(*position)
-    finally:
-        decoding.shutdown(cancel_futures=True)
     for held in waiting.values():
         _insert(connection, held)
     connection.execute("reset threads")

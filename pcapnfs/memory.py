@@ -17,7 +17,7 @@ DECODING_BYTES = 128 << 20
 holds of a usual capture. Measured on 1.1 GB: 120 MB."""
 
 CALL_BYTES = 140
-"""What the analyses hold of each call beside the database, at most: when it was outstanding, with
+"""What an analysis holds of each call beside the database, at most: when it was outstanding, with
 whom, and which share of the time is its own. Measured on 0.5 and on 4.4 million calls."""
 
 WALK_BYTES = 100
@@ -55,8 +55,8 @@ def of_database(limit: int, calls: int = 0) -> int:
         limit: That of the whole process, in bytes.
         calls: Calls that will be analysed, once they are known.
     """
-    held = calls * CALL_BYTES * workers(limit, calls)
-    return max(limit - DECODING_BYTES - held - _walked(calls), limit // 2, 1)
+    held = workers(limit, calls) * _of_analysis(calls)
+    return max(limit - DECODING_BYTES - held, limit // 2, 1)
 
 
 def workers(limit: int | None, calls: int) -> int:
@@ -68,13 +68,13 @@ def workers(limit: int | None, calls: int) -> int:
     """
     if limit is None or not calls:
         return MOST_WORKERS
-    room = limit // 2 - DECODING_BYTES - _walked(calls)
-    return min(max(room // (calls * CALL_BYTES), 1), MOST_WORKERS)
+    room = limit // 2 - DECODING_BYTES
+    return min(max(room // _of_analysis(calls), 1), MOST_WORKERS)
 
 
-def _walked(calls: int) -> int:
-    """What walks hold, in bytes: one at a time is through with its calls before the next begins."""
-    return min(calls, WALKED_CALLS) * WALK_BYTES
+def _of_analysis(calls: int) -> int:
+    """What one analysis holds beside the database, in bytes, a walk of its own included."""
+    return calls * CALL_BYTES + min(calls, WALKED_CALLS) * WALK_BYTES
 
 
 def _rooms() -> Iterator[int]:

@@ -283,13 +283,13 @@ class Trace:
 
         Whoever asks works on the answer: the database needs so many threads less of its own.
         """
-        if self.workers > 1 and not self._locked:
+        if not self._locked:
             own = max(1, self._busy - self.workers + 1)
             self._connection.execute("set threads = ?", [own])
         try:
             yield self.workers
         finally:
-            if self.workers > 1 and not self._locked:
+            if not self._locked:
                 self._connection.execute("set threads = ?", [self._busy])
 
     def lock(self) -> None:

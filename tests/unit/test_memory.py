@@ -37,12 +37,14 @@ def test_as_many_analyses_at_a_time_as_leave_the_database_half() -> None:
     calls = 1_000_000
     assert memory.workers(None, calls) == memory.MOST_WORKERS
     assert memory.workers(8 * GB, calls) == memory.MOST_WORKERS
-    assert memory.workers(1 * GB, calls) == 2
+    assert memory.workers(2 * GB, calls) == 3
+    assert memory.workers(1 * GB, calls) == 1
     assert memory.workers(300 << 20, calls) == 1
     assert memory.workers(300 << 20, 0) == memory.MOST_WORKERS
     for limit in (300 << 20, 1 * GB, 8 * GB):
         database = memory.of_database(limit, calls)
-        held = memory.workers(limit, calls) * calls * memory.CALL_BYTES
+        each = memory.CALL_BYTES + memory.WALK_BYTES
+        held = memory.workers(limit, calls) * calls * each
         assert database >= limit // 2
         assert database == limit // 2 or database + held < limit
 
@@ -82,10 +84,10 @@ def test_the_database_gets_what_decoding_leaves() -> None:
     assert memory.of_database(100) == 50
     assert memory.of_database(1) == 1
     calls = 1_000_000
-    workers = memory.workers(GB, calls)
+    workers = memory.workers(2 * GB, calls)
     assert workers > 1
-    of_calls = calls * (workers * memory.CALL_BYTES + memory.WALK_BYTES)
-    assert memory.of_database(GB, calls) == memory.of_database(GB) - of_calls
+    of_calls = workers * calls * (memory.CALL_BYTES + memory.WALK_BYTES)
+    assert memory.of_database(2 * GB, calls) == memory.of_database(2 * GB) - of_calls
     assert memory.of_database(GB, 1000 * calls) == GB // 2
 
 

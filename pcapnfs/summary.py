@@ -125,7 +125,9 @@ def summarize(trace: Trace) -> Summary:
         measured = measure(trace, begun.network, begun.calls)
         model = _model.model(trace, listings=listings, measured=measured)
         clocks = _time_budget.time_budget(trace, begun.calls, top=SHOWN)
-        material = _material.complete(asking, begun, measured, clocks)
+        learned = begun.learned
+        del begun  # Arrays of all calls, which nobody asks for any more.
+        material = _material.complete(asking, learned, measured, clocks)
         return Summary(
             verdict=model.verdict,
             findings=_judging.judge(material),

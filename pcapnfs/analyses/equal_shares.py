@@ -61,7 +61,7 @@ def equal_shares(intervals: Intervals) -> Shares:
     )
     # Calls come nearly in order of time, which a merge sort makes use of.
     order = np.argsort(times, kind="stable")
-    group = np.zeros(len(times), np.int32)
+    group = np.zeros(0, np.int8)
     if intervals.groups > 1:
         # Few groups have narrow numbers, which are sorted by radix.
         narrow = intervals.group.astype(np.min_scalar_type(intervals.groups))
@@ -69,20 +69,26 @@ def equal_shares(intervals: Intervals) -> Shares:
         group = np.concatenate((narrow, narrow, of_part, of_part))[order]
         by_group = np.argsort(group, kind="stable")
         order, group = order[by_group], group[by_group]
+    # Captures hold millions of calls: what is not needed any more goes at once.
     times = times[order]
-    # Begins open an interval, ends close one; between begin and end of parts nothing changes.
-    change = np.zeros(len(times), np.int8)
-    change[:count], change[count : 2 * count] = 1, -1
     # What lies between two groups is nobody's: there, nothing is open.
     piece = np.diff(times)
+    del times
+    # Begins open an interval, ends close one; between begin and end of parts nothing changes.
+    change = np.zeros(len(order), np.int8)
+    change[:count], change[count : 2 * count] = 1, -1
     is_open = np.cumsum(change[order], dtype=np.int32)[:-1]
+    del change
     shared = is_open > 0
     open_ns = np.zeros(intervals.groups, np.int64)
-    np.add.at(open_ns, group[:-1][shared], piece[shared])
-    booked = np.zeros(len(times))
-    np.cumsum(np.divide(piece, is_open, out=booked[1:], where=shared), out=booked[1:])
-    # Captures hold millions of calls.
-    del times, group, change, piece, is_open, shared
+    if intervals.groups > 1:
+        np.add.at(open_ns, group[:-1][shared], piece[shared])
+    else:
+        open_ns[:] = piece.sum(where=shared)
+    booked = np.zeros(len(order))
+    np.divide(piece, is_open, out=booked[1:], where=shared)
+    del piece, group, is_open, shared
+    np.cumsum(booked, out=booked)
     at = np.empty(len(booked))
     at[order] = booked
     split = np.split(at, (count, 2 * count, 2 * count + len(intervals.part_of)))
@@ -102,8 +108,11 @@ def whole_nanoseconds(shares: Floats, group: Numbers, totals: Times) -> Times:
     reached = np.cumsum(totals[group[order[last]]])
     start = reached - totals[group[order[last]]]
     earlier = np.concatenate(([0.0], running[last]))[:-1]
-    steps = np.rint(running - np.repeat(earlier, members)).astype(np.int64)
-    steps = np.minimum(steps + np.repeat(start, members), np.repeat(reached, members))
+    running -= np.repeat(earlier, members)
+    steps = np.rint(running, out=running).astype(np.int64)
+    del running
+    steps += np.repeat(start, members)
+    np.minimum(steps, np.repeat(reached, members), out=steps)
     steps[last] = reached
     rounded = np.empty(len(shares), np.int64)
     rounded[order] = np.diff(steps, prepend=0)

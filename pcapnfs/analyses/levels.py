@@ -35,9 +35,8 @@ def levels(begin: Times, end: Times) -> Times:
     return np.rint(np.bincount(opened, np.diff(times))).astype(np.int64)
 
 
-def open_at_begin(begin: Times, end: Times) -> Times:
+def open_at_begin(begin: Times, end: Times) -> NDArray[np.int32]:
     """For each interval, how many were open when it began, itself included."""
-    earlier = np.searchsorted(np.sort(begin), begin, side="right")
-    ended = np.searchsorted(np.sort(np.maximum(end, begin)), begin, side="right")
-    counts: Times = np.maximum(earlier - ended, 1)
-    return counts
+    counts = np.searchsorted(np.sort(begin), begin, side="right")
+    counts -= np.searchsorted(np.sort(np.maximum(end, begin)), begin, side="right")
+    return np.maximum(counts, 1).astype(np.int32)

@@ -21,14 +21,18 @@ from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
     shares.READS,
     traffic.READS,
     columns.of(
-        calls="call mount op stability call_frame call_first_time reply_time srt transmissions "
-        "status"
+        calls="call mount callback op stability call_frame call_first_time reply_time srt "
+        "transmissions status"
     ),
 )
 """The columns that the queries here read."""
@@ -77,50 +81,88 @@ class Load(Record):
 def load(trace: Trace) -> tuple[Load, ...]:
     """Measure each server, most calls first."""
     shares.register(trace)
-    calls: Counter[str] = Counter()
+    answered: Counter[str] = Counter()
     for each in traffic.of_clients(trace):
-        calls[each.server] += each.calls
-    servers = sorted(calls, key=lambda server: (-calls[server], server))[:SERVERS]
-    mounts = traffic.mounts(trace)
+        answered[each.server] += each.calls
+    servers = sorted(answered, key=lambda server: (-answered[server], server))[:SERVERS]
+    call, rank, at_once = _at_once(trace, servers)
+    numbers = np.bincount(rank[rank >= 0], minlength=len(servers)).tolist()
     # Without parameters: DuckDB takes far longer to hand over the rows of a query with them.
     rows = trace.arrays(
         f"""
-        select mount, call_first_time as begin,
-               greatest(reply_time, call_first_time) as end, greatest(srt, 0) as srt, share,
-               call_frame as frame,
-               stability = 'unstable' and op in {SMALL_OPERATIONS} and transmissions = 1
-                   and coalesce(status = 0, false) as small
-        from calls join shares using (call) where {shares.where("reply_time is not null")}
+        select call, greatest(srt, 0) as srt, share, call_frame as frame
+        from calls join shares using (call) where {shares.where(_SMALL)}
         """
     )
-    columns_ = {name: np.asarray(values) for name, values in rows.items()}
-    begin, end = (np.minimum(columns_[name], LATEST_NS) for name in ("begin", "end"))
-    places = {server: place for place, server in enumerate(servers)}
-    ranks = {mount: places.get(server, -1) for mount, (_, server) in mounts.items()}
-    rank = looked_up(columns_["mount"], ranks).astype(np.int16)
-    order = np.argsort(rank, kind="stable")
-    bounds = np.searchsorted(rank[order], np.arange(len(servers) + 1))
+    places = np.searchsorted(call, rows["call"])
+    rank, band = rank[places], np.log2(at_once[places]).astype(np.int8)
+    del call, at_once, places
+    srt, share, frame = (np.asarray(rows[name]) for name in ("srt", "share", "frame"))
     found = []
-    for place, server in enumerate(servers):
-        mine = order[bounds[place] : bounds[place + 1]]
-        at_once = open_at_begin(begin[mine], end[mine])
-        small = columns_["small"][mine]
-        band = np.floor(np.log2(at_once[small])).astype(np.int64)
-        srt, share, frame = (columns_[name][mine][small] for name in ("srt", "share", "frame"))
+    for server, number, mine in zip(servers, numbers, _members(rank, len(servers)), strict=True):
         bands = []
-        for power in distinct(band).tolist():
-            members = np.flatnonzero(band == power)
-            floor, median = (each / NANOSECONDS for each in quantiles(srt[members], (FLOOR, 0.5)))
-            longest = members[np.argsort(-srt[members], kind="stable")[:EXAMPLES]]
+        own = band[mine]
+        for power in distinct(own).tolist():
+            members = own == power
+            took = srt[mine][members]
+            floor, median = (each / NANOSECONDS for each in quantiles(took, (FLOOR, 0.5)))
+            longest = np.argsort(-took, kind="stable")[:EXAMPLES]
             bands.append(
                 Band(
                     least=2**power,
-                    calls=len(members),
+                    calls=len(took),
                     floor_s=float(floor),
                     median_s=float(median),
-                    time_s=int(share[members].sum()) / NANOSECONDS,
-                    frames=tuple(int(each) for each in frame[longest]),
+                    time_s=int(share[mine][members].sum()) / NANOSECONDS,
+                    frames=tuple(int(each) for each in frame[mine][members][longest]),
                 )
             )
-        found.append(Load(server=server, calls=len(mine), bands=tuple(bands)))
+        found.append(Load(server=server, calls=number, bands=tuple(bands)))
     return tuple(found)
+
+
+_ANSWERED = "not callback and reply_time is not null"
+
+_SMALL = f"""
+    reply_time is not null and stability = 'unstable' and op in {SMALL_OPERATIONS}
+    and transmissions = 1 and coalesce(status = 0, false)
+"""
+
+
+def _at_once(
+    trace: Trace, servers: Sequence[str]
+) -> tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.int32]]:
+    """The answered calls in ascending order of number: their servers, and how many were under way.
+
+    Of each the place of its server, -1 where that is none of these, and the calls under way at its
+    server when it was sent, itself included.
+    """
+    rows = trace.arrays(
+        f"""
+        select call, mount, least(call_first_time, {LATEST_NS}) as begin,
+               least(greatest(reply_time, call_first_time), {LATEST_NS}) as end
+        from calls where {_ANSWERED}
+        """
+    )
+    places = {server: place for place, server in enumerate(servers)}
+    ranks = {mount: places.get(server, -1) for mount, (_, server) in traffic.mounts(trace).items()}
+    rank = looked_up(rows.pop("mount"), ranks).astype(np.int8)
+    call, begin, end = (np.asarray(rows.pop(name)) for name in ("call", "begin", "end"))
+    at_once = np.ones(len(rank), np.int32)
+    for mine in _members(rank, len(servers)):
+        at_once[mine] = open_at_begin(begin[mine], end[mine])
+    if np.any(call[1:] < call[:-1]):
+        order = np.argsort(call, kind="stable")
+        return call[order], rank[order], at_once[order]
+    return call, rank, at_once
+
+
+def _members(rank: NDArray[np.int8], count: int) -> Iterator[NDArray[np.int64] | slice]:
+    """Where each rank below `count` is, one after the other, in order of place."""
+    if count == 1 and not rank.any():
+        yield slice(None)  # The usual single server: no copies of all its calls.
+        return
+    order = np.argsort(rank, kind="stable")
+    bounds = np.searchsorted(rank[order], np.arange(count + 1))
+    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        yield order[first:last]

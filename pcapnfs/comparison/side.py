@@ -140,7 +140,9 @@ def gather(trace: Trace) -> Side:
         times = asking.ask(_times, begun.network.added_ns)
         measured = measure(trace, begun.network, begun.calls)
         budget = time_budget(trace, begun.calls)
-        material = _material.complete(asking, begun, measured, budget)
+        learned = begun.learned
+        del begun  # Arrays of all calls, which nobody asks for any more.
+        material = _material.complete(asking, learned, measured, budget)
         listed = listing()
         read, write, of_largest, stable, unstable = transfers()
         versions, transports, flavors = kinds()

@@ -151,7 +151,9 @@ def gather(trace: Trace) -> Material:
         begun = begin(trace, asking)
         measured = measure(trace, begun.network, begun.calls)
         budget = _time_budget.time_budget(trace, begun.calls)
-        return complete(asking, begun, measured, budget)
+        learned = begun.learned
+        del begun  # Arrays of all calls, which nobody asks for any more.
+        return complete(asking, learned, measured, budget)
 
 
 def begin(trace: Trace, asking: Asking) -> Begun:
@@ -170,7 +172,7 @@ def learn(trace: Trace) -> Learned:
 
 def complete(
     asking: Asking,
-    begun: Begun,
+    learned: Callable[[], Learned],
     measured: Measurement,
     time_budget: _time_budget.TimeBudget,
 ) -> Material:
@@ -178,7 +180,7 @@ def complete(
 
     Args:
         asking: Where the trace's questions are asked.
-        begun: What `begin` gave.
+        learned: Gives what clients learnt of files, of `begin`.
         measured: What the model measures.
         time_budget: Where the clock went.
     """
@@ -209,11 +211,11 @@ def complete(
     transfer_runs = ask(_transfer_runs.transfer_runs)
     trust = ask(_trust.trust)
     write_shapes = ask(_write_shapes.write_shapes)
-    learned = begun.learned()
+    of_files = learned()
     return Material(
         beginnings=beginnings(),
         bottleneck=bottleneck(),
-        cache=learned.cache,
+        cache=of_files.cache,
         caps=caps(),
         capture=capture(),
         commits=commits(),
@@ -224,7 +226,7 @@ def complete(
         lock_waits=lock_waits(),
         not_found=not_found(),
         open_order=open_order(),
-        questions=learned.questions,
+        questions=of_files.questions,
         recalls=recalls(),
         refusals=refusals(),
         repeated_access=repeated_access(),

@@ -24,7 +24,18 @@ WALK_BYTES = 100
 """What a walk over rows in order (walks.py) holds of each call besides, until it is through."""
 
 WALKED_CALLS = 1 << 20
-"""Calls of which a walk holds anything at the same time, or somewhat more."""
+"""Calls of which a walk holds anything at the same time, or somewhat more …"""
+
+LEAST_WALKED_CALLS = 1 << 16
+"""… and those of which it does under a limit that is too tight for more."""
+
+THREAD_BYTES = 125 << 20
+"""What the database wants for each of its threads: with 25 MB, joins of half a million calls came
+to an end for want of memory, or did not, as it happened."""
+
+LEAST_DATABASE_BYTES = 64 << 20
+"""What the database gets of any limit: with half of it, joins of half a million calls came to an
+end for want of memory."""
 
 MOST_WORKERS = 4
 """Analyses at a time at most: those that build on one another take a third of a summary."""
@@ -49,14 +60,15 @@ def free() -> int | None:
 def of_database(limit: int, calls: int = 0) -> int:
     """What the database gets of the limit of the whole process, in bytes.
 
-    At least half: where that is not enough for the rest, the process takes somewhat more.
+    At least half, and `LEAST_DATABASE_BYTES`: where the other half is not enough for the rest, the
+    process takes somewhat more.
 
     Args:
         limit: That of the whole process, in bytes.
         calls: Calls that will be analysed, once they are known.
     """
-    held = workers(limit, calls) * _of_analysis(calls)
-    return max(limit - DECODING_BYTES - held, limit // 2, 1)
+    held = workers(limit, calls) * _of_analysis(calls, limit)
+    return max(limit - DECODING_BYTES - held, limit // 2, LEAST_DATABASE_BYTES)
 
 
 def workers(limit: int | None, calls: int) -> int:
@@ -69,12 +81,36 @@ def workers(limit: int | None, calls: int) -> int:
     if limit is None or not calls:
         return MOST_WORKERS
     room = limit // 2 - DECODING_BYTES
-    return min(max(room // _of_analysis(calls), 1), MOST_WORKERS)
+    return min(max(room // _of_analysis(calls, limit), 1), MOST_WORKERS)
 
 
-def _of_analysis(calls: int) -> int:
+def walked(limit: int | None) -> int:
+    """Calls of which a walk holds anything at a time: a sixteenth of the limit is theirs.
+
+    Args:
+        limit: That of the whole process, in bytes; None: there is none.
+    """
+    if limit is None:
+        return WALKED_CALLS
+    return min(max(limit // 16 // WALK_BYTES, LEAST_WALKED_CALLS), WALKED_CALLS)
+
+
+def threads(limit: int | None, calls: int, wanted: int) -> int:
+    """How many of the wanted threads the database has memory for, but at least one.
+
+    Args:
+        limit: That of the whole process, in bytes; None: there is none.
+        calls: Calls that are analysed.
+        wanted: Threads that would have enough to do.
+    """
+    if limit is None:
+        return wanted
+    return max(min(wanted, of_database(limit, calls) // THREAD_BYTES), 1)
+
+
+def _of_analysis(calls: int, limit: int) -> int:
     """What one analysis holds beside the database, in bytes, a walk of its own included."""
-    return calls * CALL_BYTES + min(calls, WALKED_CALLS) * WALK_BYTES
+    return calls * CALL_BYTES + min(calls, walked(limit)) * WALK_BYTES
 
 
 def _rooms() -> Iterator[int]:

@@ -227,6 +227,8 @@ class Trace:
         self._busy, workers = _share_out(connection, meta.calls, limit)
         self.workers = workers
         """Questions that may be asked of the trace at a time, each by a thread of its own."""
+        self.walked = limits.walked(limit)
+        """Rows that a walk over the tables takes at a time (walks.py), or somewhat more."""
         connection.execute("set threads = ?", [self._busy])
         if meta.calls <= FEW_CALLS:
             connection.execute(f"set disabled_optimizers = '{','.join(THOROUGH)}'")
@@ -413,7 +415,7 @@ def _share_out(
     if calls < WORKER_CALLS:
         return 1, 1
     ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
-    busy = min(max(1, calls // THREAD_CALLS), threads)
+    busy = limits.threads(limit, calls, min(max(1, calls // THREAD_CALLS), threads))
     return busy, min(threads, limits.workers(limit, calls))
 
 

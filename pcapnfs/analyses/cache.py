@@ -191,7 +191,7 @@ def of_learned(
     cursor.execute(_DATA)
     cursor.execute(_MOVED)
     cursor.execute(_HELD)
-    for moves in parts.of(cursor, _MOVES, by="mount, file", entries=True):
+    for moves in parts.of(trace, cursor, _MOVES, by="mount, file", entries=True):
         cursor.register("walked", walks.held(moves, visit_s=VISIT_S))
         cursor.execute("insert into held from walked")
         cursor.unregister("walked")

@@ -77,7 +77,7 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
         cursor.execute(_MOUNTS)
         cursor.execute(_TABLES)
         asked_about = []
-        for told in parts.of(cursor, f"{TOLD} from told", by="mount, file", entries=True):
+        for told in parts.of(trace, cursor, f"{TOLD} from told", by="mount, file", entries=True):
             learned, asked = walks.learned(told, all_rows=all_rows)
             cursor.register("walked", learned)
             cursor.execute("insert into learned by name from walked")

@@ -123,7 +123,7 @@ class Evidence(Record):
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
     """Count, for each pair of client and server in the order of their addresses."""
-    steps = _steps(cursor)
+    steps = _steps(trace, cursor)
     cursor.execute(_ASKING)
     cursor.execute(_SIZED)
     found = [
@@ -152,7 +152,7 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence,
     )
 
 
-def _steps(cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
+def _steps(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
     """Moves, visits and first READs of each mount, by column."""
     walk = walks.Steps(
         together_s=TOGETHER_S,
@@ -160,7 +160,7 @@ def _steps(cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
         pause_s=(PAUSE_S, DIRECTORY_DEFAULT_S),
         examples=EXAMPLES,
     )
-    many = parts.number(cursor, entries=True)
+    many = parts.number(trace, entries=True)
     steps = _STEPS
     if many > 1:
         cursor.execute(f"create temp table steps as {_STEPS}")

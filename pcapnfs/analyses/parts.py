@@ -9,42 +9,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs import memory
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer
 
 if TYPE_CHECKING:
     import duckdb
 
-ROWS_AT_ONCE = memory.WALKED_CALLS
-"""Calls, and entries of directories, up to which a walk takes all rows at once: it has one or two
-for each."""
+    from pcapnfs.trace import Trace
 
 
-def number(cursor: duckdb.DuckDBPyConnection, *, entries: bool) -> int:
-    """In how many parts the rows of a trace are walked over.
+def number(trace: Trace, *, entries: bool) -> int:
+    """In how many parts the rows of a trace are walked over: calls have one or two rows each.
 
     Args:
-        cursor: The connection.
+        trace: The trace.
         entries: Whether entries of directories are among them.
     """
-    tables = ("calls", "entries") if entries else ("calls",)
-    counted = " + ".join(f"(select count(*) from {table})" for table in tables)
-    ((rows,),) = cursor.execute(f"select {counted}").fetchall()
-    return -(-integer(rows) // ROWS_AT_ONCE) or 1
+    rows = trace.meta.calls + (_entries(trace) if entries else 0)
+    return -(-rows // trace.walked) or 1
+
+
+@once
+def _entries(trace: Trace) -> int:
+    """How many entries of directories there are."""
+    ((found,),) = trace.rows("select count(*) from entries")
+    return integer(found)
 
 
 def of(
-    cursor: duckdb.DuckDBPyConnection, query: str, by: str, *, entries: bool = False
+    trace: Trace,
+    cursor: duckdb.DuckDBPyConnection,
+    query: str,
+    by: str,
+    *,
+    entries: bool = False,
 ) -> Iterator[duckdb.DuckDBPyRelation]:
     """The rows of a query, part by part.
 
     Args:
-        cursor: The connection.
+        trace: The trace.
+        cursor: A connection to it.
         query: A query without parameters.
         by: Columns of which equal values stay together, divided by commas.
         entries: Whether rows come from entries of directories, too.
     """
-    parts = number(cursor, entries=entries)
+    parts = number(trace, entries=entries)
     if parts == 1:
         yield cursor.sql(query)
         return

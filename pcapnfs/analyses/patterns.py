@@ -137,7 +137,7 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     walk = walks.Patterns(longest=LONGEST)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_KINDS)
-        for calls in parts.of(cursor, _CALLS, by="file"):
+        for calls in parts.of(trace, cursor, _CALLS, by="file"):
             walk.add(calls)
         found = walk.finish(top)
         examples = sorted({each["example"] for each in found["shown"]})

@@ -182,7 +182,7 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     listings.register(trace)
     with closing(trace.cursor()) as cursor:
         walk = walks.FollowUps(longest_s=FOLLOW_UP_S)
-        for events in parts.of(cursor, _EVENTS, by="directory", entries=True):
+        for events in parts.of(trace, cursor, _EVENTS, by="directory", entries=True):
             walk.add(events)
         cursor.register("followed", walk.followed())
         cursor.execute(_OBJECTS)

@@ -87,7 +87,7 @@ def shared_files(trace: Trace) -> tuple[SharedFiles, ...]:
     walk = walks.SharedFiles(kept=max(FILES_SHOWN, EXAMPLES))
     with closing(trace.cursor()) as cursor:
         cursor.execute(_PAIRS)
-        for uses in parts.of(cursor, _USES, by="server, file"):
+        for uses in parts.of(trace, cursor, _USES, by="server, file"):
             walk.add(uses)
         found = walk.found()
         if not found:

@@ -69,7 +69,7 @@ def transfers(trace: Trace) -> Transfers:
     shares.register(trace)
     walk = walks.Transfers(together_s=TOGETHER_S, soon_s=SOON_S, page_bytes=PAGE_BYTES)
     with closing(trace.cursor()) as cursor:
-        for rows in parts.of(cursor, _ROWS, by="mount, file"):
+        for rows in parts.of(trace, cursor, _ROWS, by="mount, file"):
             walk.add(rows)
     return Transfers(
         mounts=traffic.mounts(trace),

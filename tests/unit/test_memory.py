@@ -49,6 +49,17 @@ def test_as_many_analyses_at_a_time_as_leave_the_database_half() -> None:
         assert database == limit // 2 or database + held < limit
 
 
+def test_a_tight_limit_makes_walks_shorter_and_threads_fewer() -> None:
+    assert memory.walked(None) == memory.walked(4 * GB) == memory.WALKED_CALLS
+    assert memory.walked(100 << 20) == memory.LEAST_WALKED_CALLS
+    assert memory.LEAST_WALKED_CALLS < memory.walked(GB // 2) < memory.WALKED_CALLS
+    assert memory.threads(None, 1_000_000, 8) == 8
+    assert memory.threads(8 * GB, 1_000_000, 8) == 8
+    assert memory.threads(8 * GB, 1_000_000, 2) == 2
+    assert memory.threads(GB, 1_000_000, 8) == 5
+    assert memory.threads(100 << 20, 1_000_000, 8) == 1
+
+
 def test_half_of_what_the_machine_has_free(system: Path) -> None:
     assert memory.default_limit() == 4 * GB
     (system / "meminfo").unlink()
@@ -81,8 +92,8 @@ def test_the_address_space_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_database_gets_what_decoding_leaves() -> None:
     assert memory.of_database(GB) == GB - memory.DECODING_BYTES
-    assert memory.of_database(100) == 50
-    assert memory.of_database(1) == 1
+    assert memory.of_database(200 << 20) == 100 << 20
+    assert memory.of_database(1) == memory.LEAST_DATABASE_BYTES
     calls = 1_000_000
     workers = memory.workers(2 * GB, calls)
     assert workers > 1

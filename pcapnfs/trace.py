@@ -228,7 +228,7 @@ class Trace:
         self.workers = workers
         """Questions that may be asked of the trace at a time, each by a thread of its own."""
         self.walked = limits.walked(limit)
-        """Rows that a walk over the tables takes at a time (walks.py), or somewhat more."""
+        """Calls, and entries of directories, that a walk takes at a time (analyses/parts.py)."""
         connection.execute("set threads = ?", [self._busy])
         if meta.calls <= FEW_CALLS:
             connection.execute(f"set disabled_optimizers = '{','.join(THOROUGH)}'")

@@ -121,8 +121,6 @@ def load(trace: Trace) -> tuple[Load, ...]:
     return tuple(found)
 
 
-_ANSWERED = "not callback and reply_time is not null"
-
 _SMALL = f"""
     reply_time is not null and stability = 'unstable' and op in {SMALL_OPERATIONS}
     and transmissions = 1 and coalesce(status = 0, false)
@@ -141,7 +139,7 @@ def _at_once(
         f"""
         select call, mount, least(call_first_time, {LATEST_NS}) as begin,
                least(greatest(reply_time, call_first_time), {LATEST_NS}) as end
-        from calls where {_ANSWERED}
+        from calls where not callback and reply_time is not null
         """
     )
     places = {server: place for place, server in enumerate(servers)}

@@ -138,6 +138,13 @@ struct Entry {
     state: State,
 }
 
+impl Entry {
+    /// Whether it is this call, and not answered yet.
+    fn waits(&self, key: Key, serial: u64) -> bool {
+        self.key == key && matches!(&self.state, State::Waiting(request) if request.serial == serial)
+    }
+}
+
 enum State {
     Waiting(Box<Request>),
     Answered {
@@ -238,11 +245,14 @@ impl Entries {
         Some(found)
     }
 
+    /// Whether a call that has waited for long still does.
+    fn has_waited(&self, key: Key, serial: u64) -> bool {
+        self.long_waiting.find(self.hasher.hash_one(key), |entry| entry.waits(key, serial)).is_some()
+    }
+
     /// Takes out a call that has waited for long, if it still does.
     fn give_up(&mut self, key: Key, serial: u64) -> Option<Box<Request>> {
-        let waits = |entry: &Entry| {
-            entry.key == key && matches!(&entry.state, State::Waiting(request) if request.serial == serial)
-        };
+        let waits = |entry: &Entry| entry.waits(key, serial);
         let entry = self.long_waiting.find_entry(self.hasher.hash_one(key), waits).ok()?;
         match entry.remove().0.state {
             State::Waiting(request) => Some(request),
@@ -352,7 +362,8 @@ impl Peer for Correspondence<'_> {
 #[derive(Default)]
 pub struct Pairing {
     entries: Entries,
-    /// Calls that have waited for long, oldest first; some of them have been answered since.
+    /// Calls that have waited for long, oldest first; some of them, at most about half, have been
+    /// answered since.
     long_waiting: VecDeque<(Key, u64)>,
     early: HashMap<Key, Kept, RandomState>,
     early_order: VecDeque<Key>,
@@ -514,22 +525,38 @@ impl Pairing {
     /// The next call that has to be given up because too many are waiting.
     #[inline]
     pub fn overdue_call(&mut self) -> Option<(u64, Box<Request>)> {
-        let due = self.entries.recent.len() >= GENERATION_LIMIT || self.long_waiting.len() > WAITING_LIMIT;
+        let due = self.entries.recent.len() >= GENERATION_LIMIT || self.too_many_wait();
         if due { self.give_up_oldest() } else { None }
+    }
+
+    /// Whether more calls have waited for long than may: not those that were answered since.
+    #[inline]
+    fn too_many_wait(&self) -> bool {
+        self.entries.long_waiting.len() > WAITING_LIMIT
     }
 
     #[cold]
     fn give_up_oldest(&mut self) -> Option<(u64, Box<Request>)> {
         if self.entries.recent.len() >= GENERATION_LIMIT {
             self.long_waiting.extend(self.entries.age());
+            self.forget_answered();
         }
-        while self.long_waiting.len() > WAITING_LIMIT {
+        while self.too_many_wait() {
             let (key, serial) = self.long_waiting.pop_front()?;
             if let Some(given_up) = self.give_up(key, serial) {
                 return Some(given_up);
             }
         }
         None
+    }
+
+    /// Drops calls that were answered since from the order of those that have waited for long, once
+    /// they are most of it: each is looked at a few times, and the order grows no further.
+    fn forget_answered(&mut self) {
+        if self.long_waiting.len() > 2 * self.entries.long_waiting.len() + GENERATION_LIMIT {
+            let entries = &self.entries;
+            self.long_waiting.retain(|(key, serial)| entries.has_waited(*key, *serial));
+        }
     }
 
     /// The next early reply whose call will not come any more.

@@ -62,6 +62,7 @@ fn what_was_answered_late_is_forgotten_like_all_that_was_answered() {
     for xid in 0..12 * generation {
         // Each waits until several generations of others have passed by.
         assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
+        assert!(pairing.overdue_call().is_none());
         if let Some(late) = xid.checked_sub(waits) {
             assert!(matches!(reply(&mut pairing, 1, late), ReplyOutcome::Answers { .. }));
             assert!(matches!(reply(&mut pairing, 1, late), ReplyOutcome::Again { .. }));
@@ -69,7 +70,23 @@ fn what_was_answered_late_is_forgotten_like_all_that_was_answered() {
     }
     let most = waits as usize + 2 * GENERATION_LIMIT;
     assert!(pairing.entries.len() <= most, "{}", pairing.entries.len());
-    assert!(pairing.long_waiting.len() <= WAITING_LIMIT);
+}
+
+#[test]
+fn calls_that_were_answered_late_do_not_count_as_waiting() {
+    let mut pairing = Pairing::default();
+    let waits = 3 * u32::try_from(GENERATION_LIMIT).unwrap();
+    // One call that is never answered keeps all after it in the order of those that wait.
+    assert!(matches!(call(&mut pairing, 2, &[], 0), CallOutcome::New));
+    for xid in 0..4 * u32::try_from(WAITING_LIMIT).unwrap() {
+        assert!(matches!(call(&mut pairing, 1, &[], xid), CallOutcome::New));
+        assert!(pairing.overdue_call().is_none(), "call {xid}: no more than {waits} others wait");
+        if let Some(late) = xid.checked_sub(waits) {
+            assert!(matches!(reply(&mut pairing, 1, late), ReplyOutcome::Answers { .. }));
+        }
+        assert!(pairing.long_waiting.len() <= 2 * waits as usize + 2 * GENERATION_LIMIT);
+    }
+    assert!(matches!(reply(&mut pairing, 2, 0), ReplyOutcome::Answers { .. }), "it still waits");
 }
 
 #[test]

@@ -13,13 +13,16 @@ from typing import Any
 
 import pytest
 
-from pcapnfs.synth.builder import Conversation, damage, nfs3, rpc
+from pcapnfs.synth.builder import Conversation, damage, nfs3, nfs4, rpc
 from pcapnfs.synth.builder.capture import Capture
 from tests.damage import rows
 from tests.decoded import MEMORY_LIMIT, MS, T, calls, decode, measure, write
 
 FH = bytes(range(32))
 OK = nfs3.results.access(0x1F)
+
+WRITES_LIMIT = 40 << 20
+"""Bytes beyond an empty decode for calls of a megabyte that wait: what is kept of one is short."""
 
 
 def _one_frame(message: bytes) -> bytes:
@@ -102,6 +105,69 @@ def test_200000_calls_without_reply(tmp_path: Path, idle_bytes: int) -> None:
     assert meta["calls"] == count
     assert meta["limits_hit"]["pending_limit"] > 0
     assert peak - idle_bytes < MEMORY_LIMIT
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_100_megabytes_of_writes_under_way(sealed: bool, tmp_path: Path, idle_bytes: int) -> None:
+    """A client sends all it has before the first reply: what is behind the data is told, too."""
+    talk = Conversation(timestamp_bases=None, mss=60_000)
+    credential = rpc.auth_gss(1, 2) if sealed else rpc.auth_sys()
+    count = 100
+    for xid in range(count):
+        data = bytes(1 << 20)
+        *called, body = (
+            nfs4.Compound(1).putfh(FH).write(xid << 20, data).getattr(["size"]).request()
+        )
+        if sealed:
+            body = rpc.gss_integrity(xid, body)
+        talk.call(xid, T + xid * 1000, *called, body, credential=credential)
+    for xid in range(count):
+        body = nfs4.CompoundReply().putfh().write(1 << 20).getattr({"size": 5}).body()
+        talk.reply(xid, T + MS + xid * 1000, rpc.gss_integrity(xid, body) if sealed else body)
+    path = talk.capture().write(tmp_path / "writes.pcap")
+    peak, meta = measure(path)
+    assert (meta["undecoded"], meta["limits_hit"]) == (0, {})
+    assert rows(
+        path,
+        'SELECT op, count(*), count(DISTINCT "offset"), max(requested), count(status)'
+        " FROM operations GROUP BY op ORDER BY op",
+        every_table=True,
+    ) == [
+        ("GETATTR", count, 0, None, count),
+        ("PUTFH", count, 0, None, count),
+        ("WRITE", count, count, 1 << 20, count),
+    ]
+    assert peak - idle_bytes < WRITES_LIMIT
+
+
+def test_short_calls_do_not_hold_the_memory_of_long_ones(tmp_path: Path, idle_bytes: int) -> None:
+    """Long calls that are answered, each followed by a short one that never is."""
+    talk = Conversation(timestamp_bases=None, mss=65_000)
+    program, version, procedure, body = nfs3.write(FH, 0, bytes(60_000))
+    # It has more behind its data than it should: what cannot be read to its end is kept as it is.
+    long = rpc.record(rpc.call(0, program, version, procedure, body + bytes(4), rpc.auth_sys()))
+    short = rpc.record(rpc.call(1, *nfs3.access(FH), rpc.auth_sys()))
+    reply = rpc.record(rpc.reply(0, nfs3.results.write(60_000)))
+    frames = [
+        (side, bytearray(talk.send(side, T, message).frames[-1].data), message)
+        for side, message in (("client", long), ("server", reply), ("client", short))
+    ]
+    count = 5_000
+
+    def packets() -> Iterable[tuple[int, bytes]]:
+        sent = {"client": 1_000_001, "server": 2_000_001}
+        for i in range(count):
+            for xid, (side, frame, message) in zip((2 * i, 2 * i, 2 * i + 1), frames, strict=True):
+                frame[38:42] = struct.pack(">I", sent[side] % (1 << 32))
+                at = len(frame) - len(message) + 4
+                frame[at : at + 4] = struct.pack(">I", xid)
+                sent[side] += len(message)
+                yield T + i * 1000, bytes(frame)
+
+    peak, meta = measure(write(tmp_path / "short.pcap", packets()))
+    assert meta["calls"] == 2 * count
+    assert "pending_limit" not in meta["limits_hit"]
+    assert peak - idle_bytes < WRITES_LIMIT
 
 
 def test_replies_without_calls(tmp_path: Path, idle_bytes: int) -> None:

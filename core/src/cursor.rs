@@ -11,6 +11,10 @@
 //! [`Kind`] of value: redaction keeps nothing else. Such a cursor shows no bytes to the reads below,
 //! so that each takes the path on which one that does not record fails: others pay nothing for it.
 
+//!
+//! One made by [`Cursor::with_hole`] passes over a part of a message that was not kept, and finds what
+//! is kept behind it, in the same way: by the path of a read that fails.
+
 mod recorder;
 
 pub use recorder::{Kind, Recorder, Span};
@@ -18,6 +22,23 @@ pub use recorder::{Kind, Recorder, Span};
 use crate::error::{DecodeError, Layer, Reason};
 
 type Result<T> = std::result::Result<T, DecodeError>;
+
+/// What is kept of a message behind a part that nobody reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Behind<'a> {
+    /// Length of that part.
+    pub passed: usize,
+    /// The bytes behind it.
+    pub bytes: &'a [u8],
+}
+
+/// Where a read looks that finds too little.
+#[derive(Clone, Copy, Debug)]
+enum Aside<'a> {
+    Recorder(&'a Recorder<'a>),
+    /// What follows on the end of `rest`.
+    Behind(&'a Behind<'a>),
+}
 
 /// A reader over the captured bytes of one message.
 #[derive(Clone, Debug)]
@@ -31,7 +52,7 @@ pub struct Cursor<'a> {
     /// Why `rest` ends before `total`, if it does.
     limit: Reason,
     layer: Layer,
-    recorder: Option<&'a Recorder<'a>>,
+    aside: Option<Aside<'a>>,
 }
 
 impl<'a> Cursor<'a> {
@@ -42,26 +63,48 @@ impl<'a> Cursor<'a> {
 
     /// A cursor over the captured prefix of a message of `total` bytes; `limit` says why the rest is absent.
     pub fn of_prefix(bytes: &'a [u8], total: usize, limit: Reason, layer: Layer) -> Self {
-        Self { rest: bytes, end: bytes.len(), total: total.max(bytes.len()), limit, layer, recorder: None }
+        Self { rest: bytes, end: bytes.len(), total: total.max(bytes.len()), limit, layer, aside: None }
     }
 
     /// A cursor over the recorder's message, the captured prefix of one of `total` bytes.
     pub fn recording(recorder: &'a Recorder<'a>, total: usize, limit: Reason, layer: Layer) -> Self {
         let (rest, all) = recorder.beginning();
-        Self { rest, end: 0, total: total.max(all), limit, layer, recorder: Some(recorder) }
+        let aside = Some(Aside::Recorder(recorder));
+        Self { rest, end: 0, total: total.max(all), limit, layer, aside }
+    }
+
+    /// A cursor over a message of `total` bytes of which only `bytes` and what is behind a hole were kept.
+    ///
+    /// What passes over the whole hole at once reads on behind it. What reads in it finds nothing there,
+    /// as behind the end of a prefix.
+    pub fn with_hole(
+        bytes: &'a [u8],
+        behind: &'a Behind<'a>,
+        total: usize,
+        limit: Reason,
+        layer: Layer,
+    ) -> Self {
+        Self { aside: Some(Aside::Behind(behind)), ..Self::of_prefix(bytes, total, limit, layer) }
+    }
+
+    fn recorder(&self) -> Option<&'a Recorder<'a>> {
+        match self.aside {
+            Some(Aside::Recorder(recorder)) => Some(recorder),
+            Some(Aside::Behind(_)) | None => None,
+        }
     }
 
     /// Marks the place of a cursor that records: what is read from here on belongs together.
     #[inline]
     pub fn milestone(&self) {
-        if let Some(recorder) = self.recorder {
+        if let Some(recorder) = self.recorder() {
             recorder.milestone(self.rest);
         }
     }
 
     /// Whether what is read is recorded: then also values are read that nothing else asks for.
     pub fn records(&self) -> bool {
-        self.recorder.is_some()
+        self.recorder().is_some()
     }
 
     /// The same position, with offsets counted from here and another layer's name.
@@ -84,7 +127,7 @@ impl<'a> Cursor<'a> {
 
     /// The captured bytes after this position.
     pub fn rest(&self) -> &'a [u8] {
-        match self.recorder {
+        match self.recorder() {
             None => self.rest,
             Some(recorder) => recorder.ahead(self.rest, self.remaining()),
         }
@@ -138,7 +181,7 @@ impl<'a> Cursor<'a> {
     #[cold]
     #[inline(never)]
     fn recorded(&self, kind: Kind, length: usize) -> Result<(&'a [u8], &'a [u8])> {
-        let found = self.recorder.and_then(|recorder| {
+        let found = self.recorder().and_then(|recorder| {
             let (head, tail) = self.rest().split_at_checked(length)?;
             recorder.note(head, kind);
             Some((head, start(tail)))
@@ -164,16 +207,25 @@ impl<'a> Cursor<'a> {
         if let Some(rest) = self.rest.get(length..) {
             self.rest = rest;
         } else {
-            (self.end, self.rest) = (self.offset().saturating_add(length), self.beyond(length));
+            let (rest, aside) = self.beyond(length);
+            self.end = self.offset().saturating_add(length).saturating_add(rest.len());
+            (self.rest, self.aside) = (rest, aside);
         }
         Ok(())
     }
 
-    /// Where skipping `length` bytes leads to that are not there, or are not shown: no bytes.
+    /// Where skipping `length` bytes leads to that are not there, or are not shown: no bytes, or those
+    /// behind a hole.
     #[cold]
-    fn beyond(&self, length: usize) -> &'a [u8] {
-        let rest = self.rest();
-        start(rest.get(length.min(rest.len())..).unwrap_or_default())
+    fn beyond(&self, length: usize) -> (&'a [u8], Option<Aside<'a>>) {
+        let Some(Aside::Behind(behind)) = self.aside else {
+            let rest = self.rest();
+            return (start(rest.get(length.min(rest.len())..).unwrap_or_default()), self.aside);
+        };
+        let into = length.saturating_sub(self.rest.len()).checked_sub(behind.passed);
+        let ahead = into.and_then(|into| behind.bytes.get(into..)).unwrap_or_default();
+        let own = self.remaining().saturating_sub(length);
+        (ahead.get(..own).unwrap_or(ahead), None)
     }
 
     /// A cursor over the next `length` bytes, which this cursor passes over.
@@ -185,10 +237,16 @@ impl<'a> Cursor<'a> {
         }
         let captured = self.rest.get(..length).unwrap_or(self.rest);
         let (offset, shown) = (self.offset(), captured.len());
+        let aside = match self.aside {
+            // The hole is not in there.
+            Some(Aside::Behind(_)) if length <= self.rest.len() => None,
+            aside => aside,
+        };
         let inner = Self {
             rest: captured,
             end: offset.saturating_add(shown),
             total: offset.saturating_add(length),
+            aside,
             ..*self
         };
         self.skip(length)?;
@@ -343,6 +401,46 @@ mod tests {
         let mut cursor = Cursor::of_prefix(&bytes, 12, Reason::Truncated, Layer::Call);
         assert_eq!(cursor.opaque_skipped(), Ok(8));
         assert_eq!(cursor.remaining(), 0);
+    }
+
+    /// Two words, opaque data of six bytes with their padding, a word: in that order.
+    const WITH_DATA: [u8; 24] = [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 6, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0, 0, 3];
+
+    #[test]
+    fn what_is_behind_a_hole_is_read_as_if_there_were_none() {
+        // Whatever part of the data is left out, to the end of the padding.
+        for (from, to) in (12..18).flat_map(|from| (from..19).map(move |to| (from, to))) {
+            let behind = Behind { passed: to - from, bytes: &WITH_DATA[to..] };
+            let mut holed = Cursor::with_hole(&WITH_DATA[..from], &behind, 24, Reason::Missing, Layer::Call);
+            let mut whole = Cursor::new(&WITH_DATA, Layer::Call);
+            for c in [&mut holed, &mut whole] {
+                assert_eq!(c.u32(), Ok(1));
+                *c = c.enter(Layer::Reply);
+                let mut inner = c.sub(4).unwrap();
+                assert_eq!((inner.u32(), inner.remaining()), (Ok(2), 0));
+                let mut inner = c.clone().sub(16).unwrap();
+                assert_eq!((inner.opaque_skipped(), inner.u32()), (Ok(6), Ok(3)), "{from}..{to}");
+                assert_eq!(inner.u8().unwrap_err().reason, Reason::Malformed);
+                let mut inner = c.clone().sub(12).unwrap();
+                assert_eq!((inner.opaque_skipped(), inner.remaining()), (Ok(6), 0), "{from}..{to}");
+                assert_eq!(inner.u8().unwrap_err().reason, Reason::Malformed);
+                assert_eq!((c.opaque_skipped(), c.offset(), c.rest()), (Ok(6), 16, &WITH_DATA[20..]));
+                assert_eq!((c.u32(), c.offset(), c.remaining()), (Ok(3), 20, 0), "{from}..{to}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_reads_in_a_hole_finds_nothing() {
+        let behind = Behind { passed: 4, bytes: &WITH_DATA[18..] };
+        let mut c = Cursor::with_hole(&WITH_DATA[..14], &behind, 24, Reason::Missing, Layer::Call);
+        c.skip(8).unwrap();
+        assert_eq!(c.clone().opaque(64).unwrap_err().reason, Reason::Missing);
+        // Nor does what stops in it.
+        c.skip(8).unwrap();
+        assert_eq!(c.u32().unwrap_err().reason, Reason::Missing);
+        c.skip(4).unwrap();
+        assert_eq!((c.u32().unwrap_err().reason, c.remaining()), (Reason::Missing, 4));
     }
 
     #[test]

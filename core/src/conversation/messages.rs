@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
 use super::parties::{Parties, Sealed, offset_in};
+use super::unread::unread;
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
@@ -94,7 +95,8 @@ impl Messages {
     ) {
         let callback = program::is_for_client(head.program, head.procedure);
         parties.client.get_or_insert(if callback { side.other() } else { side });
-        let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, head);
+        let unread = || unread(record, &mut self.operations);
+        let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, head, unread);
         if let Some((number, request)) = displaced {
             self.complete(number, request, None, parties);
         }
@@ -174,7 +176,8 @@ impl Messages {
         parties: &mut Parties,
     ) -> Option<Stamp> {
         let message = request.message.record();
-        let mut c = Cursor::of_prefix(message.bytes, message.length, message.limit, Layer::Rpc);
+        let behind = request.message.behind();
+        let mut c = request.message.cursor(behind.as_ref());
         let parsed = c.u32().and_then(|xid| c.u32().and_then(|_call| Call::parse(&mut c, xid)));
         let Ok((header, stop)) = parsed else { return None }; // It was parsed when it came.
         let arguments = match stop {

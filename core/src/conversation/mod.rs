@@ -8,6 +8,8 @@ mod messages;
 
 mod parties;
 
+mod unread;
+
 use std::net::IpAddr;
 
 use foldhash::fast::RandomState;

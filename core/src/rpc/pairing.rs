@@ -7,12 +7,14 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use hashbrown::hash_table::OccupiedEntry;
 use hashbrown::{HashMap, HashTable};
 
-use crate::error::Reason;
+use crate::cursor::{Behind, Cursor};
+use crate::error::{Layer, Reason};
 use crate::rpc::message::{Flavor, Head};
 use crate::rpc::record::{Peer, Record};
 use crate::stream::assembler::Stamp;
@@ -30,8 +32,12 @@ const GENERATION_LIMIT: usize = 7 << 10;
 /// Requests kept for use again.
 const SPARE_LIMIT: usize = 32;
 
-/// Bytes of waiting calls kept. Beyond it calls are kept only up to `SHORT_CALL`, which holds
-/// handle, name, offset and level, and are marked with `pending_limit`.
+/// Memory for the message of such a request. One with more would be held by whatever call takes it
+/// over, however short that is, for as long as it waits.
+const SPARE_BYTES: usize = 1 << 10;
+
+/// Memory for the messages of waiting calls. Beyond it calls are kept only up to `SHORT_CALL`, which
+/// holds handle, name, offset and level, and are marked with `pending_limit`.
 const WAITING_BYTES_LIMIT: usize = 32 << 20;
 
 /// What is kept of a call beyond `WAITING_BYTES_LIMIT`.
@@ -81,6 +87,8 @@ impl Hash for Key {
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     bytes: Vec<u8>,
+    /// Where in `bytes` something was left out that nobody reads, and its length.
+    hole: Option<(usize, usize)>,
     length: usize,
     limit: Option<Reason>,
     /// The frame with its first byte.
@@ -90,29 +98,68 @@ pub struct Kept {
 }
 
 impl Kept {
-    fn fill(&mut self, record: &Record<'_>, room: usize) {
-        let bytes = record.bytes.get(..room).unwrap_or(record.bytes);
-        self.bytes.clear();
-        if self.bytes.capacity() < bytes.len() {
-            // To grow would move what was here before.
-            self.bytes = Vec::with_capacity(bytes.len());
+    /// Keeps a message but for its `unread` part, or if that is more than there is room for, its
+    /// beginning: whether it had to be shortened so.
+    fn fill(&mut self, record: &Record<'_>, unread: Option<Range<usize>>, room: usize) -> bool {
+        let parts = unread.and_then(|hole| {
+            let (head, tail) = (record.bytes.get(..hole.start)?, record.bytes.get(hole.end..)?);
+            Some((head, tail, hole.len()))
+        });
+        let (mut head, mut tail, mut passed) = parts.unwrap_or((record.bytes, &[], 0));
+        let shortened = head.len() + tail.len() > room;
+        if shortened {
+            (head, tail, passed) = (record.bytes.get(..room).unwrap_or(record.bytes), &[], 0);
         }
-        self.bytes.extend_from_slice(bytes);
+        self.bytes.clear();
+        let needed = head.len() + tail.len();
+        if self.bytes.capacity() < needed {
+            // To grow would move what was here before.
+            self.bytes = Vec::with_capacity(needed);
+        }
+        self.bytes.extend_from_slice(head);
+        self.bytes.extend_from_slice(tail);
+        self.hole = (passed > 0).then_some((head.len(), passed));
         self.length = record.length;
-        self.limit = Some(if record.bytes.len() > room { Reason::PendingLimit } else { record.limit });
+        self.limit = Some(if shortened { Reason::PendingLimit } else { record.limit });
         self.first = record.first;
         self.last = record.last;
+        shortened
     }
 
-    /// The message as it was carried.
+    /// Memory that its bytes take.
+    fn memory(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    fn limit(&self) -> Reason {
+        self.limit.unwrap_or(Reason::Truncated)
+    }
+
+    /// The message as it was carried, as far as it was kept without a hole.
     pub fn record(&self) -> Record<'_> {
+        let head = self.hole.and_then(|(at, _)| self.bytes.get(..at));
         Record {
-            bytes: &self.bytes,
+            bytes: head.unwrap_or(&self.bytes),
             length: self.length,
-            limit: self.limit.unwrap_or(Reason::Truncated),
+            limit: self.limit(),
             first: self.first,
             last: self.last,
             place: &[],
+        }
+    }
+
+    /// What is kept behind a hole, for [`Kept::cursor`].
+    pub fn behind(&self) -> Option<Behind<'_>> {
+        let (at, passed) = self.hole?;
+        Some(Behind { passed, bytes: self.bytes.get(at..)? })
+    }
+
+    /// A cursor over the message; `behind` is what lies behind its hole.
+    pub fn cursor<'a>(&'a self, behind: Option<&'a Behind<'a>>) -> Cursor<'a> {
+        let Record { bytes, length, limit, .. } = self.record();
+        match behind {
+            None => Cursor::of_prefix(bytes, length, limit, Layer::Rpc),
+            Some(behind) => Cursor::with_hole(bytes, behind, length, limit, Layer::Rpc),
         }
     }
 }
@@ -394,7 +441,8 @@ impl Pairing {
     }
 
     /// Takes a call. `siblings` are other connections between the same hosts: a call that waits on
-    /// one of them and comes again here was retransmitted after a reconnect.
+    /// one of them and comes again here was retransmitted after a reconnect. `unread` is a part of the
+    /// message that nobody will read, as data of a WRITE: it is not kept.
     ///
     /// The second value is a call whose xid this one took over: it will not be answered any more.
     pub fn call(
@@ -404,6 +452,7 @@ impl Pairing {
         siblings: &[ConnectionId],
         record: &Record<'_>,
         head: &Head,
+        unread: impl FnOnce() -> Option<Range<usize>>,
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
         let key = Key { connection, caller, xid: head.xid };
         let digest = self.digest(record, head);
@@ -437,8 +486,8 @@ impl Pairing {
         }
         let room = if self.waiting_bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
         let mut request = self.spare.pop().unwrap_or_default();
-        request.message.fill(record, room);
-        self.shortened += u64::from(record.bytes.len() > room);
+        let shortened = request.message.fill(record, unread(), room);
+        self.shortened += u64::from(shortened);
         (request.connection, request.caller) = (connection, caller);
         (request.transmissions, request.digest) = (1, digest);
         if !self.early.is_empty()
@@ -472,7 +521,7 @@ impl Pairing {
             Some(Found::Request(request)) => {
                 self.calls += 1;
                 self.order_seen.0 += 1;
-                self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
+                self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
                 ReplyOutcome::Answers { call, request }
             }
             Some(Found::Call(call)) => ReplyOutcome::Again { call },
@@ -506,8 +555,8 @@ impl Pairing {
     fn hold(&mut self, key: Key, record: &Record<'_>) {
         let mut kept = Kept::default();
         let room = if self.early_bytes < EARLY_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
-        kept.fill(record, room);
-        self.shortened += u64::from(record.bytes.len() > room);
+        let shortened = kept.fill(record, None, room);
+        self.shortened += u64::from(shortened);
         self.early_bytes += kept.bytes.len();
         match self.early.insert(key, kept) {
             None => self.early_order.push_back(key),
@@ -516,8 +565,11 @@ impl Pairing {
     }
 
     /// Gives a request's buffer back for the next call.
-    pub fn recycle(&mut self, request: Box<Request>) {
+    pub fn recycle(&mut self, mut request: Box<Request>) {
         if self.spare.len() < SPARE_LIMIT {
+            if request.message.memory() > SPARE_BYTES {
+                request.message.bytes = Vec::new();
+            }
             self.spare.push(request);
         }
     }
@@ -627,14 +679,14 @@ impl Pairing {
     }
 
     fn number(&mut self, request: Box<Request>) -> (u64, Box<Request>) {
-        self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
+        self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
         (self.next_number(), request)
     }
 
     fn insert(&mut self, key: Key, mut request: Box<Request>) {
         self.serial += 1;
         request.serial = self.serial;
-        self.waiting_bytes += request.message.bytes.len();
+        self.waiting_bytes += request.message.memory();
         self.entries.put(key, State::Waiting(request));
     }
 
@@ -651,7 +703,7 @@ impl Pairing {
             let moved = |_: &Request| State::Moved(key.connection);
             let found = self.entries.leave(there, |state| state.holds(digest), moved);
             if let Some(Found::Request(mut request)) = found {
-                self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.bytes.len());
+                self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
                 request.connection = key.connection;
                 request.transmissions += 1;
                 return Some(Found::Request(request));

@@ -31,7 +31,8 @@ fn call_at(
     let mut c = Cursor::new(&bytes, Layer::Rpc);
     c.skip(8).unwrap();
     let header = Head::parse(&mut c, xid).unwrap();
-    let outcome = pairing.call(connection, Side::Low, siblings, &record_at(&bytes, stamp), &header).0;
+    let outcome =
+        pairing.call(connection, Side::Low, siblings, &record_at(&bytes, stamp), &header, || None).0;
     assert!(pairing.overdue_call().is_none());
     outcome
 }
@@ -153,7 +154,7 @@ fn calls_beyond_the_limit_are_given_up_oldest_first() {
         let mut c = Cursor::new(&bytes, Layer::Rpc);
         c.skip(8).unwrap();
         let header = Head::parse(&mut c, xid).unwrap();
-        pairing.call(1, Side::Low, &[], &record(&bytes), &header);
+        pairing.call(1, Side::Low, &[], &record(&bytes), &header, || None);
         while let Some((_, request)) = pairing.overdue_call() {
             given_up.push(u32::from_be_bytes(*request.message.record().bytes.first_chunk().unwrap()));
             pairing.recycle(request);

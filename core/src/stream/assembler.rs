@@ -96,15 +96,22 @@ impl Held {
 #[derive(Default)]
 pub struct Assembler {
     next: Option<SeqNumber>,
+    /// Bytes before `next` that were delivered or given up, up to [`WINDOW`]: what comes again of them
+    /// is known.
+    run: usize,
+    /// What came out of order: nothing on most of many connections, whose state should be small.
+    disorder: Option<Box<Disorder>>,
+}
+
+/// What there is to know of a direction once something came out of order.
+#[derive(Default)]
+struct Disorder {
     /// Segments after a hole, by sequence number; each starts behind its predecessor's start.
     held: VecDeque<Held>,
     /// Memory that they take.
     held_bytes: usize,
     /// The piece that `take_ready` lent last.
     lent: Option<Held>,
-    /// Bytes before `next` that were delivered or given up, up to [`WINDOW`]: what comes again of them
-    /// is known.
-    run: usize,
     /// The first byte that was passed over without any behind it, and how many, until there are.
     skipped: Option<(SeqNumber, usize)>,
     /// Where the next of a row of segments before that run would start, and how many there were.
@@ -136,22 +143,32 @@ impl Assembler {
 
     /// The first segment that waits for a hole to be filled: where it starts, and its stamp.
     pub fn waiting(&self) -> Option<(SeqNumber, Stamp)> {
-        self.held.front().map(|held| (held.sequence, held.stamp))
+        self.disorder.as_ref()?.held.front().map(|held| (held.sequence, held.stamp))
     }
 
     /// Memory that the held segments take.
     pub fn held_bytes(&self) -> usize {
-        self.held_bytes
+        self.disorder.as_ref().map_or(0, |disorder| disorder.held_bytes)
+    }
+
+    /// Whether nothing waits behind a hole.
+    #[inline]
+    fn holds_nothing(&self) -> bool {
+        self.disorder.as_ref().is_none_or(|disorder| disorder.held.is_empty())
+    }
+
+    fn disorder(&mut self) -> &mut Disorder {
+        self.disorder.get_or_insert_default()
     }
 
     /// Passes over bytes that will not come, where no segment is held behind them: how many. Should
     /// they come all the same, the stream is where it was before.
     pub fn skip_to(&mut self, sequence: SeqNumber) -> usize {
-        let Some(next) = self.next.filter(|_| self.held.is_empty()) else { return 0 };
+        let Some(next) = self.next.filter(|_| self.holds_nothing()) else { return 0 };
         let length = usize::try_from(sequence.ahead_of(next)).unwrap_or(0);
         if length > 0 {
             self.next = Some(sequence);
-            self.skipped = Some((next, length));
+            self.disorder().skipped = Some((next, length));
             self.passed(length);
         }
         length
@@ -159,26 +176,31 @@ impl Assembler {
 
     /// Whether more is held than the limits allow: the hole has to be given up.
     pub fn overfull(&self) -> bool {
-        self.held.len() > HELD_SEGMENTS_LIMIT || self.held_bytes > HELD_BYTES_LIMIT
+        let beyond = |disorder: &Disorder| {
+            disorder.held.len() > HELD_SEGMENTS_LIMIT || disorder.held_bytes > HELD_BYTES_LIMIT
+        };
+        self.disorder.as_deref().is_some_and(beyond)
     }
 
     /// Whether the stream goes on at `sequence`, and nothing waits behind a hole.
     #[inline]
     pub fn continues_at(&self, sequence: SeqNumber) -> bool {
-        self.next == Some(sequence) && self.held.is_empty()
+        self.next == Some(sequence) && self.holds_nothing()
     }
 
     /// Whether everything before `sequence` came, and nothing waits behind a hole.
     #[inline]
     pub fn has_all_before(&self, sequence: SeqNumber) -> bool {
-        self.next.is_some_and(|next| sequence.ahead_of(next) <= 0) && self.held.is_empty()
+        self.next.is_some_and(|next| sequence.ahead_of(next) <= 0) && self.holds_nothing()
     }
 
     /// Takes the length of a segment at which the stream goes on.
     #[inline]
     pub fn go_on(&mut self, next: SeqNumber, length: usize) {
         self.passed(length);
-        self.skipped = None;
+        if let Some(disorder) = &mut self.disorder {
+            disorder.skipped = None;
+        }
         self.next = Some(next.advance(length));
     }
 
@@ -202,19 +224,20 @@ impl Assembler {
     /// The next held piece that has become contiguous. Call until `None` after each change.
     /// `filled`: the packet that filled the hole; `None` when it was given up.
     pub fn take_ready(&mut self, filled: Option<Stamp>) -> Option<Piece<'_>> {
-        self.lent = None;
+        let Disorder { held: waiting, held_bytes, lent, .. } = &mut **self.disorder.as_mut()?;
+        *lent = None;
         loop {
             let next = self.next?;
-            if self.held.front()?.sequence.ahead_of(next) > 0 {
+            if waiting.front()?.sequence.ahead_of(next) > 0 {
                 return None;
             }
-            let held = self.held.pop_front()?;
-            self.held_bytes = self.held_bytes.saturating_sub(held.charge());
+            let held = waiting.pop_front()?;
+            *held_bytes = held_bytes.saturating_sub(held.charge());
             let known = usize::try_from(next.ahead_of(held.sequence)).unwrap_or(0);
             if known >= held.length {
                 continue;
             }
-            let held = self.lent.insert(held);
+            let held = lent.insert(held);
             let ready = filled.unwrap_or(held.stamp);
             let Held { sequence, length, stamp, .. } = *held;
             let mut piece = Piece { bytes: &held.bytes, length, stamp, ready, sequence };
@@ -227,7 +250,7 @@ impl Assembler {
 
     /// Gives up the hole before the first held segment: its length in bytes, and the segment's stamp.
     pub fn give_up(&mut self) -> Option<(usize, Stamp)> {
-        let (next, first) = (self.next?, self.held.front()?);
+        let (next, first) = (self.next?, self.disorder.as_ref()?.held.front()?);
         let length = usize::try_from(first.sequence.ahead_of(next)).ok().filter(|length| *length > 0)?;
         let stamp = first.stamp;
         self.next = Some(first.sequence);
@@ -244,15 +267,16 @@ impl Assembler {
     /// A segment that ends before `next`, and starts `by` bytes before it.
     fn behind<'a>(&mut self, sequence: SeqNumber, by: usize, piece: Piece<'a>) -> Offered<'a> {
         let end = sequence.advance(piece.length);
-        let refuted = self.skipped.filter(|(start, _)| *start == sequence);
+        let skipped = self.disorder.as_ref().and_then(|disorder| disorder.skipped);
+        let refuted = skipped.filter(|(start, _)| *start == sequence);
         if refuted.is_none() {
             if by <= self.run {
                 return Offered::Known;
             }
-            let (expected, count) = self.stray;
-            let count = if sequence == expected { count + 1 } else { 1 };
-            self.stray = (end, count);
-            if count < STRAY_SEGMENTS {
+            let (expected, count) = &mut self.disorder().stray;
+            *count = if sequence == *expected { *count + 1 } else { 1 };
+            *expected = end;
+            if *count < STRAY_SEGMENTS {
                 return Offered::Known;
             }
         }
@@ -262,15 +286,16 @@ impl Assembler {
     }
 
     fn hold(&mut self, sequence: SeqNumber, piece: Piece<'_>) {
-        let after = self.held.partition_point(|held| sequence.ahead_of(held.sequence) >= 0);
-        let twin = after.checked_sub(1).and_then(|before| self.held.get(before));
+        let Disorder { held: waiting, held_bytes, .. } = self.disorder();
+        let after = waiting.partition_point(|held| sequence.ahead_of(held.sequence) >= 0);
+        let twin = after.checked_sub(1).and_then(|before| waiting.get(before));
         if twin.is_some_and(|held| held.sequence == sequence && held.length >= piece.length) {
             return; // The same segment again.
         }
         let (bytes, length) = (piece.bytes.into(), piece.length);
         let held = Held { sequence, bytes, length, stamp: piece.stamp };
-        self.held_bytes = self.held_bytes.saturating_add(held.charge());
-        self.held.insert(after, held);
+        *held_bytes = held_bytes.saturating_add(held.charge());
+        waiting.insert(after, held);
     }
 }
 

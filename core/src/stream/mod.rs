@@ -20,6 +20,7 @@ mod connection;
 mod state;
 
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
 
 use foldhash::fast::RandomState;
@@ -37,7 +38,7 @@ pub type ConnectionId = u32;
 
 /// Connections kept at most. Beyond it half are forgotten: those that carry no RPC, then those that
 /// were silent longest (`connections_forgotten`). Packets of theirs that follow count as new ones.
-pub const CONNECTIONS_LIMIT: usize = 1 << 14;
+pub const CONNECTIONS_LIMIT: usize = 1 << 16;
 
 /// Memory that all connections together may hold behind holes. Beyond it the hole that waited longest
 /// is given up (`held_limit`).
@@ -54,7 +55,23 @@ const VISITS: (usize, usize) = (4, 64);
 const RECENT: usize = 64;
 
 /// What identifies a connection (both ends in order) or a direction (source first), with the protocol.
-type Ends = (SocketAddr, SocketAddr, Transport);
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Ends(SocketAddr, SocketAddr, Transport);
+
+impl Hash for Ends {
+    /// In two numbers, where the addresses are of IPv4: with thousands of connections each packet's is
+    /// hashed, and field by field that takes a dozen steps.
+    #[inline]
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self(one, other, transport) = self;
+        let (SocketAddr::V4(one), SocketAddr::V4(other)) = (one, other) else {
+            return (one, other, transport).hash(hasher);
+        };
+        hasher.write_u64(u64::from(one.ip().to_bits()) << 32 | u64::from(other.ip().to_bits()));
+        let protocol = u64::from(*transport == Transport::Tcp) << 32;
+        hasher.write_u64(protocol | u64::from(one.port()) << 16 | u64::from(other.port()));
+    }
+}
 
 /// All connections of a decode.
 #[derive(Default)]
@@ -266,7 +283,7 @@ impl Connections {
             Some(id) => *id,
             None => self.open(source, destination, transport, stamp),
         };
-        self.remember((source, destination, transport), side, id);
+        self.remember(Ends(source, destination, transport), side, id);
         (side, id)
     }
 
@@ -312,9 +329,9 @@ impl Connections {
 /// The ends of a connection in order, and on which side `source` is.
 fn ordered(source: SocketAddr, destination: SocketAddr, transport: Transport) -> (Side, Ends) {
     if source <= destination {
-        (Side::Low, (source, destination, transport))
+        (Side::Low, Ends(source, destination, transport))
     } else {
-        (Side::High, (destination, source, transport))
+        (Side::High, Ends(destination, source, transport))
     }
 }
 

@@ -26,8 +26,10 @@ const DELAY_NS: u32 = 30_000_000;
 /// The data of a direction that waits for its acknowledgement.
 #[derive(Clone, Copy, Default)]
 pub(super) struct UnderWay {
-    /// Where segments ended, and when they were seen; `count` of them from `first` on, in a ring.
-    sent: [(SeqNumber, i64); UNDER_WAY],
+    /// Where segments ended; `count` of them from `first` on, in a ring.
+    ends: [SeqNumber; UNDER_WAY],
+    /// When they were seen. (A list of pairs would take a half more.)
+    times_ns: [i64; UNDER_WAY],
     first: u8,
     count: u8,
     /// Segments were passed over after the latest that is remembered.
@@ -39,9 +41,9 @@ impl UnderWay {
     #[inline]
     pub(super) fn sent(&mut self, end: SeqNumber, time_ns: i64) {
         let at = usize::from(self.first + self.count) % UNDER_WAY;
-        match self.sent.get_mut(at) {
-            Some(place) if usize::from(self.count) < UNDER_WAY => {
-                *place = (end, time_ns);
+        match (self.ends.get_mut(at), self.times_ns.get_mut(at)) {
+            (Some(place), Some(time)) if usize::from(self.count) < UNDER_WAY => {
+                (*place, *time) = (end, time_ns);
                 self.count += 1;
             }
             _ => self.passed_over = true,
@@ -60,7 +62,8 @@ impl UnderWay {
     pub(super) fn acknowledged(&mut self, until: SeqNumber) -> Option<i64> {
         let mut latest = None;
         while self.count > 0 {
-            let (end, time_ns) = *self.sent.get(usize::from(self.first))?;
+            let first = usize::from(self.first);
+            let (end, time_ns) = (*self.ends.get(first)?, *self.times_ns.get(first)?);
             if until.ahead_of(end) < 0 {
                 return latest.map(|(_, time_ns)| time_ns);
             }

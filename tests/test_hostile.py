@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -114,13 +114,12 @@ def test_100_megabytes_of_writes_under_way(sealed: bool, tmp_path: Path, idle_by
     credential = rpc.auth_gss(1, 2) if sealed else rpc.auth_sys()
     count = 100
     for xid in range(count):
-        data = bytes(1 << 20)
-        *called, body = (
-            nfs4.Compound(1).putfh(FH).write(xid << 20, data).getattr(["size"]).request()
-        )
+        write_4 = nfs4.Compound(1).putfh(FH).write(xid << 20, bytes(1 << 20)).getattr(["size"])
+        program, version, procedure, body = write_4.request()
         if sealed:
             body = rpc.gss_integrity(xid, body)
-        talk.call(xid, T + xid * 1000, *called, body, credential=credential)
+        at = T + xid * 1000
+        talk.call(xid, at, program, version, procedure, body, credential=credential)
     for xid in range(count):
         body = nfs4.CompoundReply().putfh().write(1 << 20).getattr({"size": 5}).body()
         talk.reply(xid, T + MS + xid * 1000, rpc.gss_integrity(xid, body) if sealed else body)
@@ -140,6 +139,41 @@ def test_100_megabytes_of_writes_under_way(sealed: bool, tmp_path: Path, idle_by
     assert peak - idle_bytes < WRITES_LIMIT
 
 
+def test_100_clients_in_the_middle_of_a_megabyte(tmp_path: Path, idle_bytes: int) -> None:
+    """Data that nobody reads is not put together, so that all these messages end as they should."""
+    talk = Conversation(timestamp_bases=None, mss=8_948)
+    megabyte = bytes(1 << 20)
+    talk.call(1, T, *nfs4.Compound(1).putfh(FH).write(0, megabyte).getattr(["size"]).request())
+    talk.reply(1, T, nfs4.CompoundReply().putfh().write(1 << 20).getattr({"size": 5}).body())
+    talk.call(2, T, *nfs4.Compound(1).putfh(FH).read(0, 1 << 20).getattr(["size"]).request())
+    talk.reply(2, T, nfs4.CompoundReply().putfh().read(megabyte).getattr({"size": 5}).body())
+    client = talk.frames[0].data[26:30]
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i, frame in enumerate(talk.frames):
+            data = bytearray(frame.data)
+            at = 26 if data[26:30] == client else 30
+            for other in range(100):
+                data[at : at + 4] = struct.pack(">I", 0x0A000100 + other)
+                yield T + i * MS + other, bytes(data)
+
+    path = write(tmp_path / "megabytes.pcap", frames())
+    peak, meta = measure(path)
+    assert (meta["calls"], meta["undecoded"], meta["limits_hit"]) == (200, 0, {})
+    assert rows(
+        path,
+        'SELECT op, count(*), max(requested), max("count"), count(status), max(size)'
+        " FROM operations GROUP BY op ORDER BY op",
+        every_table=True,
+    ) == [
+        ("GETATTR", 200, None, None, 200, 5),
+        ("PUTFH", 200, None, None, 200, None),
+        ("READ", 100, 1 << 20, 1 << 20, 100, None),
+        ("WRITE", 100, 1 << 20, 1 << 20, 100, None),
+    ]
+    assert peak - idle_bytes < WRITES_LIMIT
+
+
 def test_short_calls_do_not_hold_the_memory_of_long_ones(tmp_path: Path, idle_bytes: int) -> None:
     """Long calls that are answered, each followed by a short one that never is."""
     talk = Conversation(timestamp_bases=None, mss=65_000)
@@ -148,9 +182,11 @@ def test_short_calls_do_not_hold_the_memory_of_long_ones(tmp_path: Path, idle_by
     long = rpc.record(rpc.call(0, program, version, procedure, body + bytes(4), rpc.auth_sys()))
     short = rpc.record(rpc.call(1, *nfs3.access(FH), rpc.auth_sys()))
     reply = rpc.record(rpc.reply(0, nfs3.results.write(60_000)))
+    sides: tuple[tuple[Literal["client", "server"], bytes], ...]
+    sides = (("client", long), ("server", reply), ("client", short))
     frames = [
         (side, bytearray(talk.send(side, T, message).frames[-1].data), message)
-        for side, message in (("client", long), ("server", reply), ("client", short))
+        for side, message in sides
     ]
     count = 5_000
 

@@ -181,20 +181,20 @@ impl<'a> Cursor<'a> {
     #[cold]
     #[inline(never)]
     fn recorded(&self, kind: Kind, length: usize) -> Result<(&'a [u8], &'a [u8])> {
-        let found = self.recorder().and_then(|recorder| {
-            let (head, tail) = self.rest().split_at_checked(length)?;
-            recorder.note(head, kind);
-            Some((head, start(tail)))
-        });
-        found.ok_or_else(|| self.short(length))
+        let Some(recorder) = self.recorder() else { return Err(self.short(length)) };
+        let Some((head, tail)) = self.rest().split_at_checked(length) else {
+            recorder.fail();
+            return Err(self.short(length));
+        };
+        recorder.note(head, kind);
+        Ok((head, start(tail)))
     }
 
     #[cold]
     #[inline(never)]
     fn recorded_array<const N: usize>(&self, kind: Kind) -> Result<([u8; N], &'a [u8])> {
-        let short = self.short(N);
         let (head, tail) = self.recorded(kind, N)?;
-        Ok((*head.first_chunk().ok_or(short)?, tail))
+        Ok((*head.first_chunk().ok_or_else(|| self.short(N))?, tail))
     }
 
     /// Passes over `length` bytes of the message even where they were not captured.

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 
 use super::parties::{Parties, Sealed, offset_in};
-use super::unread::unread;
+use super::unread::{Listener, Unread};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
@@ -39,6 +39,7 @@ pub(super) struct Messages {
     mounts: HashMap<(IpAddr, IpAddr), u32, RandomState>,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
+    pub(super) unread: Unread,
     pub(super) roles: Roles,
     /// Ports at which portmappers said that one of the known programs is.
     pub(super) learnt: HashSet<(ServerId, u16), RandomState>,
@@ -51,6 +52,13 @@ pub(super) struct Messages {
 }
 
 impl Messages {
+    /// What is known of the messages that `side` of the connection may send. `watched`: by somebody who
+    /// reads all of them.
+    #[inline]
+    pub(super) fn listener(&self, id: ConnectionId, side: Side, watched: bool) -> Listener<'_> {
+        Listener { peer: self.pairing.peer(id, side), unread: &self.unread, watched }
+    }
+
     /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
     pub(super) fn take(
         &mut self,
@@ -95,7 +103,7 @@ impl Messages {
     ) {
         let callback = program::is_for_client(head.program, head.procedure);
         parties.client.get_or_insert(if callback { side.other() } else { side });
-        let unread = || unread(record, &mut self.operations);
+        let unread = || self.unread.of_call(record);
         let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, head, unread);
         if let Some((number, request)) = displaced {
             self.complete(number, request, None, parties);
@@ -176,8 +184,7 @@ impl Messages {
         parties: &mut Parties,
     ) -> Option<Stamp> {
         let message = request.message.record();
-        let behind = request.message.behind();
-        let mut c = request.message.cursor(behind.as_ref());
+        let mut c = message.cursor();
         let parsed = c.u32().and_then(|xid| c.u32().and_then(|_call| Call::parse(&mut c, xid)));
         let Ok((header, stop)) = parsed else { return None }; // It was parsed when it came.
         let arguments = match stop {
@@ -185,8 +192,8 @@ impl Messages {
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
         };
         let (mut reply_status, mut refusal_stop) = (None, None);
-        let results = reply.map(|reply| {
-            let mut c = Cursor::of_prefix(reply.bytes, reply.length, reply.limit, Layer::Rpc);
+        let results = reply.as_ref().map(|reply| {
+            let mut c = reply.cursor();
             c.u32()?; // xid
             c.u32()?; // REPLY
             let status = ReplyStatus::parse(&mut c)?;

@@ -144,8 +144,7 @@ impl Conversations {
             Event::Piece(mut piece) => {
                 let now = piece.ready;
                 while conversation.parties.sealed.is_none() {
-                    let pairing = &self.messages.pairing;
-                    let peer = pairing.peer(id, side);
+                    let peer = self.messages.listener(id, side, self.witness.is_some());
                     let reader = conversation.readers.of_mut(side);
                     let Some(record) = reader.next(&mut piece, &peer) else { break };
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
@@ -161,7 +160,7 @@ impl Conversations {
                 Some(now)
             }
             Event::Gap { length, stamp } => {
-                let peer = self.messages.pairing.peer(id, side);
+                let peer = self.messages.listener(id, side, self.witness.is_some());
                 if let Some(record) = conversation.readers.of_mut(side).gap(length, stamp, &peer) {
                     let heard = self.messages.take(id, &mut conversation.parties, side, &record);
                     if let Some(witness) = &mut self.witness {

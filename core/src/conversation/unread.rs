@@ -1,71 +1,150 @@
-//! What of a call nobody reads: the data of a WRITE.
+//! What of a message nobody reads: the data of a READ or a WRITE.
 //!
-//! A call waits for its reply, and clients have many megabytes of data under way. Takes a long call;
-//! gives the longest part of it that its parser passes over, so that it need not be kept. The parser
-//! itself says which that is, so that no operation is named here.
+//! Most bytes of many captures are data of files. Takes a long message, or the beginning of one; gives
+//! the part of it that its parser passes over, so that it need neither be put together nor kept. The
+//! parser itself says which that is, so that no operation is named here.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::cursor::{Cursor, Recorder, padding};
-use crate::error::Layer;
-use crate::nfs::{Done, Walk, emptied, protocol};
-use crate::rpc::message::{Call, unwrap_body};
-use crate::rpc::record::Record;
+use crate::cursor::{Cursor, Recorder};
+use crate::error::{DecodeError, Layer, Reason};
+use crate::nfs::{Done, Shape, Walk, emptied, protocol};
+use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, body_offset, unwrap_body};
+use crate::rpc::pairing::{Correspondence, Request};
+use crate::rpc::record::{Peer, Record, SEEN};
 
-/// Shorter calls are kept whole: to copy them takes less time than to read them once more.
-const LONG: usize = 2 << 10;
+/// Shorter messages are kept whole: to copy them takes less time than to read them once more.
+const LONG: usize = 4 << 10;
 
 /// A part shorter than this is kept.
 const WORTHWHILE: usize = 1 << 10;
 
-/// The longest part of a call that is passed over, if it is long, as positions in its bytes. `room` is
-/// an empty list, given back as such.
-///
-/// Nothing of a call that cannot be read to its end: what stops the parser is to be told as it is.
-pub(super) fn unread(record: &Record<'_>, room: &mut Vec<Done<'static>>) -> Option<Range<usize>> {
-    if record.bytes.len() < LONG {
-        return None;
-    }
-    let recorder = Recorder::new(record.bytes, Vec::with_capacity(READS));
-    if !reads_to_its_end(&recorder, record, room) {
-        return None;
-    }
-    let mut spans = recorder.into_spans();
-    spans.sort_unstable_by_key(|span| span.at);
-    let (mut longest, mut read) = (0..0, 0);
-    let ends = spans.iter().map(|span| (span.at, span.at + span.length));
-    for (at, end) in ends.chain([(record.bytes.len(), record.bytes.len())]) {
-        if at.saturating_sub(read) > longest.len() {
-            longest = read..at;
-        }
-        read = read.max(end);
-    }
-    // Padding is passed over by itself, which must not begin in what is left out.
-    let longest = longest.start..longest.end.saturating_sub(LONGEST_PADDING);
-    (longest.len() >= WORTHWHILE).then_some(longest)
-}
-
-/// Bytes that pad an opaque value at most.
-const LONGEST_PADDING: usize = padding(1);
-
-/// Reads that the arguments of most calls take.
+/// Reads that most messages take.
 const READS: usize = 64;
 
-fn reads_to_its_end(recorder: &Recorder<'_>, record: &Record<'_>, room: &mut Vec<Done<'static>>) -> bool {
-    let mut c = Cursor::recording(recorder, record.length, record.limit, Layer::Rpc);
-    let parsed = c.u32().and_then(|xid| c.u32().and_then(|_call| Call::parse(&mut c, xid)));
-    let Ok((header, None)) = parsed else { return false };
-    let Ok(body) = unwrap_body(&mut c, &header.credential, Layer::Call) else { return false };
-    let shape = protocol(header.program, header.version).shape;
-    let walk = Walk::of(emptied(std::mem::take(room)), shape, header.procedure, Ok(body), None);
-    *room = emptied(walk.operations);
-    walk.call_stop.is_none()
+/// Finds what nobody reads.
+#[derive(Default)]
+pub(super) struct Unread {
+    /// Memory for the operations of the next message.
+    room: RefCell<Vec<Done<'static>>>,
+}
+
+impl Unread {
+    /// The longest part of a call that is passed over, if it is long, as positions in its bytes.
+    ///
+    /// Nothing of a call that cannot be read to its end: what stops the parser is to be told as it is.
+    pub(super) fn of_call(&self, record: &Record<'_>) -> Option<Range<usize>> {
+        if record.bytes.len() < LONG || record.behind.is_some() {
+            return None;
+        }
+        let recorder = Recorder::new(record.bytes, Vec::with_capacity(READS));
+        let c = Cursor::recording(&recorder, record.length, record.limit, Layer::Rpc);
+        if self.read_call(c)?.1.is_some() {
+            return None;
+        }
+        worthwhile(recorder.longest_unread())
+    }
+
+    /// The same of a message of `length` bytes of which only the beginning is there, and which is to go
+    /// on with a part that is passed over. `request` gives the call that a reply with this xid answers.
+    fn of_begun<'r>(
+        &self,
+        begun: &[u8],
+        length: usize,
+        request: impl FnOnce(u32) -> Option<&'r Request>,
+    ) -> Option<Range<usize>> {
+        let recorder = Recorder::new(begun, Vec::with_capacity(READS));
+        let c = Cursor::recording(&recorder, length, Reason::Truncated, Layer::Rpc);
+        let (xid, kind) = begun.split_first_chunk()?;
+        let (body, stop) = match kind.first_chunk()? {
+            [0, 0, 0, 0] => self.read_call(c)?,
+            _ => self.read_reply(c, request(u32::from_be_bytes(*xid))?)?,
+        };
+        let reached = match stop {
+            None => length,
+            Some(DecodeError { reason: Reason::Truncated, offset, .. }) => body.checked_add(offset)?,
+            Some(_) => return None,
+        };
+        let unread = recorder.unread_before(reached, stop.is_some());
+        worthwhile(unread.start.max(SEEN)..unread.end)
+    }
+
+    /// Reads a call: where its body begins, and what stopped the parser.
+    fn read_call(&self, mut c: Cursor<'_>) -> Option<(usize, Option<DecodeError>)> {
+        let (xid, _call) = (c.u32().ok()?, c.u32().ok()?);
+        let (call, None) = Call::parse(&mut c, xid).ok()? else { return None };
+        let body = c.offset() + body_offset(&call.credential);
+        let arguments = unwrap_body(&mut c, &call.credential, Layer::Call).ok()?;
+        self.walk(&call, Ok(arguments), None, |walk| (body, walk.call_stop))
+    }
+
+    /// The same of the reply to a call.
+    fn read_reply(&self, mut c: Cursor<'_>, request: &Request) -> Option<(usize, Option<DecodeError>)> {
+        let (_xid, _reply) = (c.u32().ok()?, c.u32().ok()?);
+        let ReplyStatus::Accepted(AcceptStatus::SUCCESS) = ReplyStatus::parse(&mut c).ok()? else {
+            return None;
+        };
+        let message = request.message.record();
+        let mut arguments = message.cursor();
+        let (xid, _call) = (arguments.u32().ok()?, arguments.u32().ok()?);
+        let (call, None) = Call::parse(&mut arguments, xid).ok()? else { return None };
+        let body = c.offset() + body_offset(&call.credential);
+        let results = unwrap_body(&mut c, &call.credential, Layer::Reply).ok()?;
+        let arguments = unwrap_body(&mut arguments, &call.credential, Layer::Call);
+        self.walk(&call, arguments, Some(Ok(results)), |walk| (body, walk.reply_stop))
+    }
+
+    #[inline(never)]
+    fn walk<'a, T>(
+        &self,
+        call: &Call<'_>,
+        arguments: Result<Cursor<'a>, DecodeError>,
+        results: Option<Result<Cursor<'a>, DecodeError>>,
+        found: impl FnOnce(&Walk<'_>) -> T,
+    ) -> Option<T> {
+        let shape = protocol(call.program, call.version).shape;
+        if call.control().is_some() || matches!(shape, Shape::Unknown | Shape::Void) {
+            return None;
+        }
+        let room = emptied(self.room.take());
+        let walk = Walk::of(room, shape, call.procedure, arguments, results);
+        let found = found(&walk);
+        self.room.replace(emptied(walk.operations));
+        Some(found)
+    }
+}
+
+/// A part that is long enough to be left out.
+fn worthwhile(part: Range<usize>) -> Option<Range<usize>> {
+    (part.len() >= WORTHWHILE).then_some(part)
+}
+
+/// What the reader of one side's records asks of the conversation.
+pub(super) struct Listener<'a> {
+    pub(super) peer: Correspondence<'a>,
+    pub(super) unread: &'a Unread,
+    /// Somebody watches, who reads everything.
+    pub(super) watched: bool,
+}
+
+impl Peer for Listener<'_> {
+    fn waits_for(&self, xid: u32) -> bool {
+        self.peer.waits_for(xid)
+    }
+
+    fn answered(&self, xid: u32, frame: u64) -> bool {
+        self.peer.answered(xid, frame)
+    }
+
+    fn unread(&self, begun: &[u8], length: usize) -> Option<Range<usize>> {
+        if self.watched { None } else { self.unread.of_begun(begun, length, |xid| self.peer.request(xid)) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Reason;
     use crate::stream::assembler::Stamp;
 
     /// A WRITE of NFSv3 without credential: where its data begin, and the call.
@@ -79,17 +158,17 @@ mod tests {
     fn of(call: &[u8], captured: usize) -> Option<Range<usize>> {
         let bytes = &call[..captured];
         let (length, limit, stamp) = (call.len(), Reason::Truncated, Stamp::default());
-        let record = Record { bytes, length, limit, first: stamp, last: stamp, place: &[] };
-        unread(&record, &mut Vec::new())
+        let record = Record { bytes, behind: None, length, limit, first: stamp, last: stamp, place: &[] };
+        Unread::default().of_call(&record)
     }
 
     #[test]
     fn of_a_long_write_all_but_its_data_is_kept() {
-        for data in [4000, 4001, 4002, 4003] {
+        for data in [5000, 5001, 5002, 5003] {
             let (begins, call) = write(data, &[]);
-            assert_eq!(of(&call, call.len()), Some(begins..call.len() - LONGEST_PADDING));
-            let captured = begins + 3000;
-            assert_eq!(of(&call, captured), Some(begins..captured - LONGEST_PADDING));
+            assert_eq!(of(&call, call.len()), Some(begins..call.len() - 3));
+            let captured = begins + 4500;
+            assert_eq!(of(&call, captured), Some(begins..captured - 3));
         }
     }
 
@@ -97,10 +176,19 @@ mod tests {
     fn what_is_short_or_cannot_be_read_to_its_end_is_kept_whole() {
         let (_, short) = write(1000, &[]);
         assert_eq!(of(&short, short.len()), None);
-        let (_, longer_than_it_should_be) = write(4000, &[0; 4]);
+        let (_, longer_than_it_should_be) = write(5000, &[0; 4]);
         assert_eq!(of(&longer_than_it_should_be, longer_than_it_should_be.len()), None);
-        let (_, mut unknown) = write(4000, &[]);
+        let (_, mut unknown) = write(5000, &[]);
         unknown[16..20].copy_from_slice(&9_u32.to_be_bytes());
         assert_eq!(of(&unknown, unknown.len()), None);
+    }
+
+    #[test]
+    fn of_a_write_that_has_begun_what_follows_its_first_bytes_is_left_out_up_to_the_end_of_its_data() {
+        let (begins, call) = write(5000, &[]);
+        let of = |begun: usize| Unread::default().of_begun(&call[..begun], call.len(), |_| None);
+        assert_eq!(of(800), Some(SEEN..call.len() - 3));
+        // Its length is not there yet.
+        assert_eq!(of(begins - 1), None);
     }
 }

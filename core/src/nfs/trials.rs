@@ -2,7 +2,7 @@
 //!
 //! A [`Sample`] is bytes in rows with the RFC's field names beside them, and the facts expected.
 
-use crate::cursor::{Cursor, Kind, Recorder, Span, padding};
+use crate::cursor::{Behind, Cursor, Kind, Recorder, Span, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::facts::{Attributes, Facts, Pnfs, Sparse};
 use crate::nfs::operation::{Operation, Parser};
@@ -125,12 +125,44 @@ macro_rules! trials {
         }
 
         #[test]
+        fn what_nobody_reads_may_be_left_out_wherever_a_sample_is_cut() {
+            trials::left_out(&$samples);
+        }
+
+        #[test]
         fn each_value_is_said_to_be_what_it_is() {
             trials::recorded(&$samples);
         }
     };
 }
 pub(crate) use trials;
+
+/// What the parser says that it passes over, when it sees only the beginning of a sample, it does not
+/// miss when the rest is there.
+pub(crate) fn left_out(samples: &[Sample]) {
+    for sample in samples {
+        let bytes = sample.bytes();
+        let total = bytes.len();
+        for cut in 0..=total {
+            let recorder = Recorder::new(&bytes[..cut], Vec::new());
+            let mut c = Cursor::recording(&recorder, total, Reason::Truncated, Layer::Call);
+            let outcome = sample.parser()(&mut c, &mut Facts { status: sample.status(), ..Facts::default() });
+            let stop = outcome.err();
+            let reached = stop.map_or(total, |stop| stop.offset);
+            let hole = recorder.unread_before(reached, stop.is_some());
+            let behind = Behind { passed: hole.len(), bytes: &bytes[hole.end..] };
+            let head = &bytes[..hole.start];
+            let mut holed = Cursor::with_hole(head, &behind, total, Reason::Truncated, Layer::Call);
+            let mut facts = Facts { status: sample.status(), ..Facts::default() };
+            let read = if hole.is_empty() { Ok(()) } else { sample.parser()(&mut holed, &mut facts) };
+            let what = format!("{} {:?} cut at {cut}, without {hole:?}", sample.row.name, sample.part);
+            assert_eq!(read, Ok(()), "{what}");
+            if !hole.is_empty() {
+                assert_eq!(format!("{facts:?}"), format!("{:?}", sample.expected), "{what}");
+            }
+        }
+    }
+}
 
 /// Each sample gives its facts and is used up.
 pub(crate) fn facts_and_used_up(samples: &[Sample]) {

@@ -291,6 +291,14 @@ pub fn unwrap_body<'a>(c: &mut Cursor<'a>, credential: &Credential<'_>, layer: L
     }
 }
 
+/// Where what [`unwrap_body`] gives begins, counted from where it was asked for it.
+pub fn body_offset(credential: &Credential<'_>) -> usize {
+    match credential {
+        Credential::Gss { procedure: 0, service: 2 } => 8, // length, and the sequence number
+        _ => 0,
+    }
+}
+
 fn credential<'a>(c: &mut Cursor<'a>) -> Result<Credential<'a>> {
     let flavor = Flavor(c.u32()?);
     let before = c.clone();

@@ -13,10 +13,10 @@ use foldhash::fast::RandomState;
 use hashbrown::hash_table::OccupiedEntry;
 use hashbrown::{HashMap, HashTable};
 
-use crate::cursor::{Behind, Cursor};
-use crate::error::{Layer, Reason};
+use crate::cursor::Behind;
+use crate::error::Reason;
 use crate::rpc::message::{Flavor, Head};
-use crate::rpc::record::{Peer, Record};
+use crate::rpc::record::{Peer, Record, SEEN};
 use crate::stream::assembler::Stamp;
 use crate::stream::{ConnectionId, Side};
 
@@ -63,7 +63,7 @@ const DISORDER_NS: i64 = 10_000_000;
 const HABIT: (u64, u64) = (8, 4);
 
 /// Bytes of a call that tell it from another with the same xid.
-const DIGEST_BYTES: usize = 512;
+const DIGEST_BYTES: usize = SEEN;
 
 /// Which messages belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,9 @@ impl Kept {
     /// Keeps a message but for its `unread` part, or if that is more than there is room for, its
     /// beginning: whether it had to be shortened so.
     fn fill(&mut self, record: &Record<'_>, unread: Option<Range<usize>>, room: usize) -> bool {
-        let parts = unread.and_then(|hole| {
+        let known = record.behind.map(|behind| (record.bytes, behind.bytes, behind.passed));
+        let parts = known.or_else(|| {
+            let hole = unread?;
             let (head, tail) = (record.bytes.get(..hole.start)?, record.bytes.get(hole.end..)?);
             Some((head, tail, hole.len()))
         });
@@ -131,35 +133,21 @@ impl Kept {
         self.bytes.capacity()
     }
 
-    fn limit(&self) -> Reason {
-        self.limit.unwrap_or(Reason::Truncated)
-    }
-
-    /// The message as it was carried, as far as it was kept without a hole.
+    /// The message as it was carried.
     pub fn record(&self) -> Record<'_> {
-        let head = self.hole.and_then(|(at, _)| self.bytes.get(..at));
+        let split = |(at, passed): (usize, usize)| Some((self.bytes.split_at_checked(at)?, passed));
+        let (bytes, behind) = match self.hole.and_then(split) {
+            None => (&self.bytes[..], None),
+            Some(((head, bytes), passed)) => (head, Some(Behind { passed, bytes })),
+        };
         Record {
-            bytes: head.unwrap_or(&self.bytes),
+            bytes,
+            behind,
             length: self.length,
-            limit: self.limit(),
+            limit: self.limit.unwrap_or(Reason::Truncated),
             first: self.first,
             last: self.last,
             place: &[],
-        }
-    }
-
-    /// What is kept behind a hole, for [`Kept::cursor`].
-    pub fn behind(&self) -> Option<Behind<'_>> {
-        let (at, passed) = self.hole?;
-        Some(Behind { passed, bytes: self.bytes.get(at..)? })
-    }
-
-    /// A cursor over the message; `behind` is what lies behind its hole.
-    pub fn cursor<'a>(&'a self, behind: Option<&'a Behind<'a>>) -> Cursor<'a> {
-        let Record { bytes, length, limit, .. } = self.record();
-        match behind {
-            None => Cursor::of_prefix(bytes, length, limit, Layer::Rpc),
-            Some(behind) => Cursor::with_hole(bytes, behind, length, limit, Layer::Rpc),
         }
     }
 }
@@ -394,6 +382,13 @@ pub struct Correspondence<'a> {
     side: Side,
 }
 
+impl<'a> Correspondence<'a> {
+    /// The call with this xid from the other side, if it waits.
+    pub fn request(&self, xid: u32) -> Option<&'a Request> {
+        self.pairing.waiting(self.connection, self.side.other(), xid)
+    }
+}
+
 impl Peer for Correspondence<'_> {
     fn waits_for(&self, xid: u32) -> bool {
         self.pairing.expects(self.connection, self.side.other(), xid)
@@ -431,8 +426,14 @@ pub struct Pairing {
 impl Pairing {
     /// Whether a call with this xid from the other side waits on the connection.
     pub fn expects(&self, connection: ConnectionId, caller: Side, xid: u32) -> bool {
-        let key = Key { connection, caller, xid };
-        matches!(self.entries.find(key), Some(Entry { state: State::Waiting(_), .. }))
+        self.waiting(connection, caller, xid).is_some()
+    }
+
+    fn waiting(&self, connection: ConnectionId, caller: Side, xid: u32) -> Option<&Request> {
+        match &self.entries.find(Key { connection, caller, xid })?.state {
+            State::Waiting(request) => Some(request),
+            State::Answered { .. } | State::Moved(_) => None,
+        }
     }
 
     /// What is known of the messages that `side` of the connection may send.

@@ -13,7 +13,15 @@ fn record(bytes: &[u8]) -> Record<'_> {
 }
 
 fn record_at(bytes: &[u8], stamp: Stamp) -> Record<'_> {
-    Record { bytes, length: bytes.len(), limit: Reason::Truncated, first: stamp, last: stamp, place: &[] }
+    Record {
+        bytes,
+        behind: None,
+        length: bytes.len(),
+        limit: Reason::Truncated,
+        first: stamp,
+        last: stamp,
+        place: &[],
+    }
 }
 
 fn call(pairing: &mut Pairing, connection: ConnectionId, siblings: &[ConnectionId], xid: u32) -> CallOutcome {

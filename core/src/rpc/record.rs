@@ -6,10 +6,13 @@
 //! led to something that is no message, the reader searches for the next header (`search.rs`); and
 //! where a mark claims more than its message has, it notices at the next segment that must be another.
 
-use crate::error::Reason;
+use std::ops::Range;
+
+use crate::cursor::{Behind, Cursor};
+use crate::error::{Layer, Reason};
 use crate::rpc::message::{Recognised, recognise};
-pub use crate::rpc::search::Peer;
 use crate::rpc::search::{HEAD, Mark, Origin, begins_message, continues, restarts, search};
+pub use crate::rpc::search::{Peer, SEEN};
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::seq::SeqNumber;
 
@@ -33,6 +36,13 @@ const SHORTENED_FRAGMENTS: usize = 8;
 /// What it takes at most from then on, until more of it comes.
 pub const SHORTENED_MEMORY: usize = SHORTENED + SHORTENED_FRAGMENTS * size_of::<Fragment>();
 
+/// Bytes of a message after which the other side is asked what of it nobody will read: its data begin
+/// before, as a rule.
+const ASKED_AFTER: usize = 768;
+
+/// What must be missing of a message then, for that to be worth while.
+const LONG_REST: usize = 8 << 10;
+
 /// Bytes before the first header that are searched for it before the connection is taken for
 /// something else than RPC, where the port does not say that it is RPC.
 const SEARCH_LIMIT: u64 = 1 << 16;
@@ -40,8 +50,10 @@ const SEARCH_LIMIT: u64 = 1 << 16;
 /// An RPC message as it was carried.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// The captured bytes up to the first hole.
+    /// The captured bytes up to the first hole, or to a part that nobody reads.
     pub bytes: &'a [u8],
+    /// That part, and the bytes behind it.
+    pub behind: Option<Behind<'a>>,
     /// Length of the message on the wire, without marks.
     pub length: usize,
     /// Why `bytes` is shorter than `length`, if it is.
@@ -54,6 +66,16 @@ pub struct Record<'a> {
     /// Where its fragments stood in the stream, in order; empty for a message that is no record of a
     /// stream, or that had to be kept.
     pub place: &'a [Fragment],
+}
+
+impl Record<'_> {
+    /// A cursor at the beginning of the message.
+    pub fn cursor(&self) -> Cursor<'_> {
+        match &self.behind {
+            None => Cursor::of_prefix(self.bytes, self.length, self.limit, Layer::Rpc),
+            Some(behind) => Cursor::with_hole(self.bytes, behind, self.length, self.limit, Layer::Rpc),
+        }
+    }
 }
 
 /// A fragment of a message (RFC 5531 section 11); its length is in its mark.
@@ -152,6 +174,10 @@ pub struct RecordReader {
     fragments: Vec<Fragment>,
     /// The first hole in the message: nothing behind it is kept.
     hole: Option<Reason>,
+    /// The part of the message that nobody will read, which is not kept either.
+    unread: Range<usize>,
+    /// It was asked for.
+    asked: bool,
     first: Stamp,
     last: Stamp,
     /// Bytes passed over in search of a header since the last record.
@@ -176,6 +202,8 @@ impl RecordReader {
             fragment: Fragment::default(),
             fragments: Vec::new(),
             hole: None,
+            unread: 0..0,
+            asked: false,
             first: Stamp::default(),
             last: Stamp::default(),
             searched: 0,
@@ -312,6 +340,7 @@ impl RecordReader {
         if self.buffer.len() > SHORTENED {
             self.buffer.truncate(SHORTENED);
             self.hole = Some(Reason::RecordLimit);
+            self.unread = 0..0;
         }
         self.buffer.shrink_to_fit();
         self.fragments.truncate(SHORTENED_FRAGMENTS);
@@ -368,13 +397,22 @@ impl RecordReader {
                         let limit =
                             if captured.len() > KEPT_LIMIT { Reason::RecordLimit } else { Reason::Truncated };
                         let place = std::slice::from_ref(&self.fragment);
-                        return Some(Record { bytes: kept, length: rest, limit, first, last: ready, place });
+                        return Some(Record {
+                            bytes: kept,
+                            behind: None,
+                            length: rest,
+                            limit,
+                            first,
+                            last: ready,
+                            place,
+                        });
                     }
                     if self.length == 0 && !begins_message(captured) {
                         // No message: to be told at once, not when a wrong mark has swallowed others.
                         self.state = State::Searching;
                         return Some(Record {
                             bytes: captured,
+                            behind: None,
                             length: rest,
                             limit: Reason::Missing,
                             first: stamp,
@@ -395,6 +433,8 @@ impl RecordReader {
                                 return Some(self.complete());
                             }
                         }
+                    } else if !self.asked && self.length >= ASKED_AFTER {
+                        self.leave_out_unread(rest - taken, last, peer);
                     }
                 }
             }
@@ -507,17 +547,34 @@ impl RecordReader {
         self.state = if rest == 0 { State::Mark } else { State::Fragment { rest, last } };
     }
 
-    /// Keeps the captured part of `taken` bytes, unless there is a hole before them.
+    /// Keeps the captured part of `taken` bytes, unless there is a hole before them, or nobody reads them.
     fn keep(&mut self, captured: &[u8], taken: usize) {
         if self.hole.is_some() {
             return;
         }
+        let read = captured.get(self.unread.end.saturating_sub(self.length)..).unwrap_or_default();
         let room = KEPT_LIMIT.saturating_sub(self.buffer.len());
-        self.buffer.extend_from_slice(captured.get(..room).unwrap_or(captured));
-        if captured.len() > room {
+        self.buffer.extend_from_slice(read.get(..room).unwrap_or(read));
+        if read.len() > room {
             self.hole = Some(Reason::RecordLimit);
         } else if captured.len() < taken {
             self.hole = Some(Reason::Truncated);
+        }
+    }
+
+    /// Asks what of the message that was begun, of which `rest` bytes are missing, nobody will read.
+    #[cold]
+    fn leave_out_unread(&mut self, rest: usize, last: bool, peer: &dyn Peer) {
+        self.asked = true;
+        let whole = last && self.fragments.is_empty() && self.hole.is_none() && !self.tentative();
+        if !whole || rest < LONG_REST {
+            return;
+        }
+        let unread = peer.unread(&self.buffer, self.length.saturating_add(rest));
+        if let Some(unread) = unread.filter(|part| part.start <= self.buffer.len() && part.end > self.length)
+        {
+            self.buffer.truncate(unread.start);
+            self.unread = unread;
         }
     }
 
@@ -529,8 +586,15 @@ impl RecordReader {
         self.doubt = Doubt::Nothing;
         let place =
             if self.fragments.is_empty() { std::slice::from_ref(&self.fragment) } else { &self.fragments };
+        let (bytes, behind) = match self.buffer.split_at_checked(self.unread.start) {
+            Some((head, bytes)) if !self.unread.is_empty() => {
+                (head, Some(Behind { passed: self.unread.len(), bytes }))
+            }
+            _ => (&self.buffer[..], None),
+        };
         Record {
-            bytes: &self.buffer,
+            bytes,
+            behind,
             length: self.length,
             limit: self.hole.unwrap_or(Reason::Truncated),
             first: self.first,
@@ -550,6 +614,7 @@ impl RecordReader {
         self.fragments.clear();
         self.length = 0;
         self.hole = None;
+        (self.unread, self.asked) = (0..0, false);
         self.mark.1 = 0;
         self.lent = false;
         self.doubt = Doubt::Nothing;
@@ -602,6 +667,77 @@ mod tests {
             }
         }
         out
+    }
+
+    /// A peer that reads nothing of this part of any message.
+    struct ReadsAllBut(Range<usize>);
+
+    impl Peer for ReadsAllBut {
+        fn waits_for(&self, _: u32) -> bool {
+            false
+        }
+        fn answered(&self, _: u32, _: u64) -> bool {
+            false
+        }
+        fn unread(&self, begun: &[u8], _: usize) -> Option<Range<usize>> {
+            assert!(begun.len() >= ASKED_AFTER);
+            Some(self.0.clone())
+        }
+    }
+
+    /// A call of 20,000 bytes with its mark, none like the one before.
+    fn long_call() -> Vec<u8> {
+        let mut call = null_call(1);
+        let bytes = (0..20_004 - call.len() as u32).map(|i| i.wrapping_mul(0x9e37_79b9).to_be_bytes()[0]);
+        call.extend(bytes);
+        call[..4].copy_from_slice(&20_000_u32.to_be_bytes());
+        call[0] = 0x80;
+        call
+    }
+
+    #[test]
+    fn what_nobody_reads_of_a_message_is_not_put_together() {
+        let (call, unread) = (long_call(), 600..17_003);
+        for size in [100, 769, 1448, 9000] {
+            let mut reader = RecordReader::new(true);
+            for (part, next) in [&call[..], &call[..]].concat().chunks(size).zip(1..) {
+                let mut piece = Piece::new(part, part.len(), stamp(next));
+                while let Some(record) = reader.next(&mut piece, &ReadsAllBut(unread.clone())) {
+                    let behind = record.behind.unwrap();
+                    assert_eq!(record.bytes, &call[4..][..unread.start], "in pieces of {size}");
+                    assert_eq!(behind.bytes, &call[4..][unread.end..], "in pieces of {size}");
+                    assert_eq!((behind.passed, record.length), (unread.len(), 20_000));
+                }
+                assert!(reader.buffer.len() < 20_000 - unread.len() + 2 * size, "in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hole_in_what_nobody_reads_hides_what_is_behind() {
+        let (call, peer) = (long_call(), ReadsAllBut(600..17_003));
+        let mut reader = RecordReader::new(true);
+        let mut piece = Piece::new(&call[..2000], 2000, stamp(1));
+        assert!(reader.next(&mut piece, &peer).is_none());
+        assert!(reader.gap(1000, stamp(2), &peer).is_none());
+        let mut piece = Piece::new(&call[3000..], call.len() - 3000, stamp(2));
+        let record = reader.next(&mut piece, &peer).unwrap();
+        let mut c = record.cursor();
+        c.skip(19_996).unwrap();
+        assert_eq!(c.u32().unwrap_err().reason, Reason::Missing);
+    }
+
+    #[test]
+    fn a_message_that_is_shortened_is_kept_up_to_there() {
+        let (call, peer) = (long_call(), ReadsAllBut(600..17_003));
+        let mut reader = RecordReader::new(true);
+        let mut piece = Piece::new(&call[..2000], 2000, stamp(1));
+        assert!(reader.next(&mut piece, &peer).is_none());
+        reader.shorten();
+        let mut piece = Piece::new(&call[2000..], call.len() - 2000, stamp(2));
+        let record = reader.next(&mut piece, &peer).unwrap();
+        assert_eq!((record.bytes, record.limit), (&call[4..][..SHORTENED], Reason::RecordLimit));
+        assert!(record.behind.is_none());
     }
 
     #[test]

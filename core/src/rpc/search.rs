@@ -6,6 +6,8 @@
 //! follows it, or by its place at the start of a segment. So data that hold RPC messages themselves
 //! (the copy of a capture) do not lead the search astray.
 
+use std::ops::Range;
+
 use crate::rpc::message::{CALL_HEADER, Recognised, recognise};
 
 /// A fragment longer than this is not believed: no server accepts one.
@@ -16,6 +18,9 @@ pub(super) const SHORTEST_MESSAGE: usize = 20;
 
 /// Bytes of mark and header of a call.
 pub(super) const HEAD: usize = 4 + CALL_HEADER;
+
+/// First bytes of a message by which it is recognised, and told from another.
+pub const SEEN: usize = 512;
 
 const LAST_FRAGMENT: u32 = 0x8000_0000;
 
@@ -28,6 +33,11 @@ pub trait Peer {
     fn waits_for(&self, xid: u32) -> bool;
     /// Whether a call with this xid was answered before `frame`, though it has not been seen whole.
     fn answered(&self, xid: u32, frame: u64) -> bool;
+    /// The part that nobody will read of a message of `length` bytes that begins with these: data of a
+    /// file. It may begin before their end, and keeps [`SEEN`] bytes at least.
+    fn unread(&self, _begun: &[u8], _length: usize) -> Option<Range<usize>> {
+        None
+    }
 }
 
 /// A record mark (RFC 5531 section 11).

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from pcapnfs.record import replace
+from pcapnfs.synth.builder import Conversation, nfs4
+from pcapnfs.synth.builder.capture import Capture
 from tests import damage
+from tests.decoded import MS, T
 from tests.oracles.corpus import corpus_path, require_corpus
 
 _CALLS = 500
@@ -139,3 +143,35 @@ def test_flipped_bytes(original: damage.Original, seed: int, tmp_path: Path) -> 
     """
     count = len(original.file.frames) // 50
     _check(original, damage.flip(count, seed), tmp_path, 0.97, every_table=True)
+
+
+@pytest.mark.parametrize("mss", [536, 1448, 8948])
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_hole_in_the_data_of_a_write_hides_nothing_else(
+    cut: bool, mss: int, tmp_path: Path
+) -> None:
+    """A segment amid the data is lost, or only its beginning was captured."""
+    handle, data = bytes(range(32)), bytes(60_000)
+    request = nfs4.Compound(1).putfh(handle).write(7, data).getattr(["size", "change"]).request()
+    talk = Conversation(mss=mss).call(1, T, *request)
+    middle = len(talk.frames) // 2
+    answer = nfs4.CompoundReply().putfh().write(len(data)).getattr({"size": 5, "change": 6})
+    talk.reply(1, T + MS, answer.body())
+    for xid in range(2, 100):  # Time enough for the capture to show the segment.
+        talk.call(xid, T + xid * MS, *nfs4.Compound(1).putfh(handle).request())
+        talk.reply(xid, T + xid * MS + 1000, nfs4.CompoundReply().putfh().body())
+    kept = list(talk.frames)
+    spoilt = kept.pop(middle)
+    if cut:
+        length = len(spoilt.data)
+        part = replace(spoilt, data=spoilt.data[:100], original_length=length, packet=None)
+        kept.insert(middle, part)
+    path = Capture(kept).write(tmp_path / "hole.pcap")
+    asked = "select op, requested, size, change, attributes is not null from operations o"
+    of_write = "where call in (select call from calls where xid = 1) order by position"
+    assert damage.rows(path, f"{asked} {of_write}") == [
+        ("PUTFH", None, None, None, False),
+        ("WRITE", len(data), None, None, False),
+        ("GETATTR", None, 5, 6, True),
+    ]
+    assert damage.rows(path, "select reason from notes") == []

@@ -67,7 +67,8 @@ impl Unread {
             Some(_) => return None,
         };
         let unread = recorder.unread_before(reached, stop.is_some());
-        worthwhile(unread.start.max(SEEN)..unread.end)
+        // Where less was captured, the other transmission of a call has no more either.
+        worthwhile(unread.start.max(SEEN.min(begun.len()))..unread.end)
     }
 
     /// Reads a call: where its body begins, and what stopped the parser.

@@ -252,7 +252,9 @@ impl RecordReader {
                 self.first = stamp;
                 self.last = stamp;
             }
-            self.hole.get_or_insert(Reason::Missing);
+            if self.is_read(inside) {
+                self.hole.get_or_insert(Reason::Missing);
+            }
             self.advance(inside, rest, last, stamp);
             length -= inside;
             if length > 0 {
@@ -557,23 +559,30 @@ impl RecordReader {
         self.buffer.extend_from_slice(read.get(..room).unwrap_or(read));
         if read.len() > room {
             self.hole = Some(Reason::RecordLimit);
-        } else if captured.len() < taken {
+        } else if captured.len() < taken && self.is_read(taken) {
             self.hole = Some(Reason::Truncated);
         }
+    }
+
+    /// Whether somebody reads some of the next bytes of the message.
+    fn is_read(&self, length: usize) -> bool {
+        self.length < self.unread.start || self.length.saturating_add(length) > self.unread.end
     }
 
     /// Asks what of the message that was begun, of which `rest` bytes are missing, nobody will read.
     #[cold]
     fn leave_out_unread(&mut self, rest: usize, last: bool, peer: &dyn Peer) {
         self.asked = true;
-        let whole = last && self.fragments.is_empty() && self.hole.is_none() && !self.tentative();
+        let whole = last && self.fragments.is_empty() && !self.tentative();
         if !whole || rest < LONG_REST {
             return;
         }
         let unread = peer.unread(&self.buffer, self.length.saturating_add(rest));
-        if let Some(unread) = unread.filter(|part| part.start <= self.buffer.len() && part.end > self.length)
-        {
+        let missed = |part: &Range<usize>| part.start <= self.buffer.len() && part.end > self.length;
+        if let Some(unread) = unread.filter(missed) {
             self.buffer.truncate(unread.start);
+            // What is missing so far is missing behind the buffer, and so in this part.
+            self.hole = None;
             self.unread = unread;
         }
     }
@@ -680,7 +689,7 @@ mod tests {
             false
         }
         fn unread(&self, begun: &[u8], _: usize) -> Option<Range<usize>> {
-            assert!(begun.len() >= ASKED_AFTER);
+            assert!(begun.len() >= SHORTENED);
             Some(self.0.clone())
         }
     }
@@ -714,16 +723,38 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_in_what_nobody_reads_hides_what_is_behind() {
+    fn a_hole_in_what_nobody_reads_hides_nothing() {
+        let call = long_call();
+        // The first segment is cut, the second lost, of the third a part was not captured.
+        for (cut, lost, cut_later) in [(700, 0, 0), (2000, 1000, 0), (2000, 0, 500), (800, 1448, 3000)] {
+            let mut reader = RecordReader::new(true);
+            let peer = ReadsAllBut(600..17_003);
+            let mut piece = Piece::new(&call[..cut], 2000, stamp(1));
+            assert!(reader.next(&mut piece, &peer).is_none());
+            if lost > 0 {
+                assert!(reader.gap(lost, stamp(2), &peer).is_none());
+            }
+            let third = &call[2000 + lost..9000];
+            let mut piece = Piece::new(&third[..third.len() - cut_later], third.len(), stamp(2));
+            assert!(reader.next(&mut piece, &peer).is_none());
+            let mut piece = Piece::new(&call[9000..], call.len() - 9000, stamp(3));
+            let record = reader.next(&mut piece, &peer).unwrap();
+            assert_eq!(record.behind.unwrap().bytes, &call[17_007..], "cut {cut}, lost {lost}, {cut_later}");
+            assert_eq!(record.bytes, &call[4..604]);
+        }
+    }
+
+    #[test]
+    fn a_hole_that_reaches_beyond_what_nobody_reads_hides_what_is_behind() {
         let (call, peer) = (long_call(), ReadsAllBut(600..17_003));
         let mut reader = RecordReader::new(true);
         let mut piece = Piece::new(&call[..2000], 2000, stamp(1));
         assert!(reader.next(&mut piece, &peer).is_none());
-        assert!(reader.gap(1000, stamp(2), &peer).is_none());
-        let mut piece = Piece::new(&call[3000..], call.len() - 3000, stamp(2));
+        assert!(reader.gap(15_100, stamp(2), &peer).is_none());
+        let mut piece = Piece::new(&call[17_100..], call.len() - 17_100, stamp(2));
         let record = reader.next(&mut piece, &peer).unwrap();
         let mut c = record.cursor();
-        c.skip(19_996).unwrap();
+        c.skip(17_003).unwrap();
         assert_eq!(c.u32().unwrap_err().reason, Reason::Missing);
     }
 

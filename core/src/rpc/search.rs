@@ -34,7 +34,7 @@ pub trait Peer {
     /// Whether a call with this xid was answered before `frame`, though it has not been seen whole.
     fn answered(&self, xid: u32, frame: u64) -> bool;
     /// The part that nobody will read of a message of `length` bytes that begins with these: data of a
-    /// file. It may begin before their end, and keeps [`SEEN`] bytes at least.
+    /// file. It begins before their end or there, and leaves [`SEEN`] bytes before it, if there are so many.
     fn unread(&self, _begun: &[u8], _length: usize) -> Option<Range<usize>> {
         None
     }

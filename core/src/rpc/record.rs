@@ -340,7 +340,9 @@ impl RecordReader {
     /// Keeps less of the message that is being put together, because too much memory is in use.
     pub fn shorten(&mut self) {
         if self.buffer.len() > SHORTENED {
-            self.buffer.truncate(SHORTENED);
+            // What lies behind a part that was left out does not follow on what lies before it.
+            let begun = if self.unread.is_empty() { SHORTENED } else { self.unread.start.min(SHORTENED) };
+            self.buffer.truncate(begun);
             self.hole = Some(Reason::RecordLimit);
             self.unread = 0..0;
         }
@@ -769,6 +771,21 @@ mod tests {
         let record = reader.next(&mut piece, &peer).unwrap();
         assert_eq!((record.bytes, record.limit), (&call[4..][..SHORTENED], Reason::RecordLimit));
         assert!(record.behind.is_none());
+    }
+
+    #[test]
+    fn a_shortened_message_has_nothing_from_behind_what_was_left_out() {
+        // Where little was captured, the part begins before what is kept of a shortened message.
+        let (call, peer) = (long_call(), ReadsAllBut(250..1500));
+        let mut reader = RecordReader::new(true);
+        for (from, to) in [(0, 1000), (1000, 9000)] {
+            let mut piece = Piece::new(&call[from..to], to - from, stamp(1));
+            assert!(reader.next(&mut piece, &peer).is_none());
+        }
+        reader.shorten();
+        let mut piece = Piece::new(&call[9000..], call.len() - 9000, stamp(2));
+        let record = reader.next(&mut piece, &peer).unwrap();
+        assert_eq!((record.bytes, record.limit), (&call[4..][..250], Reason::RecordLimit));
     }
 
     #[test]

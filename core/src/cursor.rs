@@ -19,6 +19,8 @@ mod recorder;
 
 pub use recorder::{Kind, Recorder, Span};
 
+use std::ops::Range;
+
 use crate::error::{DecodeError, Layer, Reason};
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -30,6 +32,19 @@ pub struct Behind<'a> {
     pub passed: usize,
     /// The bytes behind it.
     pub bytes: &'a [u8],
+}
+
+impl<'a> Behind<'a> {
+    /// What stands before a part that was left out of a message, and what is behind it. `left_out` are
+    /// positions in the message; where it is empty, all of `bytes` are its beginning.
+    pub fn split(bytes: &'a [u8], left_out: &Range<usize>) -> (&'a [u8], Option<Self>) {
+        match bytes.split_at_checked(left_out.start) {
+            Some((before, bytes)) if !left_out.is_empty() => {
+                (before, Some(Self { passed: left_out.len(), bytes }))
+            }
+            _ => (bytes, None),
+        }
+    }
 }
 
 /// Where a read looks that finds too little.

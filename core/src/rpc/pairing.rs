@@ -87,8 +87,8 @@ impl Hash for Key {
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     bytes: Vec<u8>,
-    /// Where in `bytes` something was left out that nobody reads, and its length.
-    hole: Option<(usize, usize)>,
+    /// The part of the message that nobody reads, and that was left out.
+    left_out: Range<usize>,
     length: usize,
     limit: Option<Reason>,
     /// The frame with its first byte.
@@ -120,7 +120,7 @@ impl Kept {
         }
         self.bytes.extend_from_slice(head);
         self.bytes.extend_from_slice(tail);
-        self.hole = (passed > 0).then_some((head.len(), passed));
+        self.left_out = head.len()..head.len() + passed;
         self.length = record.length;
         self.limit = Some(if shortened { Reason::PendingLimit } else { record.limit });
         self.first = record.first;
@@ -135,11 +135,7 @@ impl Kept {
 
     /// The message as it was carried.
     pub fn record(&self) -> Record<'_> {
-        let split = |(at, passed): (usize, usize)| Some((self.bytes.split_at_checked(at)?, passed));
-        let (bytes, behind) = match self.hole.and_then(split) {
-            None => (&self.bytes[..], None),
-            Some(((head, bytes), passed)) => (head, Some(Behind { passed, bytes })),
-        };
+        let (bytes, behind) = Behind::split(&self.bytes, &self.left_out);
         Record {
             bytes,
             behind,

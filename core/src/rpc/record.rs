@@ -597,12 +597,7 @@ impl RecordReader {
         self.doubt = Doubt::Nothing;
         let place =
             if self.fragments.is_empty() { std::slice::from_ref(&self.fragment) } else { &self.fragments };
-        let (bytes, behind) = match self.buffer.split_at_checked(self.unread.start) {
-            Some((head, bytes)) if !self.unread.is_empty() => {
-                (head, Some(Behind { passed: self.unread.len(), bytes }))
-            }
-            _ => (&self.buffer[..], None),
-        };
+        let (bytes, behind) = Behind::split(&self.buffer, &self.unread);
         Record {
             bytes,
             behind,

@@ -185,8 +185,7 @@ impl Messages {
     ) -> Option<Stamp> {
         let message = request.message.record();
         let mut c = message.cursor();
-        let parsed = c.u32().and_then(|xid| c.u32().and_then(|_call| Call::parse(&mut c, xid)));
-        let Ok((header, stop)) = parsed else { return None }; // It was parsed when it came.
+        let Ok((header, stop)) = Call::of_message(&mut c) else { return None }; // It was parsed when it came.
         let arguments = match stop {
             Some(stop) => Err(stop),
             None => unwrap_body(&mut c, &header.credential, Layer::Call),

@@ -73,8 +73,7 @@ impl Unread {
 
     /// Reads a call: where its body begins, and what stopped the parser.
     fn read_call(&self, mut c: Cursor<'_>) -> Option<(usize, Option<DecodeError>)> {
-        let (xid, _call) = (c.u32().ok()?, c.u32().ok()?);
-        let (call, None) = Call::parse(&mut c, xid).ok()? else { return None };
+        let (call, None) = Call::of_message(&mut c).ok()? else { return None };
         let body = c.offset() + body_offset(&call.credential);
         let arguments = unwrap_body(&mut c, &call.credential, Layer::Call).ok()?;
         self.walk(&call, Ok(arguments), None, |walk| (body, walk.call_stop))
@@ -88,8 +87,7 @@ impl Unread {
         };
         let message = request.message.record();
         let mut arguments = message.cursor();
-        let (xid, _call) = (arguments.u32().ok()?, arguments.u32().ok()?);
-        let (call, None) = Call::parse(&mut arguments, xid).ok()? else { return None };
+        let (call, None) = Call::of_message(&mut arguments).ok()? else { return None };
         let body = c.offset() + body_offset(&call.credential);
         let results = unwrap_body(&mut c, &call.credential, Layer::Reply).ok()?;
         let arguments = unwrap_body(&mut arguments, &call.credential, Layer::Call);

@@ -202,6 +202,13 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Parses a message of which the type says that it is a call, as [`Call::parse`].
+    #[inline]
+    pub fn of_message(c: &mut Cursor<'a>) -> Result<(Self, Option<DecodeError>)> {
+        let (xid, _type) = (c.u32()?, c.u32()?);
+        Self::parse(c, xid)
+    }
+
     /// Parses a call after its xid and message type. The cursor is left at the arguments, or the
     /// second value says why they cannot be reached though the header was read.
     pub fn parse(c: &mut Cursor<'a>, xid: u32) -> Result<(Self, Option<DecodeError>)> {

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol, Self, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "Batch",
     "Decoder",
@@ -16,6 +19,7 @@ __all__ = [
     "Writer",
     "annotate",
     "attributes",
+    "equal_shares",
     "held",
     "joined",
     "learned",
@@ -23,6 +27,7 @@ __all__ = [
     "reasons",
     "redact",
     "schema",
+    "under_way",
     "version",
 ]
 
@@ -145,6 +150,14 @@ def annotate(
     packing: str = "none",
     progress: Callable[[float], None] | None = None,
 ) -> str: ...
+def equal_shares(
+    intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    parts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    given: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]],
+) -> None: ...
+def under_way(
+    rows: _Rows, groups: dict[int, int], longest: int
+) -> list[tuple[int | None, tuple[int, int, int, int]]]: ...
 def joined(batches: list[Batch]) -> Batch: ...
 def schema() -> str: ...
 def operations() -> str: ...

@@ -1,17 +1,20 @@
 """Walks of the core over rows that the database gives, object by object in order of time.
 
 Takes relations with the columns that each walk names; gives rows that a cursor can register. Rows
-come and go as Arrow, without a copy in Python.
+come and go as Arrow, without a copy in Python. What overlaps in time is gone over likewise; of that
+some stands in arrays, which are read where they are.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
 
     from pcapnfs._core import Batch
 
@@ -58,6 +61,50 @@ def held(moves: duckdb.DuckDBPyRelation, *, visit_s: float) -> Batch:
     from pcapnfs import _core
 
     return _walk(lambda: _core.held(moves, int(visit_s * NANOSECONDS)))
+
+
+def under_way(
+    rows: duckdb.DuckDBPyRelation, groups: Mapping[int, int], *, longest_ns: int
+) -> dict[int | None, tuple[int, int, int, int]]:
+    """How many intervals were open at once, of each group and of all together (None).
+
+    Args:
+        rows: `begin` and `end` in nanoseconds, `mount`.
+        groups: The group of each mount; rows of others are left out.
+        longest_ns: Later times after the first begin are taken for this.
+
+    Returns:
+        The time from the first begin to the last end, that in which any was open, the lengths of
+        all added up (ns), and the most at one instant. Nothing without rows.
+
+    Raises:
+        duckdb.Error: The database could not give the rows.
+    """
+    from pcapnfs import _core
+
+    return dict(_walk(lambda: _core.under_way(rows, dict(groups), longest_ns)))
+
+
+def share(
+    intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    parts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    given: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]],
+) -> None:
+    """Share each instant equally among the intervals of each group that are open.
+
+    Args:
+        intervals: Begin and end of each in nanoseconds, and its group; below 0: none.
+        parts: Begin and end of each in nanoseconds, and the interval that it lies in.
+        given: What is added to: for each interval and each part its share, and for each group the
+            time in which any was open, in nanoseconds.
+
+    Raises:
+        ValueError: Columns are of different length.
+        BufferError: A column's numbers are not side by side.
+    """
+    from pcapnfs import _core
+
+    _core.equal_shares(intervals, parts, given)
 
 
 class FollowUps:

@@ -3,6 +3,7 @@
 //! No decisions are taken here. What the functions mean is written in `pcapnfs/_core.pyi`.
 
 mod error;
+mod intervals;
 mod rewriting;
 mod walking;
 
@@ -273,6 +274,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rewriting::annotate, module)?)?;
     module.add_function(wrap_pyfunction!(rewriting::redact, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::equal_shares, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::under_way, module)?)?;
     module.add_function(wrap_pyfunction!(walking::held, module)?)?;
     module.add_function(wrap_pyfunction!(walking::learned, module)?)?;
     Ok(())

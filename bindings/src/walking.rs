@@ -23,7 +23,7 @@ use crate::Batch;
 use crate::error::{ended, poisoned, rows_error};
 
 /// Rows as an Arrow stream.
-type Rows = PyArrowType<RecordBatchStreamReader>;
+pub(crate) type Rows = PyArrowType<RecordBatchStreamReader>;
 
 /// What clients learnt of change-IDs, and what they asked about each object.
 #[pyfunction]
@@ -48,7 +48,10 @@ pub(crate) fn held(py: Python<'_>, rows: Rows, visit: i64) -> PyResult<Batch> {
     Ok(of_walk("held", found.map_err(|error| rows_error(&error))?))
 }
 
-fn each(rows: Rows, mut take: impl FnMut(&RecordBatch) -> Result<(), ArrowError>) -> Result<(), ArrowError> {
+pub(crate) fn each(
+    rows: Rows,
+    mut take: impl FnMut(&RecordBatch) -> Result<(), ArrowError>,
+) -> Result<(), ArrowError> {
     rows.0.into_iter().try_for_each(|batch| take(&batch?))
 }
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "error",
     "cursor",
     "wire_enum",
@@ -27,6 +27,7 @@ const ORDER: [&str; 17] = [
     "redact",
     "annotate",
     "walk",
+    "intervals",
 ];
 
 /// Top modules that one line of a file names. `depth` is how many modules down the file stands:

@@ -8,23 +8,19 @@ in at most `MOMENTS` equal parts of the capture.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from pcapnfs import columns
+from pcapnfs import columns, walks
 from pcapnfs.analyses import traffic
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pcapnfs.trace import Trace
 
-    Times = NDArray[np.int64]
-
 READS = columns.together(
-    traffic.READS, columns.of(calls="connection callback call_first_time reply_time")
+    traffic.READS, columns.of(calls="mount callback call_first_time reply_time")
 )
 """The columns that the queries here read."""
 
@@ -78,7 +74,7 @@ LONGEST_NS = 2**62
 
 _ANSWERED = """
     answered as (
-        select connection, call_first_time as sent,
+        select mount, call_first_time as sent,
                greatest(reply_time, call_first_time) as answered
         from calls where not callback and reply_time is not null
     )
@@ -87,39 +83,22 @@ _ANSWERED = """
 
 def concurrency(trace: Trace) -> tuple[Concurrency, Mapping[Pair, Concurrency]]:
     """Calls under way of all clients together, and of each client at each server."""
-    import numpy as np
-
     known = {
-        each.connection: (each.client, each.server)
+        each.mount: (each.client, each.server)
         for each in sorted(traffic.of_clients(trace), key=lambda each: each.connection)
         if each.answered
     }
     if not known:
         return NOBODY, {}
-    names = list(dict.fromkeys(known.values()))
-    places = {name: place for place, name in enumerate(names)}
-    numbers = np.array(list(known))
-    pairs = np.array([places[name] for name in known.values()])
-    # Without parameters DuckDB hands the columns over as they are, ten times as fast.
-    found = trace.arrays(f"with {_ANSWERED} select sent, answered, connection from answered")
-    order = np.argsort(found["sent"], kind="stable")
-    sent, answered, connection = (
-        np.asarray(found[name])[order] for name in ("sent", "answered", "connection")
-    )
-    pair = pairs[np.searchsorted(numbers, connection)]
-    # A damaged capture may claim times that no difference can hold.
-    latest = min(int(sent[0]) + LONGEST_NS, 2**63 - 1)
-    sent, answered = np.minimum(sent, latest), np.minimum(answered, latest)
-    together = _under_way(sent, answered)
-    if len(names) == 1:
-        return together, {names[0]: together}
-    order = np.argsort(pair, kind="stable")
-    ends = np.searchsorted(pair[order], np.arange(1, len(names)))
-    parts = np.split(order, ends)
-    return together, {
-        name: _under_way(sent[part], answered[part])
-        for name, part in zip(names, parts, strict=True)
-    }
+    pairs = list(dict.fromkeys(known.values()))
+    places = {pair: place for place, pair in enumerate(pairs)}
+    groups = {mount: places[pair] for mount, pair in known.items()}
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.sql(
+            f"with {_ANSWERED} select mount, sent as begin, answered as end from answered"
+        )
+        found = walks.under_way(rows, groups, longest_ns=LONGEST_NS)
+    return _of(found[None]), {pair: _of(found[place]) for place, pair in enumerate(pairs)}
 
 
 def timeline(trace: Trace) -> tuple[Moment, ...]:
@@ -177,20 +156,12 @@ def span(trace: Trace) -> Span | None:
     return Span(start, end, -(-(end - start + 1) // MOMENTS))
 
 
-def _under_way(sent: Times, answered: Times) -> Concurrency:
-    """Of calls in the order in which they were sent; at one instant replies come before calls."""
-    import numpy as np
-
-    reach = np.maximum.accumulate(answered)
-    span = int(reach[-1]) - int(sent[0])
-    idle = int(np.maximum(sent[1:] - reach[:-1], 0).sum())
-    # Calls sent up to each, less those answered by then.
-    before = np.searchsorted(np.sort(answered), sent, side="right")
-    under_way = np.arange(1, len(sent) + 1) - before
-    busy = span - idle
+def _of(found: tuple[int, int, int, int]) -> Concurrency:
+    """What a walk found (`walks.under_way`)."""
+    span, busy, lengths, peak = found
     return Concurrency(
-        mean=float((answered - sent).sum(dtype=np.float64)) / busy if busy else None,
-        peak=max(1, int(under_way.max())),
+        mean=lengths / busy if busy else None,
+        peak=peak,
         busy_s=busy / NANOSECONDS,
         span_s=span / NANOSECONDS,
     )

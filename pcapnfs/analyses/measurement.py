@@ -16,7 +16,7 @@ from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
-from pcapnfs.analyses.arrays import median
+from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.call_times import (
     KindOfStable,
     kinds_of_stable,
@@ -26,7 +26,6 @@ from pcapnfs.analyses.call_times import (
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
-from pcapnfs.analyses.objects import NO_FILE
 from pcapnfs.analyses.timeline import Timeline, timeline
 from pcapnfs.record import Record, replace
 
@@ -210,8 +209,8 @@ def measure(
         absorbs=storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         postponed_s=calls.postponed_s,
-        waited_s=float(calls.waited_s.sum()),
-        busy_s=float(calls.share_s.sum()),
+        waited_s=calls.waited_s,
+        busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
         sums=sums,
@@ -231,27 +230,24 @@ def _files(trace: Trace) -> tuple[int, str]:
 
 
 def _sums(calls: Timeline, counted: str) -> Sums:
-    """Add up by unit; units in order of their first call."""
-    known, first, inverse = np.unique(calls.unit, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty(len(known), np.int64)
-    place[order] = np.arange(len(known))
-    unit = place[inverse]
-    role = calls.regular if counted == "files" else calls.directory
+    """Add up by unit."""
+    units = calls.units
 
-    def added(values: NDArray[np.float64] | NDArray[np.bool_]) -> Floats:
-        sums: Floats = np.bincount(unit, values.astype(np.float64), len(known)).astype(np.float64)
-        return sums
+    def total(values: Floats) -> Floats:
+        return added(calls.unit, values, len(units.number))
+
+    def number(which: NDArray[np.bool_]) -> Floats:
+        return np.bincount(calls.unit[which], minlength=len(units.number)).astype(np.float64)
 
     return Sums(
-        is_file=(role[first] & (known != NO_FILE))[order],
-        calls=added(calls.counted),
-        stable=added(calls.stable),
-        timed=added(calls.timed),
-        timed_s=added(np.where(calls.timed, calls.service_s, 0.0)),
-        small=added(calls.small),
-        small_s=added(np.where(calls.small, calls.service_s, 0.0)),
-        waited_s=added(calls.waited_s),
-        share_s=added(calls.share_s),
-        client_s=added(np.where(calls.idle_s < PAUSE_S, calls.idle_s, 0.0)),
+        is_file=units.regular if counted == "files" else units.directory,
+        calls=number(calls.counted),
+        stable=number(calls.stable),
+        timed=number(calls.timed),
+        timed_s=total(np.where(calls.timed, calls.service_s, 0.0)),
+        small=number(calls.small),
+        small_s=total(np.where(calls.small, calls.service_s, 0.0)),
+        waited_s=units.waited_s,
+        share_s=units.share_s,
+        client_s=total(np.where(calls.idle_s < PAUSE_S, calls.idle_s, 0.0)),
     )

@@ -115,60 +115,61 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     known = network_path(trace).added_ns if added_ns is None else added_ns
     added = np.array([known.get(pair, 0) for pair in pairs], np.int64)
     placed = np.array([pair in known for pair in pairs], np.bool_)
-    group = np.array([number[client] for client, _ in pairs], np.int32)[rows["pair"]]
+    # Captures hold millions of calls: a column takes the place of what it is worked out from.
+    pair, sent, refused = rows.pop("pair"), rows["sent"], rows.pop("refused")
+    group = np.array([number[client] for client, _ in pairs], np.int32)[pair]
     counts = np.maximum(1, np.bincount(group, minlength=len(clients)))
-    sent, refused = rows["sent"], rows["refused"]
-    first = np.minimum(rows["first"], sent)
-    answered = np.maximum(_answered(rows, span.length_ns), sent)
-    answering = np.where(rows["unanswered"], answered, rows["answering"])
+    first = np.minimum(rows["first"], sent, out=rows.pop("first"))
+    answered = _answered(rows, pair, span.length_ns)
+    del rows["sent"]
+    np.maximum(answered, sent, out=answered)
+    answering, unanswered = rows.pop("answering"), rows.pop("unanswered")
+    np.copyto(answering, answered, where=unanswered)
     np.clip(answering, sent, answered, out=answering)
-    # The client sent each call earlier than it came by here, and got each reply later.
-    before = (added // 2)[rows["pair"]]
-    after = (added - added // 2)[rows["pair"]]
-    end = span.within(answered + after)
-    resent, again = _again(trace, span, rows, answered)
-    end[resent] = np.maximum(end[resent], again - before[resent])
-    moved, reached = _reached(trace, span, rows)
+    resent, again = _again(trace, span, rows["call"], answered)
+    moved, reached = _reached(trace, span, rows["call"], rows.pop("resent"))
     reached = np.clip(reached, sent[moved], answering[moved])
+    # The client sent each call earlier than it came by here, and got each reply later.
+    before, after = added // 2, added - added // 2
     sending, replying = np.flatnonzero(first < sent), np.flatnonzero(answering < answered)
     parts = (
-        (TRANSFER, sending, first[sending] - before[sending], sent[sending] - before[sending]),
-        (WAITING, moved, sent[moved] - before[moved], reached - before[moved]),
-        (
-            TRANSFER,
-            replying,
-            answering[replying] + after[replying],
-            answered[replying] + after[replying],
-        ),
+        _Parts(TRANSFER, sending, first[sending], sent[sending], before),
+        _Parts(WAITING, moved, sent[moved], reached, before),
+        _Parts(TRANSFER, replying, answering[replying], answered[replying], -after),
     )
-    part_of = np.concatenate([places for _, places, _, _ in parts])
-    # A call that was refused waited all along.
-    kept = ~refused[part_of]
-    kinds, begins, ends = (
-        np.concatenate(each)[kept]
+    del sent, answering
+    part_of = np.concatenate([part.of for part in parts]).astype(np.int32)
+    kinds = np.concatenate([np.full(len(part.of), part.kind, np.uint8) for part in parts])
+    begins, ends = (
+        np.concatenate([span.within(times - part.earlier[pair[part.of]]) for part, times in each])
         for each in (
-            [np.full(len(places), kind, np.uint8) for kind, places, _, _ in parts],
-            [span.within(begin) for _, _, begin, _ in parts],
-            [span.within(until) for _, _, _, until in parts],
+            [(part, part.begin) for part in parts],
+            [(part, part.end) for part in parts],
         )
     )
+    # A call that was refused waited all along.
+    kept = ~refused[part_of]
+    first -= before[pair]
+    answered += after[pair]
+    end = span.within(answered)
+    end[resent] = np.maximum(end[resent], again - before[pair[resent]])
     return Outstanding(
         span_ns=span.length_ns,
         clients=tuple(clients),
         call=rows["call"],
         kind=np.where(refused, np.uint8(WAITING), rows["kind"]),
         intervals=Intervals(
-            begin=span.within(first - before),
+            begin=span.within(first),
             end=end,
             group=group,
             groups=len(clients),
             part_of=part_of[kept],
-            part_begin=begins,
-            part_end=ends,
+            part_begin=begins[kept],
+            part_end=ends[kept],
         ),
-        part_kind=kinds,
-        added_ns=np.bincount(group, added[rows["pair"]], len(clients)) / counts,
-        placed_share=np.bincount(group, placed[rows["pair"]], len(clients)) / counts,
+        part_kind=kinds[kept],
+        added_ns=np.bincount(group, added[pair], len(clients)) / counts,
+        placed_share=np.bincount(group, placed[pair], len(clients)) / counts,
     )
 
 
@@ -182,7 +183,7 @@ def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outst
     begin = np.maximum(intervals.begin, begin_ns)
     end = np.minimum(intervals.end, end_ns)
     kept = (intervals.group == client) & (begin <= end) & (intervals.begin < end_ns)
-    place = np.cumsum(kept) - 1
+    place = np.cumsum(kept, dtype=np.int32) - 1
     part_begin = np.maximum(intervals.part_begin, begin_ns)
     part_end = np.minimum(intervals.part_end, end_ns)
     part_kept = kept[intervals.part_of] & (part_begin < part_end)
@@ -206,6 +207,21 @@ def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outst
     )
 
 
+class _Parts(Record):
+    """Parts of calls, all of one kind, as the capture shows them."""
+
+    kind: int
+    """`TRANSFER` or `WAITING`."""
+    of: Places
+    """The call of each."""
+    begin: Times
+    """Begin of each, ns since the start."""
+    end: Times
+    """End of each, likewise."""
+    earlier: Times
+    """By pair of client and server, how much earlier this was for the client, ns."""
+
+
 class _Span(Record):
     """The time from the capture's first packet to its last."""
 
@@ -221,14 +237,14 @@ class _Span(Record):
         return cls(start, min(max(0, end - start), SPAN_LIMIT_NS))
 
     def within(self, times: Times) -> Times:
-        """Times since the start, cut to the span."""
+        """Make times since the start lie within the span."""
         return np.clip(times, 0, self.length_ns, out=times)
 
     def since_start(self, times: Times) -> Times:
-        """Times since 1970 as times since the start, within the span."""
-        within_span: Times = np.clip(times, self.start_ns, self.start_ns + self.length_ns)
-        within_span -= self.start_ns
-        return within_span
+        """Make times since 1970 such since the start, within the span."""
+        np.clip(times, self.start_ns, self.start_ns + self.length_ns, out=times)
+        times -= self.start_ns
+        return times
 
 
 def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
@@ -259,33 +275,37 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
         order = np.argsort(rows["call"], kind="stable")
         rows = {name: rows.pop(name)[order] for name in list(rows)}
     moments = ("first", "sent", "answering", "answered")
-    return pairs, rows | {name: span.since_start(rows[name]) for name in moments}
+    for name in moments:
+        span.since_start(rows[name])
+    return pairs, rows
 
 
-def _answered(rows: Rows, end: int) -> Times:
+def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
     """When each call was answered; without reply, when nothing shows any more that it was not."""
-    answered: Times = rows["answered"]
+    answered: Times = rows.pop("answered")
     unanswered = np.flatnonzero(rows["unanswered"])
     if not len(unanswered):
         return answered
-    order = np.lexsort((rows["sent"], rows["pair"]))
-    pair, sent = rows["pair"][order], rows["sent"][order]
+    order = np.lexsort((rows["sent"], pair))
+    ordered, sent = pair[order], rows["sent"][order]
     # A capture may put a reply before its call.
     replied = np.where(rows["unanswered"], end, np.maximum(answered, rows["sent"]))[order]
     found = answered.copy()
-    for each in distinct(rows["pair"][unanswered]):
-        members = slice(*np.searchsorted(pair, (each, each + 1)))
+    for each in distinct(pair[unanswered]):
+        members = slice(*np.searchsorted(ordered, (each, each + 1)))
         # The first reply to any call from each place on, in the order of sending.
         earliest = np.minimum.accumulate(replied[members][::-1])[::-1]
         earliest = np.append(earliest, end)
-        asked = unanswered[rows["pair"][unanswered] == each]
+        asked = unanswered[pair[unanswered] == each]
         found[asked] = earliest[np.searchsorted(sent[members], rows["sent"][asked], "right")]
     return found
 
 
-def _reached(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
+def _reached(
+    trace: Trace, span: _Span, call: NDArray[np.uint64], resent: NDArray[np.bool_]
+) -> tuple[Places, Times]:
     """Places of calls that were answered on a connection begun later than them; when it began."""
-    if not rows["resent"].any():
+    if not resent.any():
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     moved = trace.arrays(
         """
@@ -294,10 +314,12 @@ def _reached(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
         where not callback and transmissions > 1 and first_time > call_time
         """
     )
-    return np.searchsorted(rows["call"], moved["call"]), span.since_start(moved["reached"])
+    return np.searchsorted(call, moved["call"]), span.since_start(moved["reached"])
 
 
-def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> tuple[Places, Times]:
+def _again(
+    trace: Trace, span: _Span, call: NDArray[np.uint64], answered: Times
+) -> tuple[Places, Times]:
     """Places of calls that the server was not ready for and that came again soon, and when."""
     if not same_calls.NEEDS.met(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -314,7 +336,7 @@ def _again(trace: Trace, span: _Span, rows: Rows, answered: Times) -> tuple[Plac
             and refused.uid = same.uid and same.call_first_time >= refused.reply_time
         """
     )
-    places, again = np.searchsorted(rows["call"], sent["call"]), span.since_start(sent["again"])
+    places, again = np.searchsorted(call, sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
     return places[soon], again[soon]
 

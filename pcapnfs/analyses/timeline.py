@@ -16,19 +16,21 @@ from pcapnfs import columns
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import traffic
+from pcapnfs.analyses.arrays import added
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import TRANSFER, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.programs import NFS_PROGRAMS, NLM
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.objects import Objects
     from pcapnfs.analyses.outstanding import Added, Outstanding
     from pcapnfs.trace import Trace
 
@@ -60,6 +62,21 @@ LEAST_CALLS = 30
 """Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
 
 
+class Units(Record):
+    """Files, directories and what belongs to neither, in order of their first call."""
+
+    number: NDArray[np.int32]
+    """The number of each (table files), or `NO_FILE`."""
+    regular: Flags
+    """It is a regular file."""
+    directory: Flags
+    """It is a directory."""
+    waited_s: Floats
+    """How long its calls were outstanding, added up, seconds."""
+    share_s: Floats
+    """Their shares of the time in which calls were outstanding, added up, seconds."""
+
+
 class Timeline(Record):
     """Arrays with an element for each call of a client, in order of its first byte."""
 
@@ -68,11 +85,9 @@ class Timeline(Record):
     client: NDArray[np.int32]
     """Whose call it is."""
     unit: NDArray[np.int32]
-    """The file that the call belongs to, or `NO_FILE`."""
-    regular: Flags
-    """That is a regular file."""
-    directory: Flags
-    """That is a directory."""
+    """What the call belongs to: the place in `units`."""
+    units: Units
+    """What calls belong to."""
     counted: Flags
     """It is a call of NFS or NFSACL."""
     small: Flags
@@ -92,15 +107,15 @@ class Timeline(Record):
     service_s: Floats
     """From the complete call to the complete reply, as the client saw it, seconds; 0 without
     reply."""
-    waited_s: Floats
-    """How long it was outstanding, seconds: with its transfer, and the time until it was tried
-    again."""
-    share_s: Floats
-    """Its share of the time in which calls were outstanding, seconds."""
     idle_s: Floats
     """The time right before it in which none was, seconds."""
     alone: Flags
     """No other call was outstanding while it was, nor right before."""
+    waited_s: float
+    """How long calls were outstanding, added up, seconds: with their transfer, and the time until
+    they were tried again."""
+    busy_s: float
+    """How long any was, seconds."""
     transfer_s: float
     """The part of all calls' time in which their own bytes were moving, seconds."""
     postponed_s: float
@@ -122,53 +137,83 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         calls: When calls were outstanding, with what was added, where it is known already.
     """
     calls = calls or outstanding(trace, added_ns=added_ns)
-    operations, facts = _facts(trace)
-    chosen = facts.pop("program")
-    clients, client = calls.clients, calls.intervals.group[chosen]
-    intervals, part_kind = _only(calls.intervals, calls.part_kind, chosen)
-    del calls
-    facts = {name: facts.pop(name)[chosen] for name in list(facts)}
-    share_s = equal_shares(intervals).whole
-    share_s /= NANOSECONDS
-    refused = facts.pop("refused")
-    transfer, postponed = _parts(intervals, part_kind, refused)
-    order = np.argsort(intervals.begin, kind="stable")
+    operations, known, facts = _facts(trace)
+    # Captures hold millions of calls: each column goes as soon as nothing needs it any more.
+    refused, chosen = facts.pop("refused"), facts.pop("program")
+    intervals, client = calls.intervals, calls.intervals.group
+    transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
+    order = np.flatnonzero(chosen).astype(np.int32)
+    order = order[np.argsort(intervals.begin[order], kind="stable")]
+    number, unit = _in_order(facts.pop("unit")[order])
     begin, end = intervals.begin[order], intervals.end[order]
-    del intervals
     idle = np.zeros(len(order), np.int64)
     np.subtract(begin[1:], np.maximum.accumulate(end)[:-1], out=idle[1:])
     np.maximum(idle, 0, out=idle)
     alone = idle > 0
     alone[:1] = True
     alone[:-1] &= begin[1:] >= end[:-1]
-    added = _by_connection(trace, added_ns)[facts.pop("connection")]
-    srt = facts.pop("srt")
-    once, shows = facts.pop("once"), (srt >= 0) & ~refused
-    small, timed = facts["small"] & shows, (facts["operation"] >= 0) & shows
+    idle_s = idle / NANOSECONDS
+    del idle
+    end -= begin
+    waited_s = end / NANOSECONDS
+    del begin, end
+    share_s = _shares(intervals, chosen)[order]
+    share_s /= NANOSECONDS
+    units = Units(
+        number=number,
+        regular=known.regular[number],
+        directory=known.directory[number],
+        waited_s=added(unit, waited_s, len(number)),
+        share_s=added(unit, share_s, len(number)),
+    )
+    waited, busy = float(waited_s.sum()), float(share_s.sum())
+    del waited_s, share_s
+    longer = _by_connection(trace, added_ns)
+    service = facts.pop("srt")
+    answered = service >= 0
+    service += longer[facts.pop("connection")]
+    service[~answered] = 0
+    service_s = service[order] / NANOSECONDS
+    del service
+    once, shows = facts.pop("once")[order], (answered & ~refused)[order]
+    small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
+    client = client[order]
     everybody = np.zeros_like(client)
-    service = np.where(srt >= 0, srt + added, 0)
+    operation = facts.pop("operation")[order]
     return Timeline(
-        clients=clients,
-        client=client[order],
-        unit=facts["unit"][order],
-        regular=facts["regular"][order],
-        directory=facts["directory"][order],
-        counted=facts["counted"][order],
-        small=_undisturbed(small, once, everybody)[order],
-        stable=(facts["operation"] >= 0)[order],
-        timed=_undisturbed(timed, once, everybody)[order],
-        own_small=_undisturbed(small, once, client)[order],
-        own_timed=_undisturbed(timed, once, client)[order],
-        operation=facts["operation"][order],
+        clients=calls.clients,
+        client=client,
+        unit=unit,
+        units=units,
+        counted=facts.pop("counted")[order],
+        small=_undisturbed(small, once, everybody),
+        stable=operation >= 0,
+        timed=_undisturbed(timed, once, everybody),
+        own_small=_undisturbed(small, once, client),
+        own_timed=_undisturbed(timed, once, client),
+        operation=operation,
         operations=operations,
-        service_s=service[order] / NANOSECONDS,
-        waited_s=(end - begin) / NANOSECONDS,
-        share_s=share_s[order],
-        idle_s=idle / NANOSECONDS,
+        service_s=service_s,
+        idle_s=idle_s,
         alone=alone,
+        waited_s=waited,
+        busy_s=busy,
         transfer_s=transfer / NANOSECONDS,
         postponed_s=postponed / NANOSECONDS,
     )
+
+
+def _in_order(numbers: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The different ones of numbers from `NO_FILE` on as they first come; the place of each."""
+    shifted = numbers - NO_FILE
+    # Of what is written to one place, the last stays.
+    first = np.full(int(shifted.max(initial=0)) + 1, -1, np.int32)
+    first[shifted[::-1]] = np.arange(len(numbers), dtype=np.int32)[::-1]
+    met = np.flatnonzero(first >= 0).astype(np.int32)
+    met = met[np.argsort(first[met])]
+    place = first
+    place[met] = np.arange(len(met), dtype=np.int32)
+    return met + np.int32(NO_FILE), place[shifted]
 
 
 def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.int32]) -> Flags:
@@ -180,13 +225,29 @@ def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.int32]) -> Flags:
 
 
 def _parts(
-    intervals: Intervals, part_kind: NDArray[np.uint8], refused: Flags
+    intervals: Intervals, part_kind: NDArray[np.uint8], refused: Flags, chosen: Flags
 ) -> tuple[float, float]:
-    """What all calls spent on transfer, and on waiting until the server was ready, ns."""
-    durations = intervals.part_end - intervals.part_begin
-    transfer = part_kind == TRANSFER
-    whole = (intervals.end - intervals.begin)[refused].sum()
+    """What the chosen calls spent on transfer, and until the server was ready, ns."""
+    durations = (intervals.part_end - intervals.part_begin)[chosen[intervals.part_of]]
+    transfer = part_kind[chosen[intervals.part_of]] == TRANSFER
+    waited = refused & chosen
+    whole = (intervals.end[waited] - intervals.begin[waited]).sum()
     return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)
+
+
+def _shares(intervals: Intervals, chosen: Flags) -> Floats:
+    """What each of the chosen intervals gets of the time that all of them share, ns."""
+    nobody = np.zeros(0, np.int64)
+    together = replace(
+        intervals,
+        # What is of no group shares nothing.
+        group=np.where(chosen, np.int32(0), np.int32(-1)),
+        groups=1,
+        part_of=nobody.astype(np.int32),
+        part_begin=nobody,
+        part_end=nobody,
+    )
+    return equal_shares(together).whole
 
 
 def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:
@@ -198,25 +259,8 @@ def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:
     return added
 
 
-def _only(
-    intervals: Intervals, part_kind: NDArray[np.uint8], chosen: Flags
-) -> tuple[Intervals, NDArray[np.uint8]]:
-    """The chosen intervals with their parts, as one group."""
-    number = np.cumsum(chosen, dtype=np.int32) - 1
-    parts = chosen[intervals.part_of]
-    return Intervals(
-        begin=intervals.begin[chosen],
-        end=intervals.end[chosen],
-        group=np.zeros(int(chosen.sum()), np.int32),
-        groups=1,
-        part_of=number[intervals.part_of[parts]],
-        part_begin=intervals.part_begin[parts],
-        part_end=intervals.part_end[parts],
-    ), part_kind[parts]
-
-
-def _facts(trace: Trace) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
-    """What the table calls says of each call, in order of number."""
+def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[Any]]]:
+    """The stable operations, objects, and what the table calls says of each call, by number."""
     stable = "stability = 'stable' and not callback"
     named = trace.rows(f"select distinct op from calls where {stable} order by op")
     operations = tuple(str(op) for (op,) in named)
@@ -238,13 +282,12 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], dict[str, NDArray[Any]]]:
         """
     )
     known = objects(trace, np.asarray(rows["unit"]))
-    unit = rows["unit"] = known.identity[rows["unit"]]
-    rows |= {"regular": known.regular[unit], "directory": known.directory[unit]}
+    rows["unit"] = known.identity[rows["unit"]]
     call = rows.pop("call")
     if np.any(call[1:] < call[:-1]):
         order = np.argsort(call, kind="stable")
         rows = {name: rows.pop(name)[order] for name in list(rows)}
-    return operations, {name: np.asarray(column) for name, column in rows.items()}
+    return operations, known, {name: np.asarray(column) for name, column in rows.items()}
 
 
 def _text(word: str) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares, whole_nanoseconds
+from pcapnfs.record import replace
 
 Row = tuple[int, int, int]
 """Begin, end, group."""
@@ -29,7 +31,7 @@ def intervals(rows: list[Row], parts: list[Part] | None = None, groups: int = 1)
         end=column([end for _, end, _ in rows]),
         group=column([group for _, _, group in rows]).astype(np.int32),
         groups=groups,
-        part_of=column([owner for owner, _, _ in parts]),
+        part_of=column([owner for owner, _, _ in parts]).astype(np.int32),
         part_begin=column([begin for _, begin, _ in parts]),
         part_end=column([end for _, _, end in parts]),
     )
@@ -55,6 +57,21 @@ def test_groups_do_not_share() -> None:
     shares = equal_shares(intervals([(0, 10, 1), (0, 10, 0), (5, 10, 1)], groups=3))
     assert shares.whole.tolist() == [7.5, 10, 2.5]
     assert shares.open_ns.tolist() == [10, 10, 0]
+
+
+def test_what_is_of_no_group_takes_no_part() -> None:
+    shares = equal_shares(intervals([(0, 10, 0), (5, 15, -1)], [(1, 5, 8)]))
+    assert shares.whole.tolist() == [10, 0]
+    assert shares.parts.tolist() == [0]
+    assert shares.open_ns.tolist() == [10]
+
+
+def test_columns_that_do_not_fit_together_are_refused() -> None:
+    given = intervals([(0, 10, 0), (5, 15, 0)])
+    with pytest.raises(ValueError, match="different length"):
+        equal_shares(replace(given, group=given.group[:1]))
+    with pytest.raises(BufferError, match="side by side"):
+        equal_shares(replace(given, begin=np.zeros((2, 2), np.int64)[:, 0]))
 
 
 def test_nothing_is_shared_among_nobody() -> None:

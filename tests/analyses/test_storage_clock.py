@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.storage_clock import absorbs
-from pcapnfs.analyses.timeline import Timeline
+from pcapnfs.analyses.timeline import Timeline, Units
 
 CALLS = 300
 
@@ -19,8 +19,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "unit": np.zeros(count, np.int32),
         "clients": ("10.0.0.2",),
         "client": np.zeros(count, np.int32),
-        "regular": yes,
-        "directory": no,
+        "units": Units(np.zeros(1, np.int32), yes[:1], no[:1], *[np.array([times.sum()])] * 2),
         "counted": yes,
         "small": no,
         "stable": yes,
@@ -30,10 +29,10 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "operation": np.zeros(count, np.int16),
         "operations": ("CREATE", "WRITE"),
         "service_s": times,
-        "waited_s": times,
+        "waited_s": float(times.sum()),
+        "busy_s": float(times.sum()),
         "transfer_s": 0.0,
         "postponed_s": 0.0,
-        "share_s": times,
         "idle_s": gaps,
         "alone": yes,
     }

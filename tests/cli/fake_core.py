@@ -120,7 +120,17 @@ class Writer:
         return json.dumps({table: {"rows": 0, "highest": {}} for table in self._tables})
 
 
-WALKS = ("FollowUps", "Patterns", "RowsError", "SharedFiles", "Steps", "held", "learned")
+WALKS = (
+    "FollowUps",
+    "Patterns",
+    "RowsError",
+    "SharedFiles",
+    "Steps",
+    "equal_shares",
+    "held",
+    "learned",
+    "under_way",
+)
 
 
 def install() -> None:

@@ -5,7 +5,7 @@ use arrow_array::{Array, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_schema::ArrowError;
 
 /// A column of numbers; NULL is None.
-pub(super) fn numbers<'a, T: ArrowPrimitiveType>(
+pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
 ) -> Result<&'a PrimitiveArray<T>, ArrowError> {
@@ -13,7 +13,7 @@ pub(super) fn numbers<'a, T: ArrowPrimitiveType>(
 }
 
 /// A column of numbers without NULL.
-pub(super) fn whole<'a, T: ArrowPrimitiveType>(
+pub(crate) fn whole<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
 ) -> Result<&'a [T::Native], ArrowError> {
@@ -25,7 +25,7 @@ pub(super) fn whole<'a, T: ArrowPrimitiveType>(
 }
 
 /// A column of truth values.
-pub(super) fn flags<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, ArrowError> {
+pub(crate) fn flags<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, ArrowError> {
     column(batch, name)
 }
 

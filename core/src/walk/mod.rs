@@ -11,7 +11,7 @@
 
 mod groups;
 
-mod input;
+pub(crate) mod input;
 
 pub mod follow_ups;
 

@@ -121,12 +121,12 @@ def summarize(trace: Trace) -> Summary:
         files = ask(_files.files)
         sizes = ask(_sizes.sizes)
         paths = ask(_network.network, top=SHOWN)
-        listings = _readdir.readdir(trace, top=SHOWN)
         measured = measure(trace, begun.network, begun.calls)
-        model = _model.model(trace, listings=listings, measured=measured)
         clocks = _time_budget.time_budget(trace, begun.calls, top=SHOWN)
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
+        listings = _readdir.readdir(trace, top=SHOWN)
+        model = _model.model(trace, listings=listings, measured=measured)
         material = _material.complete(asking, learned, measured, clocks)
         return Summary(
             verdict=model.verdict,

@@ -4,7 +4,7 @@ Takes functions of a trace; gives their answers to whoever comes for them. Of a 
 are worked out at a time as it has workers (`Trace.workers`), each by a thread of its own, that of
 who asks among them: the database divides few questions as well as they divide among threads, and
 what is not the database's (arrays, walks of the core) would wait for one another. Of others each is
-worked out when it is asked. Promises the same answers both ways, and that nothing is left running
+worked out when it is wanted. Promises the same answers both ways, and that nothing is left running
 when one of them fails.
 """
 
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -52,12 +52,13 @@ class Asking:
         **details: Details.kwargs,
     ) -> Callable[[], Answer]:
         """Ask a question; what is given gives its answer, or raises what the question did."""
+        work_out = partial(question, self._trace, *args, **details)
         if self._threads is None:
-            known = question(self._trace, *args, **details)
-            return lambda: known
+            # When it is wanted: until then others may have let go of much memory.
+            return cache(work_out)
         asked: Future[Answer] = Future()
         self._asked.append(asked)
-        self._waiting.append((asked, partial(question, self._trace, *args, **details)))
+        self._waiting.append((asked, work_out))
         self._threads.submit(self._work)
 
         def answer() -> Answer:

@@ -37,8 +37,9 @@ def test_as_many_analyses_at_a_time_as_leave_the_database_half() -> None:
     calls = 1_000_000
     assert memory.workers(None, calls) == memory.MOST_WORKERS
     assert memory.workers(8 * GB, calls) == memory.MOST_WORKERS
-    assert memory.workers(2 * GB, calls) == 3
-    assert memory.workers(1 * GB, calls) == 1
+    assert memory.workers(2 * GB, calls) == 4
+    assert memory.workers(GB + GB // 2, calls) == 3
+    assert memory.workers(1 * GB, calls) == 2
     assert memory.workers(300 << 20, calls) == 1
     assert memory.workers(300 << 20, 0) == memory.MOST_WORKERS
     for limit in (300 << 20, 1 * GB, 8 * GB):
@@ -56,7 +57,7 @@ def test_a_tight_limit_makes_walks_shorter_and_threads_fewer() -> None:
     assert memory.threads(None, 1_000_000, 8) == 8
     assert memory.threads(8 * GB, 1_000_000, 8) == 8
     assert memory.threads(8 * GB, 1_000_000, 2) == 2
-    assert memory.threads(GB, 1_000_000, 8) == 5
+    assert memory.threads(GB, 1_000_000, 8) == 4
     assert memory.threads(100 << 20, 1_000_000, 8) == 1
 
 
@@ -100,6 +101,14 @@ def test_the_database_gets_what_decoding_leaves() -> None:
     of_calls = workers * calls * (memory.CALL_BYTES + memory.WALK_BYTES)
     assert memory.of_database(2 * GB, calls) == memory.of_database(2 * GB) - of_calls
     assert memory.of_database(GB, 1000 * calls) == GB // 2
+
+
+def test_a_limit_is_tight_where_calls_would_fill_much_of_it() -> None:
+    calls = 500_000
+    assert memory.tight(256 << 20, calls)
+    assert not memory.tight(4 * GB, calls)
+    assert not memory.tight(256 << 20, 1_000)
+    assert not memory.tight(None, 10**9)
 
 
 def test_this_machine_tells() -> None:

@@ -1,0 +1,61 @@
+"""What a trace takes besides what DuckDB counts, where a limit is tight: not much."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLEAR_REFS = Path("/proc/self/clear_refs")
+
+PROGRAM = """
+import json, re, sys
+sys.modules["pandas"] = sys.modules["pyarrow"] = None
+import duckdb
+from pcapnfs import meta, temporary
+from pcapnfs.trace import Trace, connect
+
+limit = int(sys.argv[1]) or None
+directory = temporary.make()
+connection = connect((), directory.path, in_memory=True)
+connection.execute("set memory_limit = '128MB'; set threads = 1")
+told = meta.Meta((), {}, {}, 500_000, 0)
+columns = ", ".join(f"(number * {place}) % 1009 as of_{place}" for place in range(20))
+for table in "calls", "operations":
+    connection.execute(
+        f"copy (select number::bigint as call, {columns} from range(500000) rows(number)) "
+        f"to '{directory.path}/{table}.parquet' (format parquet)"
+    )
+    connection.execute(f"create view {table} as from '{directory.path}/{table}.parquet'")
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024
+
+with Trace(connection, told, directory, limit=limit) as trace:
+    before = peak()
+    open("/proc/self/clear_refs", "w").write("5")
+    summed = ", ".join(f"sum(operations.of_{place} - calls.of_{place})" for place in range(20))
+    rows = trace.rows(f"select {summed} from operations join calls using (call)")
+    print(json.dumps({"sums": rows[0], "taken": peak() - before}))
+"""
+
+
+def joined(limit: int) -> tuple[list[int], int]:
+    """Join half a million rows; gives sums of the columns, and the MB that it took."""
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(limit)], capture_output=True, text=True, check=True
+    )
+    told = json.loads(run.stdout)
+    return told["sums"], told["taken"]
+
+
+@pytest.mark.skipif(not CLEAR_REFS.exists(), reason="only Linux tells the peak of a moment")
+def test_a_join_stays_within_the_memory_of_the_database() -> None:
+    sums, taken = joined(256 << 20)
+    free_sums, free_taken = joined(0)
+    assert sums == free_sums == [0] * 20
+    assert taken < 90
+    assert free_taken > taken + 40, "DuckDB spares this by itself: trace.LAVISH is not needed"

@@ -48,6 +48,13 @@ decoder.finish()
 """
 """The decoder alone: every table is built as Arrow batches, and dropped."""
 
+COMPILE = """
+import compileall, pathlib, pcapnfs
+compileall.compile_dir(pathlib.Path(pcapnfs.__file__).parent, quiet=1)
+"""
+"""What pip does to the modules that it installs. Else each command would compile them anew where
+Python was told not to write what it compiles (PYTHONDONTWRITEBYTECODE)."""
+
 DECODE, SUMMARIZE, TSHARK = "decode", "summarize", "tshark"
 HELP, SMALL = "help", "summarize sample"
 EXPORT, TRACE = "export", "decode -o"
@@ -176,6 +183,7 @@ def benchmark(options: argparse.Namespace) -> Result:
     """Generate, measure and compare."""
     host = machine()
     generator = build_generator()
+    run([sys.executable, "-c", COMPILE])
     directory = Path(tempfile.mkdtemp(prefix="pcapnfs-benchmark-"))
     capture = directory / ("large.pcapng" if options.pcapng else "large.pcap")
     try:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import parts, traffic
 from pcapnfs.analyses import sessions as _sessions
-from pcapnfs.analyses import traffic
 from pcapnfs.analyses.levels import levels
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.sessions import sessions
@@ -31,7 +31,7 @@ READS = columns.together(
     _sessions.READS,
     traffic.READS,
     columns.of(
-        calls="connection callback program session call_first_time reply_time",
+        calls="call connection callback program session call_first_time reply_time",
         connections="connection client server transport",
     ),
 )
@@ -100,11 +100,12 @@ class Caps(Record):
 
 def caps(trace: Trace) -> Caps:
     """Measure calls at once."""
-    rows = trace.arrays(
+    rows = parts.arrays(
+        trace,
         f"""
         select connection, call_first_time as begin, greatest(reply_time, call_first_time) as end
         from calls where not callback and program = {NFS} and reply_time is not null
-        """
+        """,
     )
     connection = np.asarray(rows["connection"])
     begin, end = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in ("begin", "end"))

@@ -37,6 +37,9 @@ def levels(begin: Times, end: Times) -> Times:
 
 def open_at_begin(begin: Times, end: Times) -> NDArray[np.int32]:
     """For each interval, how many were open when it began, itself included."""
-    counts = np.searchsorted(np.sort(begin), begin, side="right")
-    counts -= np.searchsorted(np.sort(np.maximum(end, begin)), begin, side="right")
-    return np.maximum(counts, 1).astype(np.int32)
+    # One array of 64 bits at a time: captures hold millions of calls.
+    begun = np.searchsorted(np.sort(begin), begin, side="right").astype(np.int32)
+    ends = np.maximum(end, begin)
+    ends.sort()
+    begun -= np.searchsorted(ends, begin, side="right").astype(np.int32)
+    return np.maximum(begun, 1, out=begun)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares, traffic
+from pcapnfs.analyses import parts, shares, traffic
 from pcapnfs.analyses.arrays import distinct, looked_up, quantiles
 from pcapnfs.analyses.levels import open_at_begin
 from pcapnfs.analyses.service_time import NANOSECONDS
@@ -88,11 +88,12 @@ def load(trace: Trace) -> tuple[Load, ...]:
     call, rank, at_once = _at_once(trace, servers)
     numbers = np.bincount(rank[rank >= 0], minlength=len(servers)).tolist()
     # Without parameters: DuckDB takes far longer to hand over the rows of a query with them.
-    rows = trace.arrays(
+    rows = parts.arrays(
+        trace,
         f"""
         select call, greatest(srt, 0) as srt, share, call_frame as frame
         from calls join shares using (call) where {shares.where(_SMALL)}
-        """
+        """,
     )
     places = np.searchsorted(call, rows["call"])
     rank, band = rank[places], np.log2(at_once[places]).astype(np.int8)
@@ -135,12 +136,13 @@ def _at_once(
     Of each the place of its server, -1 where that is none of these, and the calls under way at its
     server when it was sent, itself included.
     """
-    rows = trace.arrays(
+    rows = parts.arrays(
+        trace,
         f"""
         select call, mount, least(call_first_time, {LATEST_NS}) as begin,
                least(greatest(reply_time, call_first_time), {LATEST_NS}) as end
         from calls where not callback and reply_time is not null
-        """
+        """,
     )
     places = {server: place for place, server in enumerate(servers)}
     ranks = {mount: places.get(server, -1) for mount, (_, server) in traffic.mounts(trace).items()}

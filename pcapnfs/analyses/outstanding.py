@@ -26,7 +26,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
-from pcapnfs.analyses import same_calls, traffic
+from pcapnfs.analyses import parts, same_calls, traffic
 from pcapnfs.analyses.arrays import distinct, looked_up
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
@@ -254,7 +254,8 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
     unknown = KINDS.index("unknown")
     kinds = " ".join(f"when '{kind}' then {place}" for place, kind in enumerate(KINDS))
-    rows = trace.arrays(
+    rows = parts.arrays(
+        trace,
         f"""
         select call, {"mount" if len(pairs) > 1 else "0::integer"} as pair,
                call_first_time as first, call_time as sent,
@@ -265,7 +266,7 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
                {_REFUSED} as refused,
                transmissions > 1 as resent
         from calls where not callback
-        """
+        """,
     )
     if len(pairs) > 1:
         places = {pair: place for place, pair in enumerate(pairs)}

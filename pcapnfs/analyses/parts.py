@@ -1,7 +1,7 @@
-"""Rows of a query, all at once or of some objects at a time where they are many.
+"""Rows of a query, all at once or some of them at a time where they are many.
 
 Takes a query and what its rows are divided by; gives relations for a walk (`pcapnfs.walks`), which
-holds the rows of one in memory.
+holds the rows of one in memory, or arrays: for those the database makes rows first, as large again.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import duckdb
+    from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
 
@@ -34,6 +39,33 @@ def _entries(trace: Trace) -> int:
     """How many entries of directories there are."""
     ((found,),) = trace.rows("select count(*) from entries")
     return integer(found)
+
+
+def arrays(trace: Trace, query: str) -> dict[str, NDArray[Any]]:
+    """The rows of a query about calls as an array for each column.
+
+    Args:
+        trace: The trace.
+        query: A query without parameters that ends with a condition, to which one on `call` can be
+            added; no column has NULL.
+    """
+    pieces = number(trace, entries=False)
+    if pieces == 1:
+        return trace.arrays(query)
+    width = -(-_calls_end(trace) // pieces)
+    found = [
+        trace.arrays(f"{query} and call >= {begin} and call < {begin + width}")
+        for begin in range(0, pieces * width, width)
+    ]
+    # One column after the other: the pieces of each go as soon as they are put together.
+    return {name: np.concatenate([piece.pop(name) for piece in found]) for name in list(found[0])}
+
+
+@once
+def _calls_end(trace: Trace) -> int:
+    """The number after that of the last call."""
+    ((last,),) = trace.rows("select coalesce(max(call), 0) from calls")
+    return integer(last) + 1
 
 
 def of(

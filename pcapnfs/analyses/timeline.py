@@ -15,7 +15,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
-from pcapnfs.analyses import traffic
+from pcapnfs.analyses import parts, traffic
 from pcapnfs.analyses.arrays import added
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
@@ -145,29 +145,21 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     order = np.flatnonzero(chosen).astype(np.int32)
     order = order[np.argsort(intervals.begin[order], kind="stable")]
     number, unit = _in_order(facts.pop("unit")[order])
-    begin, end = intervals.begin[order], intervals.end[order]
-    idle = np.zeros(len(order), np.int64)
-    np.subtract(begin[1:], np.maximum.accumulate(end)[:-1], out=idle[1:])
-    np.maximum(idle, 0, out=idle)
-    alone = idle > 0
-    alone[:1] = True
-    alone[:-1] &= begin[1:] >= end[:-1]
-    idle_s = idle / NANOSECONDS
-    del idle
-    end -= begin
-    waited_s = end / NANOSECONDS
-    del begin, end
     share_s = _shares(intervals, chosen)[order]
     share_s /= NANOSECONDS
+    busy, shares = float(share_s.sum()), added(unit, share_s, len(number))
+    del share_s
+    waited_s = (intervals.end[order] - intervals.begin[order]) / NANOSECONDS
+    waited, waits = float(waited_s.sum()), added(unit, waited_s, len(number))
+    del waited_s
     units = Units(
         number=number,
         regular=known.regular[number],
         directory=known.directory[number],
-        waited_s=added(unit, waited_s, len(number)),
-        share_s=added(unit, share_s, len(number)),
+        waited_s=waits,
+        share_s=shares,
     )
-    waited, busy = float(waited_s.sum()), float(share_s.sum())
-    del waited_s, share_s
+    idle_s, alone = _idle(intervals.begin[order], intervals.end[order])
     longer = _by_connection(trace, added_ns)
     service = facts.pop("srt")
     answered = service >= 0
@@ -201,6 +193,22 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         transfer_s=transfer / NANOSECONDS,
         postponed_s=postponed / NANOSECONDS,
     )
+
+
+def _idle(begin: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[Floats, Flags]:
+    """Of calls in order, the time before each in which none was outstanding, seconds; who is alone.
+
+    Takes over the arrays.
+    """
+    np.maximum.accumulate(end, out=end)
+    idle = np.zeros(len(begin), np.int64)
+    np.subtract(begin[1:], end[:-1], out=idle[1:])
+    np.maximum(idle, 0, out=idle)
+    alone = idle > 0
+    alone[:1] = True
+    # Behind a gap, what was reached is the call's own end.
+    alone[:-1] &= begin[1:] >= end[:-1]
+    return idle / NANOSECONDS, alone
 
 
 def _in_order(numbers: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -267,7 +275,8 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
     # Written out: DuckDB takes far longer to hand over the rows of a query with parameters.
     places = " ".join(f"when {_text(op)} then {place}" for place, op in enumerate(operations))
     place = f"case op {places} else -1 end" if places else "-1"
-    rows = trace.arrays(
+    rows = parts.arrays(
+        trace,
         f"""
         select call, coalesce(file::bigint, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
@@ -279,7 +288,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                transmissions = 1 as once,
                coalesce(status_name in {NOT_READY}, false) as refused
         from calls where not callback
-        """
+        """,
     )
     known = objects(trace, np.asarray(rows["unit"]))
     rows["unit"] = known.identity[rows["unit"]]

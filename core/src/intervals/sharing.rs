@@ -43,7 +43,7 @@ pub fn share<T: Column<i64> + ?Sized, N: Column<i32> + ?Sized>(
     let mut part_begins = Times::of(*part_begin);
     let mut part_ends = Times::of(*part_end);
     // At one instant nothing is shared: in which order its events come does not matter, but that what
-    // ends has begun. (What ends before it begins is never open.)
+    // ends has begun. (Where an end lies before its begin, shares are wrong, and nothing else happens.)
     while begins.left() || ends.left() || part_begins.left() || part_ends.left() {
         let now = begins.next.min(ends.next).min(part_begins.next).min(part_ends.next);
         while let Some(interval) = begins.take(*begin, now) {

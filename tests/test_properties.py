@@ -120,6 +120,24 @@ def test_frames_that_come_twice(tmp_path: Path, capture: Capture, seed: int, aft
     assert found(harmed, tmp_path) == expected(capture, tmp_path)
 
 
+@pytest.mark.parametrize("late_ns", [700_000, 2_900_000])
+def test_a_segment_overtaken_by_many_and_by_the_ack_for_them(late_ns: int, tmp_path: Path) -> None:
+    """Seventy-five segments and the ACK for all of them come before the first of a reply."""
+    talk = Conversation(mss=536, acknowledge_after_ns=1000)
+    talk.open(T - MS)
+    talk.call(1, T, *nfs3.read(FH, 0, 40_000))
+    talk.reply(1, T + MS, nfs3.results.read(bytes(40_000)))
+    for xid in range(2, 26):
+        talk.call(xid, T + 2 * xid * MS, *nfs3.access(FH))
+        talk.reply(xid, T + 2 * xid * MS + MS, nfs3.results.access(0x1F))
+    capture = talk.capture()
+    first = next(
+        number for number, frame in enumerate(capture.frames, 1) if frame.time_ns == T + MS
+    )
+    harmed = damage.delay(capture, damage.frames(first), late_ns)
+    assert found(harmed, tmp_path) == expected(capture, tmp_path)
+
+
 @_examples
 @given(traffic(opened=True), st.integers(0, 2**32))
 def test_another_order_within_a_window(tmp_path: Path, capture: Capture, seed: int) -> None:

@@ -10,8 +10,12 @@ use crate::stream::seq::SeqNumber;
 use crate::stream::timing::UnderWay;
 
 /// Frames after which an acknowledged hole is given up: a capture of two ports
-/// can put an ACK before the segment that it acknowledges, but not by many frames …
+/// can put an ACK before the segment that it acknowledges, but not by many frames, if they took longer
+/// than what overtakes others on the way ([`OVERTAKEN_NS`]) …
 const ACKNOWLEDGED_PATIENCE_FRAMES: u64 = 64;
+
+/// … not by so many, whatever their times say …
+const ACKNOWLEDGED_PATIENCE_MANY_FRAMES: u64 = 4096;
 
 /// … and not by much time.
 pub(super) const ACKNOWLEDGED_PATIENCE_NS: i64 = 20_000_000;
@@ -333,7 +337,9 @@ impl State {
         }
         // The capture had time enough to show it.
         let waited_frames = now.frame.saturating_sub(since.frame);
-        received && (waited_frames > ACKNOWLEDGED_PATIENCE_FRAMES || waited_ns > ACKNOWLEDGED_PATIENCE_NS)
+        let after_frames = waited_frames > ACKNOWLEDGED_PATIENCE_FRAMES && waited_ns > OVERTAKEN_NS;
+        let after_many = waited_frames > ACKNOWLEDGED_PATIENCE_MANY_FRAMES;
+        received && (after_frames || after_many || waited_ns > ACKNOWLEDGED_PATIENCE_NS)
     }
 
     /// Gives up the next hole of a direction and delivers what is behind it.

@@ -35,8 +35,8 @@ def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) // 1024
 
 with Trace(connection, told, directory, limit=limit) as trace:
-    before = peak()
     open("/proc/self/clear_refs", "w").write("5")
+    before = peak()
     summed = ", ".join(f"sum(operations.of_{place} - calls.of_{place})" for place in range(20))
     rows = trace.rows(f"select {summed} from operations join calls using (call)")
     print(json.dumps({"sums": rows[0], "taken": peak() - before}))

@@ -140,13 +140,12 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     del sent, answering
     part_of = np.concatenate([part.of for part in parts]).astype(np.int32)
     kinds = np.concatenate([np.full(len(part.of), part.kind, np.uint8) for part in parts])
-    begins, ends = (
-        np.concatenate([span.within(times - part.earlier[pair[part.of]]) for part, times in each])
-        for each in (
-            [(part, part.begin) for part in parts],
-            [(part, part.end) for part in parts],
-        )
-    )
+
+    def seen(part: _Parts, times: Times) -> Times:
+        return span.within(times - part.earlier[pair[part.of]])
+
+    begins = np.concatenate([seen(part, part.begin) for part in parts])
+    ends = np.concatenate([seen(part, part.end) for part in parts])
     # A call that was refused waited all along.
     kept = ~refused[part_of]
     first -= before[pair]

@@ -236,8 +236,9 @@ def _parts(
     intervals: Intervals, part_kind: NDArray[np.uint8], refused: Flags, chosen: Flags
 ) -> tuple[float, float]:
     """What the chosen calls spent on transfer, and until the server was ready, ns."""
-    durations = (intervals.part_end - intervals.part_begin)[chosen[intervals.part_of]]
-    transfer = part_kind[chosen[intervals.part_of]] == TRANSFER
+    theirs = chosen[intervals.part_of]
+    durations = (intervals.part_end - intervals.part_begin)[theirs]
+    transfer = part_kind[theirs] == TRANSFER
     waited = refused & chosen
     whole = (intervals.end[waited] - intervals.begin[waited]).sum()
     return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)

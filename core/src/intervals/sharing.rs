@@ -149,12 +149,12 @@ mod tests {
 
     use super::*;
 
-    /// A begin, how long, and a group.
+    /// Begin, end and group.
     type Row = (i64, i64, i32);
 
     fn shared(rows: &[Row], parts: &[(i32, i64, i64)], groups: usize) -> (Vec<f64>, Vec<f64>, Vec<i64>) {
         let column = |which: fn(&Row) -> i64| rows.iter().map(which).collect::<Vec<_>>();
-        let (begin, end) = (column(|row| row.0), column(|row| row.0 + row.1));
+        let (begin, end) = (column(|row| row.0), column(|row| row.1));
         let group: Vec<i32> = rows.iter().map(|row| row.2).collect();
         let part_of: Vec<i32> = parts.iter().map(|part| part.0).collect();
         let part_begin: Vec<i64> = parts.iter().map(|part| part.1).collect();
@@ -175,14 +175,14 @@ mod tests {
 
     #[test]
     fn two_that_overlap_share_what_they_have_in_common() {
-        let rows = [(6, 10, 0), (0, 10, 0), (20, 3, 0), (4, 0, 0)];
+        let rows = [(6, 16, 0), (0, 10, 0), (20, 23, 0), (4, 4, 0)];
         let (whole, parts, open) = shared(&rows, &[(0, 8, 12)], 1);
         assert_eq!((whole, parts, open), (vec![8.0, 8.0, 3.0, 0.0], vec![3.0], vec![19]));
     }
 
     #[test]
     fn groups_do_not_share_and_what_is_of_none_gets_nothing() {
-        let rows = [(0, 10, 1), (0, 10, 0), (5, 5, 1), (2, 3, 7), (2, 3, -1)];
+        let rows = [(0, 10, 1), (0, 10, 0), (5, 10, 1), (2, 5, 7), (2, 5, -1)];
         let (whole, parts, open) = shared(&rows, &[(3, 2, 4), (-1, 2, 4), (99, 2, 4), (1, 2, 4)], 3);
         assert_eq!(whole, [7.5, 10.0, 2.5, 0.0, 0.0]);
         assert_eq!((parts, open), (vec![0.0, 0.0, 0.0, 2.0], vec![10, 10, 0]));
@@ -193,10 +193,12 @@ mod tests {
         fn shares_of_a_group_add_up_to_the_time_in_which_any_was_open(
             rows in prop::collection::vec((0_i64..40, 0_i64..20, 0_i32..3), 0..30),
         ) {
+            let rows: Vec<Row> =
+                rows.iter().map(|(begin, length, group)| (*begin, begin + length, *group)).collect();
             let (whole, _, open) = shared(&rows, &[], 3);
             for (group, open) in (0..).zip(open) {
                 let mine = || rows.iter().filter(move |row| row.2 == group);
-                let instants = (0..60).filter(|now| mine().any(|row| row.0 <= *now && *now < row.0 + row.1));
+                let instants = (0..60).filter(|now| mine().any(|row| row.0 <= *now && *now < row.1));
                 prop_assert_eq!(usize::try_from(open).unwrap(), instants.count());
                 let given: f64 = whole.iter().zip(&rows).filter(|(_, row)| row.2 == group).map(|(share, _)| share).sum();
                 prop_assert!((given - f64::from(i32::try_from(open).unwrap())).abs() < 1e-9);
@@ -207,19 +209,9 @@ mod tests {
         fn whatever_times_are_claimed_nothing_breaks(
             rows in prop::collection::vec((any::<i64>(), any::<i64>(), -1_i32..3), 0..30),
         ) {
-            let begin: Vec<i64> = rows.iter().map(|row| row.0).collect();
-            let end: Vec<i64> = rows.iter().map(|row| row.1).collect();
-            let group: Vec<i32> = rows.iter().map(|row| row.2).collect();
-            let intervals = Intervals {
-                begin: begin.as_slice(),
-                end: end.as_slice(),
-                group: group.as_slice(),
-                part_of: group.as_slice(),
-                part_begin: begin.as_slice(),
-                part_end: end.as_slice(),
-            };
-            let mut given = (vec![0.0; rows.len()], vec![0.0; rows.len()], vec![0; 2]);
-            share(&intervals, 2, given.0.as_mut_slice(), given.1.as_mut_slice(), given.2.as_mut_slice());
+            let parts: Vec<_> = rows.iter().map(|(begin, end, group)| (*group, *begin, *end)).collect();
+            let (whole, inner, open) = shared(&rows, &parts, 2);
+            prop_assert_eq!((whole.len(), inner.len(), open.len()), (rows.len(), rows.len(), 2));
         }
     }
 }

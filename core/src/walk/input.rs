@@ -5,7 +5,7 @@ use arrow_array::{Array, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_schema::ArrowError;
 
 /// A column of numbers; NULL is None.
-pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
+pub(super) fn numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
 ) -> Result<&'a PrimitiveArray<T>, ArrowError> {
@@ -25,7 +25,7 @@ pub(crate) fn whole<'a, T: ArrowPrimitiveType>(
 }
 
 /// A column of truth values.
-pub(crate) fn flags<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, ArrowError> {
+pub(super) fn flags<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, ArrowError> {
     column(batch, name)
 }
 

@@ -383,7 +383,7 @@ fn place(address: usize) -> usize {
 #[derive(Debug, Default)]
 pub struct Word {
     text: String,
-    /// The batch of a column, and the key there.
+    /// The dictionary of a column, and the key there.
     known: Cell<(u64, u32)>,
 }
 
@@ -423,16 +423,18 @@ impl Default for Wording<'_> {
     }
 }
 
-/// Batches of words begun so far: a number for each, in whatever column it is, and never 0.
-static BATCHES: AtomicU64 = AtomicU64::new(1);
+/// Dictionaries begun so far: a number for each, in whatever column it is, and never 0.
+static DICTIONARIES: AtomicU64 = AtomicU64::new(1);
 
-/// Texts from a small set: each distinct text is written once in a batch.
+/// Texts from a small set: each is written once in a dictionary, which serves for many batches.
 pub struct Words<const NULLABLE: bool> {
-    /// Number of the batch.
-    batch: u64,
+    /// Number of the dictionary.
+    dictionary: u64,
     keys: Slots<u32>,
     validity: Validity<NULLABLE>,
     distinct: Flat<false>,
+    /// What the batch before left with, as long as the dictionary is the same.
+    left: Option<ArrayRef>,
     by_text: HashTable<u32>,
     hasher: RandomState,
     /// Words written before, with their keys; the place is chosen by the mark.
@@ -447,13 +449,17 @@ const RECENT_NAMES: usize = 128;
 /// Words remembered by their marks; a power of two above the number that alternate.
 const RECENT_WORDS: usize = 64;
 
+/// Words of a dictionary, and their bytes, above which the next batch begins another.
+const DICTIONARY_LIMIT: (usize, usize) = (1 << 14, 1 << 19);
+
 impl<const NULLABLE: bool> Default for Words<NULLABLE> {
     fn default() -> Self {
         Self {
-            batch: BATCHES.fetch_add(1, Ordering::Relaxed),
+            dictionary: DICTIONARIES.fetch_add(1, Ordering::Relaxed),
             keys: Slots::default(),
             validity: Validity::default(),
             distinct: Flat::default(),
+            left: None,
             by_text: HashTable::default(),
             hasher: RandomState::default(),
             recent: Vec::new(),
@@ -480,12 +486,12 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
 
     #[inline]
     fn word(&mut self, word: &Word) -> u32 {
-        let (batch, key) = word.known.get();
-        if batch == self.batch {
+        let (dictionary, key) = word.known.get();
+        if dictionary == self.dictionary {
             return key;
         }
         let key = self.key(&word.text);
-        word.known.set((self.batch, key));
+        word.known.set((self.dictionary, key));
         key
     }
 
@@ -519,21 +525,43 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
         self.validity.set(row);
     }
 
-    /// The values of `rows` rows as an Arrow array.
+    /// The values of `rows` rows as an Arrow array. Its dictionary may have words of batches before.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        if self.distinct.ends.len() == 1 {
-            self.distinct.put(0, b""); // Keys of NULLs must point somewhere.
-        }
-        let (offsets, values, _) = self.distinct.finish(self.distinct.ends.len() - 1);
-        let words: ArrayRef = Arc::new(StringArray::new(offsets, values, None));
         let keys = self.keys.buffer(rows);
         let keys = PrimitiveArray::<UInt32Type>::new(keys, self.validity.finish(rows));
+        let words = self.words();
+        if words.len() > DICTIONARY_LIMIT.0 || self.distinct.data.len() > DICTIONARY_LIMIT.1 {
+            self.begin();
+        }
+        debug_assert!(keys.values().iter().all(|key| (*key as usize) < words.len()));
+        Arc::new(DictionaryArray::new(keys, words))
+    }
+
+    /// The dictionary as it is now.
+    fn words(&mut self) -> ArrayRef {
+        let count = self.distinct.ends.len() - 1;
+        if count == 0 {
+            return Arc::new(StringArray::from(vec![""])); // Keys of NULLs must point somewhere.
+        }
+        if let Some(left) = &self.left
+            && left.len() == count
+        {
+            return Arc::clone(left);
+        }
+        let ends = OffsetBuffer::new(ScalarBuffer::from(self.distinct.ends.clone()));
+        let texts = Buffer::from_vec(self.distinct.data.clone());
+        let words: ArrayRef = Arc::new(StringArray::new(ends, texts, None));
+        Arc::clone(self.left.insert(words))
+    }
+
+    /// Begins another dictionary.
+    fn begin(&mut self) {
+        self.dictionary = DICTIONARIES.fetch_add(1, Ordering::Relaxed);
+        self.distinct = Flat::default();
+        self.left = None;
         self.by_text.clear();
         self.recent.clear();
         self.named.clear();
-        self.batch = BATCHES.fetch_add(1, Ordering::Relaxed);
-        debug_assert!(keys.values().iter().all(|key| (*key as usize) < words.len()));
-        Arc::new(DictionaryArray::new(keys, words))
     }
 
     #[inline]
@@ -688,6 +716,59 @@ mod tests {
                 assert_eq!(texts.into_iter().map(Option::unwrap).collect::<Vec<_>>(), expected);
             }
         }
+    }
+
+    /// The texts of an array of words, and how many its dictionary has.
+    fn read(array: &ArrayRef) -> (Vec<&str>, usize) {
+        let texts = array.as_dictionary::<UInt32Type>().downcast_dict::<StringArray>().unwrap();
+        (texts.into_iter().map(Option::unwrap).collect(), texts.values().len())
+    }
+
+    #[test]
+    fn a_dictionary_serves_for_many_batches() {
+        let mut words = Words::<false>::default();
+        let known = Word::new("READ".to_owned());
+        let batches = [["READ", "LOOKUP"], ["LOOKUP", "READ"], ["READ", "WRITE"]].map(|batch| {
+            for (row, word) in batch.into_iter().enumerate() {
+                let known = Wording::Word(&known);
+                words.put(row, if word == "READ" { known } else { Wording::Text(word) });
+            }
+            words.finish(2)
+        });
+        let [first, second, third] = &batches;
+        assert_eq!(read(first), (vec!["READ", "LOOKUP"], 2));
+        assert_eq!(read(second), (vec!["LOOKUP", "READ"], 2));
+        assert_eq!(read(third), (vec!["READ", "WRITE"], 3));
+        let values = |array: &ArrayRef| array.as_dictionary::<UInt32Type>().values().to_data();
+        assert!(values(first).ptr_eq(&values(second)), "copied although nothing came to it");
+    }
+
+    #[test]
+    fn a_dictionary_that_is_long_is_left_for_another() {
+        let mut words = Words::<false>::default();
+        let (name, word) = ("READ", Word::new("of a client".to_owned()));
+        let mut lengths = Vec::new();
+        for batch in 0..8 {
+            let hosts: Vec<String> = (0..BATCH_ROWS).map(|row| format!("client {batch} {row}")).collect();
+            words.put(0, Wording::Name(name));
+            words.put(1, Wording::Word(&word));
+            for (row, host) in hosts.iter().enumerate() {
+                words.put(2 + row, Wording::Text(host));
+            }
+            let array = words.finish(2 + BATCH_ROWS);
+            let (texts, length) = read(&array);
+            assert_eq!(texts[..2], [name, word.text()]);
+            assert_eq!(texts[2..], hosts);
+            lengths.push(length);
+        }
+        let limit = DICTIONARY_LIMIT.0;
+        assert!(lengths.iter().all(|length| *length <= limit + 2 + BATCH_ROWS), "{lengths:?}");
+        assert!(lengths.windows(2).any(|pair| pair[0] > pair[1]), "{lengths:?}");
+        // Few that are long take as much.
+        words.put(0, Wording::Text(&"long ".repeat(DICTIONARY_LIMIT.1)));
+        words.finish(1);
+        words.put(0, Wording::Text("short"));
+        assert_eq!(read(&words.finish(1)), (vec!["short"], 1));
     }
 
     #[test]

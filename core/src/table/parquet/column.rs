@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
+use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, StringArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use foldhash::fast::RandomState;
 
@@ -47,7 +47,14 @@ struct Dictionary {
     page: Vec<u8>,
     /// For each value that is not NULL, its place.
     keys: Vec<u32>,
+    /// The dictionary of the array that was appended last.
+    texts: Option<StringArray>,
+    /// The places of its words; of those that were not used so far [`NO_PLACE`].
+    met: Vec<u32>,
 }
+
+/// Of a word that has none: a row group has fewer rows.
+const NO_PLACE: u32 = u32::MAX;
 
 /// What a row group holds of a column.
 pub(super) struct Chunk {
@@ -181,22 +188,18 @@ impl Chunk {
         };
     }
 
-    /// Appends words: those of the array's dictionary get a place in that of the row group.
+    /// Appends words: those of the array's dictionary that it uses get a place in that of the row group.
     fn append_words(&mut self, array: &dyn Array, nulls: Option<&NullBuffer>) -> Option<()> {
-        let words = array.as_any_dictionary_opt()?;
+        let words = array.as_dictionary_opt::<UInt32Type>()?;
         let texts = words.values().as_string_opt::<i32>()?;
         let dictionary = self.dictionary.as_mut()?;
-        let places: Vec<u32> = texts.iter().map(|text| dictionary.place(text.unwrap_or_default())).collect();
-        if places.is_empty() {
-            return Some(()); // All NULL.
-        }
-        let keys = words.normalized_keys();
-        let place = |key: &usize| places.get(*key).copied().unwrap_or_default();
+        dictionary.meet(texts);
+        let keys = words.keys().values();
         match nulls {
-            None => dictionary.keys.extend(keys.iter().map(place)),
+            None => dictionary.append(keys, texts),
             Some(nulls) => {
                 for (start, end) in nulls.valid_slices() {
-                    dictionary.keys.extend(keys.get(start..end).unwrap_or_default().iter().map(place));
+                    dictionary.append(keys.get(start..end).unwrap_or_default(), texts);
                 }
             }
         }
@@ -227,13 +230,43 @@ impl Chunk {
 }
 
 impl Dictionary {
-    fn place(&mut self, text: &str) -> u32 {
-        if let Some(place) = self.places.get(text.as_bytes()) {
-            return *place;
+    /// Takes the dictionary of the array that comes next. Most are that of the array before, or begin
+    /// with it: what is known of its words then stays.
+    fn meet(&mut self, texts: &StringArray) {
+        let goes_on = self.texts.as_ref().is_some_and(|before| {
+            texts.value_data().starts_with(before.value_data())
+                && texts.value_offsets().starts_with(before.value_offsets())
+        });
+        if !goes_on {
+            self.met.clear();
         }
-        let place = self.places.len() as u32;
-        self.places.insert(text.as_bytes().to_vec(), place);
-        put_bytes(&mut self.page, text.as_bytes());
+        self.met.resize(texts.len(), NO_PLACE);
+        self.texts = Some(texts.clone());
+    }
+
+    fn append(&mut self, keys: &[u32], texts: &StringArray) {
+        self.keys.reserve(keys.len());
+        for key in keys {
+            let place = match self.met.get(*key as usize) {
+                Some(place) if *place != NO_PLACE => *place,
+                _ => self.place(*key, texts),
+            };
+            self.keys.push(place);
+        }
+    }
+
+    #[cold]
+    fn place(&mut self, key: u32, texts: &StringArray) -> u32 {
+        // An array's keys are those of its dictionary.
+        let Some(met) = self.met.get_mut(key as usize) else { return 0 };
+        let text = texts.value(key as usize).as_bytes();
+        let next = self.places.len() as u32;
+        let place = self.places.get(text).copied().unwrap_or_else(|| {
+            self.places.insert(text.to_vec(), next);
+            put_bytes(&mut self.page, text);
+            next
+        });
+        *met = place;
         place
     }
 }
@@ -312,9 +345,12 @@ fn put_keys(page: &mut Vec<u8>, keys: &[u32], words: usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{DictionaryArray, StringArray, UInt32Array};
     use arrow_buffer::BooleanBuffer;
 
-    use super::{put_keys, put_levels};
+    use super::{Chunk, Dictionary, put_keys, put_levels};
 
     fn keys(keys: &[u32], words: usize) -> Vec<u8> {
         let mut page = Vec::new();
@@ -332,6 +368,44 @@ mod tests {
         assert_eq!(keys(&[0, 0, 0], 1), [1, 0x06, 0]);
         assert_eq!(keys(&[300; 2], 301), [9, 0x04, 0x2c, 0x01]);
         assert_eq!(keys(&[u32::MAX >> 1, 0], 1 << 31).len(), 2 + 31);
+    }
+
+    /// The texts of a chunk, by row, and the words of its dictionary.
+    fn texts(chunk: Chunk) -> (Vec<String>, Vec<String>) {
+        let Dictionary { keys, page, .. } = chunk.dictionary.unwrap();
+        let (mut words, mut rest) = (Vec::new(), page.as_slice());
+        while let Some((length, more)) = rest.split_first_chunk::<4>() {
+            let (word, after) = more.split_at(u32::from_le_bytes(*length) as usize);
+            words.push(String::from_utf8(word.to_vec()).unwrap());
+            rest = after;
+        }
+        (keys.iter().map(|key| words[*key as usize].clone()).collect(), words)
+    }
+
+    #[test]
+    fn arrays_keep_their_words_whatever_dictionaries_they_have() {
+        let column = crate::table::schema::CALLS.columns.iter().find(|column| column.name == "op").unwrap();
+        let mut chunk = Chunk::new(column);
+        let arrays: [(&[&str], &[u32]); 6] = [
+            (&["READ", "not used", "LOOKUP"], &[2, 0, 2]),
+            (&["READ", "not used", "LOOKUP"], &[0, 0]),
+            (&["READ", "not used", "LOOKUP", "WRITE"], &[3, 2]), // Longer than the one before.
+            (&["READ"], &[0]),                                   // Shorter.
+            (&["WRITE", "READ"], &[1, 0]),                       // Another.
+            (&["WRIT", "EREAD"], &[1, 0]),                       // Of the same bytes.
+        ];
+        let mut expected = Vec::new();
+        for (words, keys) in arrays {
+            let array = DictionaryArray::new(
+                UInt32Array::from(keys.to_vec()),
+                Arc::new(StringArray::from(words.to_vec())),
+            );
+            assert!(chunk.append(&array));
+            expected.extend(keys.iter().map(|key| words[*key as usize].to_owned()));
+        }
+        let (rows, words) = texts(chunk);
+        assert_eq!(rows, expected);
+        assert_eq!(words, ["LOOKUP", "READ", "WRITE", "EREAD", "WRIT"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use crate::stream::ConnectionId;
 
-/// Numbers whose places are remembered; a power of two above the connections that alternate.
+/// Numbers whose places are remembered at least; a power of two, as all that it grows to.
 const RECENT: usize = 64;
 
 /// What is kept of each connection.
@@ -16,12 +16,12 @@ pub(crate) struct ById<T> {
     kept: Vec<(ConnectionId, T)>,
     places: HashMap<ConnectionId, u32, RandomState>,
     /// The place where a number that ends like this was found last.
-    recent: [u32; RECENT],
+    recent: Vec<u32>,
 }
 
 impl<T> Default for ById<T> {
     fn default() -> Self {
-        Self { kept: Vec::new(), places: HashMap::default(), recent: [0; RECENT] }
+        Self { kept: Vec::new(), places: HashMap::default(), recent: Vec::new() }
     }
 }
 
@@ -45,7 +45,7 @@ impl<T> ById<T> {
     /// The same, to be changed.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut T> {
-        let place = self.recent.get(id as usize % RECENT).copied().unwrap_or_default() as usize;
+        let place = self.recent.get(self.end(id)).copied().unwrap_or_default() as usize;
         let place = match self.kept.get(place) {
             Some((known, _)) if *known == id => place,
             _ => self.look_up(id)?,
@@ -56,16 +56,26 @@ impl<T> ById<T> {
     #[inline(never)]
     fn look_up(&mut self, id: ConnectionId) -> Option<usize> {
         let place = *self.places.get(&id)?;
-        if let Some(recent) = self.recent.get_mut(id as usize % RECENT) {
+        let end = self.end(id);
+        if let Some(recent) = self.recent.get_mut(end) {
             *recent = place;
         }
         Some(place as usize)
+    }
+
+    /// How a number ends: numbers that follow one another, as many as are remembered, end differently.
+    #[inline]
+    fn end(&self, id: ConnectionId) -> usize {
+        id as usize & self.recent.len().wrapping_sub(1)
     }
 
     /// Keeps something of a connection of which nothing is kept.
     pub(crate) fn insert(&mut self, id: ConnectionId, value: T) {
         self.places.insert(id, self.kept.len() as u32);
         self.kept.push((id, value));
+        if self.kept.len() > self.recent.len() {
+            self.recent.resize((2 * self.recent.len()).max(RECENT), 0);
+        }
     }
 
     /// Gives what was kept of a connection.

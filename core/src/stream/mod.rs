@@ -51,8 +51,11 @@ const VISIT_FRAMES: u64 = 16;
 /// Connections visited at a time, and after a pause.
 const VISITS: (usize, usize) = (4, 64);
 
-/// Directions of connections that are remembered.
-const RECENT: usize = 64;
+/// Connections whose ends are remembered at least; a power of two, as all that it grows to.
+const RECENT: usize = 1024;
+
+/// An odd number without pattern, to spread what is multiplied by it.
+const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// What identifies a connection (both ends in order) or a direction (source first), with the protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,9 +82,9 @@ pub struct Connections {
     states: ById<State>,
     by_ends: HashMap<Ends, ConnectionId, RandomState>,
     count: u32,
-    /// Directions of connections looked up before, each in a place that its ports choose: a capture
-    /// has few that are busy at a time, and comparing ends is cheaper than ordering and hashing them.
-    recent: Vec<Option<(Ends, Side, ConnectionId)>>,
+    /// Connections looked up before, each in a place that its ends choose: whether it is the one that
+    /// is looked for says its state, which is wanted next.
+    recent: Vec<ConnectionId>,
     /// Those that wait behind a hole, to be visited in turn.
     stalled: VecDeque<ConnectionId>,
     /// The time of the last visit.
@@ -211,7 +214,6 @@ impl Connections {
             self.flush_one(*id, &mut sink);
         }
         self.stalled.retain(|id| gone.binary_search(id).is_err());
-        self.recent.clear();
         let states = &mut self.states;
         let forgotten: Vec<_> =
             gone.iter().filter_map(|id| Some((*id, states.remove(*id)?.connection))).collect();
@@ -260,12 +262,18 @@ impl Connections {
         transport: Transport,
         stamp: Stamp,
     ) -> (Side, ConnectionId) {
-        if let Some(Some((recent, side, id))) = self.recent.get(place(source, destination))
-            && recent.0 == *source
-            && recent.1 == *destination
-            && recent.2 == transport
+        let place = self.place(source, destination);
+        if let Some(id) = self.recent.get(place)
+            && let Some(State { connection, .. }) = self.states.get_mut(*id)
+            && connection.transport == transport
         {
-            return (*side, *id);
+            let Sides { low, high } = &connection.ends;
+            if low == source && high == destination {
+                return (Side::Low, *id);
+            }
+            if high == source && low == destination {
+                return (Side::High, *id);
+            }
         }
         self.look_up(*source, *destination, transport, stamp)
     }
@@ -283,7 +291,7 @@ impl Connections {
             Some(id) => *id,
             None => self.open(source, destination, transport, stamp),
         };
-        self.remember(Ends(source, destination, transport), side, id);
+        self.remember(&ends, id);
         (side, id)
     }
 
@@ -310,18 +318,40 @@ impl Connections {
             acks: Sides::default(),
         };
         self.states.insert(id, State::new(connection));
+        // An earlier connection between these ports is not found any more, neither here nor there.
         self.by_ends.insert(ends, id);
-        // An earlier connection between these ports must not be found any more, from either side.
-        self.recent.clear();
+        self.remember(&ends, id);
         id
     }
 
-    fn remember(&mut self, direction: Ends, side: Side, id: ConnectionId) {
-        if self.recent.is_empty() {
-            self.recent.resize(RECENT, None);
+    fn remember(&mut self, Ends(one, other, _): &Ends, id: ConnectionId) {
+        if 4 * self.states.len() > self.recent.len() {
+            let room = (2 * self.recent.len()).max(RECENT);
+            self.recent.clear();
+            self.recent.resize(room, id);
         }
-        if let Some(recent) = self.recent.get_mut(place(&direction.0, &direction.1)) {
-            *recent = Some((direction, side, id));
+        let place = self.place(one, other);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = id;
+        }
+    }
+
+    /// Where a connection between two ends is remembered, whichever comes first.
+    #[inline]
+    fn place(&self, one: &SocketAddr, other: &SocketAddr) -> usize {
+        let mixed = number(one).wrapping_add(number(other)).wrapping_mul(SPREAD);
+        (mixed >> 32) as usize & self.recent.len().wrapping_sub(1)
+    }
+}
+
+/// An end as a number.
+#[inline]
+fn number(end: &SocketAddr) -> u64 {
+    match end {
+        SocketAddr::V4(end) => u64::from(end.ip().to_bits()) << 16 | u64::from(end.port()),
+        SocketAddr::V6(end) => {
+            let bits = end.ip().to_bits();
+            ((bits >> 64) as u64).rotate_left(24) ^ (bits as u64) << 16 ^ u64::from(end.port())
         }
     }
 }
@@ -333,11 +363,6 @@ fn ordered(source: SocketAddr, destination: SocketAddr, transport: Transport) ->
     } else {
         (Side::High, Ends(destination, source, transport))
     }
-}
-
-/// Where a direction is remembered: not where the other one is.
-fn place(source: &SocketAddr, destination: &SocketAddr) -> usize {
-    usize::from(source.port().wrapping_mul(3) ^ destination.port()) % RECENT
 }
 
 #[cfg(test)]

@@ -251,3 +251,39 @@ proptest! {
         prop_assert_eq!(outcome(&steps, true), outcome(&steps, false));
     }
 }
+
+/// An end among few hosts and ports, of either version of IP.
+fn end() -> impl Strategy<Value = SocketAddr> {
+    (0..3_u8, 0..40_u8, prop::sample::select(vec![700_u16, 701, 2049, 2050])).prop_map(
+        |(kind, host, port)| match kind {
+            0 => SocketAddr::from(([10, 0, 0, host], port)),
+            1 => SocketAddr::from(([10, host, 0, 0], port)),
+            _ => SocketAddr::from(([0xfd00, 0, 0, u16::from(host), 0, 0, 0, u16::from(host)], port)),
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_connection_is_found_by_its_ends_whichever_sends(
+        packets in prop::collection::vec((end(), end(), any::<bool>(), 0..20_u8), 1..400)
+    ) {
+        let mut connections = Connections::default();
+        let mut known = std::collections::HashMap::new();
+        for (source, destination, udp, again) in packets {
+            let transport = if udp { Transport::Udp } else { Transport::Tcp };
+            let low = source <= destination;
+            let ends = if low { (source, destination, udp) } else { (destination, source, udp) };
+            if again == 0 && known.contains_key(&ends) {
+                // The same ports anew.
+                known.insert(ends, connections.open(source, destination, transport, Stamp::default()));
+            }
+            let (side, id) = connections.connection(&source, &destination, transport, Stamp::default());
+            prop_assert_eq!(side, if low { Side::Low } else { Side::High });
+            prop_assert_eq!(id, *known.entry(ends).or_insert(id));
+        }
+        prop_assert_eq!(connections.states.ids().last().copied(), connections.count.checked_sub(1));
+        let distinct: std::collections::HashSet<_> = known.values().collect();
+        prop_assert_eq!(distinct.len(), known.len());
+    }
+}

@@ -13,6 +13,7 @@ use crate::capture::merge::{Merge, Next};
 use crate::capture::{LinkType, Packet};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
+use crate::foresight::{self, AT_ONCE};
 use crate::packet::{Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
 use crate::stream::Connections;
@@ -132,6 +133,9 @@ impl Decoder {
     pub fn next_batches(&mut self) -> Result<Option<Vec<Batch>>, ArrowError> {
         let mut turn = 0;
         while !self.finished {
+            if self.frames.is_multiple_of(AT_ONCE as u64) {
+                foresight::fetch(&self.captures, &self.connections, &self.conversations);
+            }
             if !self.read_packet() {
                 self.end();
             }

@@ -34,6 +34,8 @@ pub mod witness;
 
 mod conversation;
 
+mod foresight;
+
 pub mod decode;
 
 pub mod redact;

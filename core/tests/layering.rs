@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The order of `lib.rs`: the way of the data, after what all stages share.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "error",
     "cursor",
     "wire_enum",
@@ -23,6 +23,7 @@ const ORDER: [&str; 18] = [
     "table",
     "witness",
     "conversation",
+    "foresight",
     "decode",
     "redact",
     "annotate",

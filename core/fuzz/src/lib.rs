@@ -19,7 +19,7 @@ use pcapnfs_core::decode::Decoder;
 use pcapnfs_core::error::{Layer, Reason};
 use pcapnfs_core::names::{Names, Placed};
 use pcapnfs_core::nfs::{Walk, protocol};
-use pcapnfs_core::packet::{Content, Dissector, Payload, Segment, TcpFlags};
+use pcapnfs_core::packet::{Content, Dissector, Payload, Segment, TcpFlags, glance};
 use pcapnfs_core::rpc::message::{Call, ReplyStatus, recognise, unwrap_body};
 use pcapnfs_core::rpc::record::{Peer, RecordReader, SEEN, SHORTENED_MEMORY};
 use pcapnfs_core::stream::assembler::{Piece, Stamp};
@@ -86,8 +86,12 @@ pub fn capture(data: &[u8]) {
         return;
     };
     let mut dissector = Dissector::new();
-    while let Ok(Some(packet)) = reader.next() {
+    loop {
+        let seen = reader.glimpses().next().map(|seen| (seen.link, seen.wire_length, seen.bytes.to_vec()));
+        reader.glimpses().take(8).filter_map(|seen| glance(&seen)).for_each(check_segment);
+        let Ok(Some(packet)) = reader.next() else { break };
         assert!(packet.bytes.len() <= packet.wire_length as usize);
+        assert!(seen.is_none_or(|seen| seen == (packet.link, packet.wire_length, packet.bytes.to_vec())));
         check(&dissector.dissect(&packet));
     }
     while let Some(part) = dissector.overdue(None) {
@@ -116,9 +120,13 @@ pub fn packet(data: &[u8]) {
     }
 }
 
+fn check_segment(segment: Segment<'_>) {
+    assert!(segment.payload.bytes.len() <= segment.payload.length);
+}
+
 fn check(content: &Content<'_>) {
     match content {
-        Content::Segment(segment) => assert!(segment.payload.bytes.len() <= segment.payload.length),
+        Content::Segment(segment) => check_segment(*segment),
         Content::Datagram(datagram) => assert!(datagram.payload.bytes.len() <= datagram.payload.length),
         Content::Other(other) => assert!(!other.code().is_empty()),
     }

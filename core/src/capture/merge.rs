@@ -81,6 +81,11 @@ impl Merge {
         self.inputs.get(index)?.reader.as_ref()
     }
 
+    /// The reader of the file that the last packet came from, and most likely the next one will.
+    pub fn current(&self) -> Option<&Reader> {
+        self.reader(self.current?)
+    }
+
     /// Bytes read so far of the files as they are stored. For progress.
     pub fn consumed(&self) -> u64 {
         let of = |input: &Input| input.reader.as_ref().map_or(input.consumed, Reader::consumed);

@@ -88,6 +88,17 @@ pub struct Packet<'a> {
     pub bytes: &'a [u8],
 }
 
+/// A packet that is still to come, as [`Reader::glimpses`] sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glimpse<'a> {
+    /// What `bytes` begins with.
+    pub link: LinkType,
+    /// Bytes of the packet on the wire; never less than were captured.
+    pub wire_length: u32,
+    /// The captured bytes.
+    pub bytes: &'a [u8],
+}
+
 /// The file format of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
@@ -248,6 +259,20 @@ impl Reader {
             Ok(Some(record)) => Some(record.time_ns),
             Ok(None) | Err(_) => None,
         }
+    }
+
+    /// Packets that will come next, as far as they were read from the file: none where that is not
+    /// easily said. Nothing is checked; what comes of a damaged file may be something else.
+    pub fn glimpses(&self) -> impl Iterator<Item = Glimpse<'_>> {
+        let mut ahead = self.window.ahead();
+        std::iter::from_fn(move || {
+            let (glimpse, rest) = match &self.parser {
+                Parser::Pcap(pcap) => pcap.glimpse(ahead),
+                Parser::Pcapng(pcapng) => pcapng.glimpse(ahead),
+            }?;
+            ahead = rest;
+            Some(glimpse)
+        })
     }
 
     #[inline]

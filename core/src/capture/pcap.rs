@@ -2,7 +2,7 @@
 
 use super::output::Interface;
 use super::window::{Fault, Window};
-use super::{Container, LinkType, Record, credible};
+use super::{Container, Glimpse, LinkType, Record, credible};
 
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
@@ -41,6 +41,29 @@ impl Layout {
     fn u32(self, bytes: [u8; 4]) -> u32 {
         if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
+
+    /// The packet header at the start of `ahead`.
+    #[inline]
+    fn header(self, ahead: &[u8]) -> Option<PacketHeader> {
+        let header = ahead.first_chunk::<PACKET_HEADER>()?;
+        let [s0, s1, s2, s3, f0, f1, f2, f3, c0, c1, c2, c3, w0, w1, w2, w3] = *header;
+        let captured = self.u32([c0, c1, c2, c3]);
+        Some(PacketHeader {
+            seconds: self.u32([s0, s1, s2, s3]),
+            fraction: self.u32([f0, f1, f2, f3]),
+            captured,
+            wire_length: self.u32([w0, w1, w2, w3]).max(captured),
+        })
+    }
+}
+
+/// What stands before a packet.
+struct PacketHeader {
+    seconds: u32,
+    /// Microseconds or nanoseconds.
+    fraction: u32,
+    captured: u32,
+    wire_length: u32,
 }
 
 pub(super) struct Pcap {
@@ -91,15 +114,10 @@ impl Pcap {
         if !window.ensure(layout.packet_header)? {
             return window.ended("the file ends within a packet header").map_or(Ok(None), Err);
         }
-        let Some(header) = window.ahead().first_chunk::<PACKET_HEADER>() else {
+        let Some(header) = layout.header(window.ahead()) else {
             return Ok(None);
         };
-        let [s0, s1, s2, s3, f0, f1, f2, f3, c0, c1, c2, c3, w0, w1, w2, w3] = *header;
-        let seconds = layout.u32([s0, s1, s2, s3]);
-        let fraction = layout.u32([f0, f1, f2, f3]);
-        let captured = layout.u32([c0, c1, c2, c3]);
-        let wire_length = layout.u32([w0, w1, w2, w3]);
-
+        let PacketHeader { seconds, fraction, captured, wire_length } = header;
         let length = captured as usize;
         if !credible(length, self.snaplen) {
             return Err(window.damaged("a packet of impossible length"));
@@ -115,7 +133,15 @@ impl Pcap {
         // Both are 32 bits wide: 2^32 s + 2^32 µs are less than 2^63 ns, whatever the file says.
         let unit = if layout.nanoseconds { 1 } else { 1_000 };
         let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
-        let wire_length = wire_length.max(captured);
         Ok(Some(Record { time_ns, link: self.link, wire_length, start, captured: length }))
+    }
+
+    /// The packet whose header `ahead` begins with, and what is behind it.
+    #[inline]
+    pub(super) fn glimpse<'a>(&self, ahead: &'a [u8]) -> Option<(Glimpse<'a>, &'a [u8])> {
+        let PacketHeader { captured, wire_length, .. } = self.layout.header(ahead)?;
+        let (_, packet) = ahead.split_at_checked(self.layout.packet_header)?;
+        let (bytes, rest) = packet.split_at_checked(captured as usize)?;
+        Some((Glimpse { link: self.link, wire_length, bytes }, rest))
     }
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::output::{self, Interface};
 use super::window::{Fault, Window};
-use super::{Details, LinkType, PACKET_LIMIT, Record, credible};
+use super::{Details, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
 
 /// Type of the section header block: the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -193,6 +193,23 @@ impl Pcapng {
             }
         }
         Ok(None)
+    }
+
+    /// The packet whose block `ahead` begins with, and what is behind that. Only enhanced packet blocks
+    /// are looked at.
+    #[inline]
+    pub(super) fn glimpse<'a>(&self, ahead: &'a [u8]) -> Option<(Glimpse<'a>, &'a [u8])> {
+        let mut frame = Fields { rest: ahead, big_endian: self.big_endian };
+        if frame.u32()? != ENHANCED_PACKET {
+            return None;
+        }
+        let (block, rest) = ahead.split_at_checked(frame.u32()? as usize)?;
+        let mut fields = Fields { rest: block.get(8..)?, ..frame };
+        let header = fields.enhanced()?;
+        let captured = header.captured?;
+        let bytes = fields.rest.get(..captured as usize)?;
+        let link = self.interfaces.get(header.interface)?.link;
+        Some((Glimpse { link, wire_length: header.wire_length.max(captured), bytes }, rest))
     }
 
     #[cold]

@@ -156,8 +156,11 @@ fn read(file: Vec<u8>) -> (Vec<Expected>, Option<ReadError>) {
 fn drain(mut reader: Reader) -> (Vec<Expected>, Option<ReadError>) {
     let mut found = Vec::new();
     loop {
+        let seen = reader.glimpses().next().map(|seen| (seen.link, seen.wire_length, seen.bytes.to_vec()));
         match reader.next() {
             Ok(Some(packet)) => {
+                let came = (packet.link, packet.wire_length, packet.bytes.to_vec());
+                assert!(seen.is_none_or(|seen| seen == came), "what comes is what was seen coming");
                 found.push((packet.time_ns, packet.wire_length, packet.bytes.to_vec()));
                 assert_eq!(packet.number, found.len() as u64);
             }
@@ -250,6 +253,39 @@ impl Read for Trickle {
         let one = buffer.len().min(1);
         self.0.read(&mut buffer[..one])
     }
+}
+
+#[test]
+fn packets_are_seen_before_they_come_as_far_as_the_file_was_read() {
+    let small = &packets()[..3];
+    for order in [Order::Big, Order::Little] {
+        let files = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34].map(|magic| pcap(order, magic, 65_535, small));
+        for file in files.into_iter().chain([pcapng(order, small)]) {
+            let mut reader = open(file).unwrap();
+            reader.next().unwrap();
+            let seen: Vec<_> =
+                reader.glimpses().map(|seen| (seen.link, seen.wire_length, seen.bytes.to_vec())).collect();
+            let expected: Vec<_> = small[1..]
+                .iter()
+                .map(|(_, wire_length, bytes)| (LinkType::ETHERNET, *wire_length, bytes.clone()))
+                .collect();
+            assert_eq!(seen, expected);
+            reader.next().unwrap();
+            assert_eq!(reader.glimpses().count(), 1);
+        }
+    }
+    let mut cut = open(pcap(Order::Big, 0xa1b2_c3d4, 400_000, &packets())).unwrap();
+    cut.next().unwrap();
+    assert_eq!(cut.glimpses().count(), 2, "the last is longer than what was read so far");
+    // Blocks that claim to be of no length lead nowhere.
+    let mut file = pcapng(Order::Little, small);
+    let nothing = [6_u32.to_le_bytes(), [0; 4]].concat();
+    file.extend(nothing.repeat(100));
+    let mut reader = open(file).unwrap();
+    for _ in small {
+        reader.next().unwrap();
+    }
+    assert_eq!(reader.glimpses().count(), 0);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod parties;
 
 mod unread;
 
+use std::hint::black_box;
 use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
@@ -182,6 +183,29 @@ impl Conversations {
             self.settle(now);
         }
         carries_rpc
+    }
+
+    /// Reads what a segment from `side` needs.
+    #[inline]
+    pub(crate) fn fetch(&self, id: ConnectionId, side: Side) {
+        if let Some(conversation) = self.by_id.glance(id) {
+            conversation.readers.of(side).fetch();
+            conversation.parties.fetch();
+            black_box(conversation.believed);
+        }
+    }
+
+    /// Finds the call that a segment with this payload answers, where it begins a reply, and reads what
+    /// the answer needs besides.
+    #[inline]
+    pub(crate) fn fetch_answered(&self, id: ConnectionId, side: Side, payload: &[u8]) -> Option<&Request> {
+        let machine = self.by_id.glance(id)?.parties.machine.text();
+        black_box(machine.as_bytes().first().copied());
+        let (_mark, message) = payload.split_first_chunk::<4>()?;
+        match recognise(message)? {
+            Recognised::Reply { xid } => self.messages.pairing.peer(id, side).request(xid),
+            Recognised::Call { .. } => None,
+        }
     }
 
     /// Gives back memory of messages that are being put together: what is not in use, and all but the

@@ -1,5 +1,6 @@
 //! Who talks on a connection, and what its calls look like.
 
+use std::hint::black_box;
 use std::net::SocketAddr;
 
 use crate::names::ServerId;
@@ -35,6 +36,13 @@ pub(super) struct Parties {
 }
 
 impl Parties {
+    /// Reads from all that a message needs.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        let texts = self.addresses.low.text().len() ^ self.addresses.high.text().len() ^ self.siblings.len();
+        black_box((texts, self.handle_at, self.ends.low.port()));
+    }
+
     /// Takes the host that a call names.
     #[inline]
     pub(super) fn names(&mut self, named: &[u8]) {

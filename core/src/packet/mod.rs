@@ -28,7 +28,7 @@ mod tunnel;
 
 mod udp;
 
-use crate::capture::Packet;
+use crate::capture::{Glimpse, Packet};
 
 pub use payload::Payload;
 pub use tcp::{Segment, TcpFlags};
@@ -94,6 +94,17 @@ others! {
     MalformedHeader = "malformed_header",
     /// The file's link type is not one that pcapnfs reads.
     UnsupportedLink = "unsupported_link",
+}
+
+/// The TCP segment that a packet holds, if there is no more to it than three headers: no fragment, no tunnel.
+/// Whether it is a copy of another was not asked.
+#[inline]
+pub fn glance<'a>(packet: &Glimpse<'a>) -> Option<Segment<'a>> {
+    let frame = Payload::new(packet.bytes, packet.wire_length as usize);
+    let (carried, piece) = ip::parse(link::network(packet.link, frame).ok()?).ok()?;
+    let mut segment = Segment::EMPTY;
+    let plain = carried.protocol == ip::TCP && piece.is_none();
+    (plain && segment.read(carried).is_ok()).then_some(segment)
 }
 
 /// Takes packets apart. Its state: IP fragments that wait for others, the fingerprints of the last

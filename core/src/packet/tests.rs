@@ -67,7 +67,12 @@ pub(super) fn packet(link: LinkType, bytes: &[u8]) -> Packet<'_> {
 
 /// The bytes of a payload of which all was captured, or the reason of another content.
 pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
-    match Dissector::new().dissect(&packet(link, bytes)) {
+    let mut dissector = Dissector::new();
+    let content = dissector.dissect(&packet(link, bytes));
+    if let Some(segment) = glance(&Glimpse { link, wire_length: bytes.len() as u32, bytes }) {
+        assert_eq!(content, Content::Segment(segment), "what is seen at a glance");
+    }
+    match content {
         Content::Segment(Segment { payload, .. }) | Content::Datagram(Datagram { payload, .. }) => {
             assert_eq!(payload.bytes.len(), payload.length);
             Ok(payload.bytes.to_vec())
@@ -143,6 +148,8 @@ fn every_link_type_leads_to_the_segment() {
     ];
     for (link, frame) in frames {
         assert_eq!(payload(link, &frame), Ok(DATA.to_vec()), "{link} {frame:02x?}");
+        let glimpse = Glimpse { link, wire_length: frame.len() as u32, bytes: &frame };
+        assert!(glance(&glimpse).is_some_and(|segment| segment.payload == Payload::new(&DATA, 4)), "{link}");
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::hint::black_box;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
@@ -162,6 +163,22 @@ pub struct Request {
     digest: u64,
     /// Its place in the order of the calls.
     serial: u64,
+}
+
+impl Request {
+    /// Reads from all of it but the bytes of its message.
+    #[inline]
+    pub fn fetch(&self) {
+        black_box(self.digest ^ self.message.first.frame ^ self.serial ^ u64::from(self.transmissions));
+    }
+
+    /// Reads from the beginning of its message, which is all of most.
+    #[inline]
+    pub fn fetch_message(&self) {
+        const LINE: usize = 64;
+        let byte = |line: usize| self.message.bytes.get(line * LINE).copied();
+        black_box([byte(0), byte(1), byte(2), byte(3)]);
+    }
 }
 
 struct Entry {

@@ -6,6 +6,7 @@
 //! led to something that is no message, the reader searches for the next header (`search.rs`); and
 //! where a mark claims more than its message has, it notices at the next segment that must be another.
 
+use std::hint::black_box;
 use std::ops::Range;
 
 use crate::cursor::{Behind, Cursor};
@@ -213,6 +214,13 @@ impl RecordReader {
             doubt: Doubt::Nothing,
             tail: Tail::EMPTY,
         }
+    }
+
+    /// Reads from all that the next piece of the stream needs.
+    #[inline]
+    pub fn fetch(&self) {
+        let lengths = self.length ^ self.buffer.len() ^ self.unread.start;
+        black_box((lengths, self.first.frame ^ self.last.frame ^ self.searched, self.tail.whole));
     }
 
     /// Whether any record was found.

@@ -53,14 +53,25 @@ impl<T> ById<T> {
         self.kept.get_mut(place).map(|(_, kept)| kept)
     }
 
+    /// What is kept of a connection, if it is where it was last.
+    #[inline]
+    pub(crate) fn glance(&self, id: ConnectionId) -> Option<&T> {
+        let place = *self.recent.get(self.end(id))?;
+        self.kept.get(place as usize).filter(|(known, _)| *known == id).map(|(_, kept)| kept)
+    }
+
     #[inline(never)]
     fn look_up(&mut self, id: ConnectionId) -> Option<usize> {
         let place = *self.places.get(&id)?;
+        self.remember(id, place);
+        Some(place as usize)
+    }
+
+    fn remember(&mut self, id: ConnectionId, place: u32) {
         let end = self.end(id);
         if let Some(recent) = self.recent.get_mut(end) {
             *recent = place;
         }
-        Some(place as usize)
     }
 
     /// How a number ends: numbers that follow one another, as many as are remembered, end differently.
@@ -71,11 +82,13 @@ impl<T> ById<T> {
 
     /// Keeps something of a connection of which nothing is kept.
     pub(crate) fn insert(&mut self, id: ConnectionId, value: T) {
-        self.places.insert(id, self.kept.len() as u32);
+        let place = self.kept.len() as u32;
+        self.places.insert(id, place);
         self.kept.push((id, value));
         if self.kept.len() > self.recent.len() {
             self.recent.resize((2 * self.recent.len()).max(RECENT), 0);
         }
+        self.remember(id, place);
     }
 
     /// Gives what was kept of a connection.
@@ -128,6 +141,7 @@ mod tests {
                     _ => prop_assert_eq!(kept.get_mut(id), map.get_mut(&id)),
                 }
                 prop_assert_eq!((kept.get(id), kept.contains(id)), (map.get(&id), map.contains_key(&id)));
+                prop_assert!(kept.glance(id).is_none_or(|seen| map.get(&id) == Some(seen)));
             }
             prop_assert_eq!(kept.ids(), map.keys().copied().collect::<Vec<_>>());
             prop_assert_eq!(kept.len(), map.len());

@@ -254,6 +254,33 @@ impl Connections {
         self.account(id);
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The connection that probably has these ends; it may be another.
+    #[inline]
+    pub fn foresee(&self, one: &SocketAddr, other: &SocketAddr) -> Option<ConnectionId> {
+        self.recent.get(self.place(one, other)).copied()
+    }
+
+    /// Reads what a segment of the connection needs.
+    #[inline]
+    pub fn fetch(&self, id: ConnectionId) {
+        if let Some(state) = self.states.glance(id) {
+            state.fetch();
+        }
+    }
+
+    /// The side of the connection that has this end.
+    #[inline]
+    pub fn side(&self, id: ConnectionId, end: &SocketAddr) -> Option<Side> {
+        let Sides { low, high } = &self.states.glance(id)?.connection.ends;
+        let side = if low == end { Side::Low } else { Side::High };
+        (side == Side::Low || high == end).then_some(side)
+    }
+
     #[inline]
     fn connection(
         &mut self,

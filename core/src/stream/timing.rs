@@ -50,6 +50,14 @@ impl UnderWay {
         }
     }
 
+    /// Reads from all of it.
+    #[inline]
+    pub(super) fn fetch(&self) -> u64 {
+        let [end, ..] = self.ends;
+        let [.., time_ns] = self.times_ns;
+        u64::from(end.0) ^ time_ns.cast_unsigned() ^ u64::from(self.first)
+    }
+
     /// Nothing that is under way can be timed any more.
     #[inline]
     pub(super) fn forget(&mut self) {

@@ -73,16 +73,19 @@ def free() -> int | None:
 def of_database(limit: int, calls: int = 0) -> int:
     """What the database gets of the limit of the whole process, in bytes.
 
-    At least half, of a tight limit three eighths (of what it does not count, it takes more when it
-    has more), and `LEAST_DATABASE_BYTES`: where that leaves not enough for the rest, the process
-    takes somewhat more.
+    At least half; of a tight limit three eighths (of what it does not count, it takes more when it
+    has more), or what the rest leaves, if that is less, down to half of that.
+    `LEAST_DATABASE_BYTES` in any case: where that leaves not enough for the rest, the process takes
+    somewhat more.
 
     Args:
         limit: That of the whole process, in bytes.
         calls: Calls that will be analysed, once they are known.
     """
     held = workers(limit, calls) * _of_analysis(calls, limit)
-    least = limit * 3 // 8 if tight(limit, calls) else limit // 2
+    least = limit // 2
+    if tight(limit, calls):
+        least = min(limit * 3 // 8, max(limit - held, limit * 3 // 16))
     return max(limit - DECODING_BYTES - held, least, LEAST_DATABASE_BYTES)
 
 

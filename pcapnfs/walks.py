@@ -85,6 +85,30 @@ def under_way(
     return dict(_walk(lambda: _core.under_way(rows, dict(groups), longest_ns)))
 
 
+def levels(
+    rows: duckdb.DuckDBPyRelation, groups: Mapping[int, int], *, most: int, latest_ns: int
+) -> dict[int, list[int]]:
+    """For how long how many intervals of each group were open at once.
+
+    Args:
+        rows: `begin` and `end` in nanoseconds, `key`; an interval that ends before it begins is of
+            no length.
+        groups: The group of each key; rows of others are left out.
+        most: More at once count as this many.
+        latest_ns: Later times are taken for this.
+
+    Returns:
+        Of each group with rows, the time in which 0, 1, 2 … were open, in nanoseconds; the first is
+        that between the first begin and the last end. What ends does so before others begin.
+
+    Raises:
+        duckdb.Error: The database could not give the rows.
+    """
+    from pcapnfs import _core
+
+    return _walk(lambda: _core.levels(rows, dict(groups), most, latest_ns))
+
+
 def share(
     intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
     parts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],

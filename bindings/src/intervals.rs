@@ -1,9 +1,10 @@
 //! Arithmetic on intervals of time, over Python's own arrays or rows that the database gives.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use arrow_schema::ArrowError;
+use pcapnfs_core::intervals::levels::Levels;
 use pcapnfs_core::intervals::sharing::{Intervals, share};
 use pcapnfs_core::intervals::under_way::{Gathered, UnderWay};
 use pcapnfs_core::intervals::{Column, Sums};
@@ -59,7 +60,7 @@ pub(crate) fn under_way(
     longest: i64,
 ) -> PyResult<Vec<(Option<u32>, Open)>> {
     let found: Result<_, ArrowError> = py.detach(|| {
-        let mut gathered = Gathered::new(groups);
+        let mut gathered = Gathered::new(groups.into_iter().collect());
         each(rows, |batch| gathered.take(batch))?;
         Ok(gathered.finish(longest))
     });
@@ -68,6 +69,23 @@ pub(crate) fn under_way(
         let groups = groups.into_iter().map(|(group, found)| (Some(group), open(found)));
         std::iter::once((None, open(all))).chain(groups).collect()
     }))
+}
+
+/// For each group, the time in which 0, 1, 2 … of its rows were open.
+#[pyfunction]
+pub(crate) fn levels(
+    py: Python<'_>,
+    rows: Rows,
+    groups: HashMap<u32, u32>,
+    most: usize,
+    latest: i64,
+) -> PyResult<BTreeMap<u32, Vec<i64>>> {
+    let found: Result<_, ArrowError> = py.detach(|| {
+        let mut levels = Levels::new(groups.into_iter().collect(), latest);
+        each(rows, |batch| levels.take(batch))?;
+        Ok(levels.finish(most))
+    });
+    found.map_err(|error| rows_error(&error))
 }
 
 /// As `UnderWay` has it.

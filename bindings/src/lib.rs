@@ -275,6 +275,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rewriting::redact, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::equal_shares, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::levels, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::under_way, module)?)?;
     module.add_function(wrap_pyfunction!(walking::held, module)?)?;
     module.add_function(wrap_pyfunction!(walking::learned, module)?)?;

@@ -6,26 +6,23 @@ under way, and for each session how long all its slots were taken (RFC 8881 sect
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pcapnfs import columns
-from pcapnfs.analyses import parts, traffic
 from pcapnfs.analyses import sessions as _sessions
-from pcapnfs.analyses.levels import levels
+from pcapnfs.analyses import traffic
+from pcapnfs.analyses.levels import LATEST_NS, NONE_OPEN, Levels, levels, most_at_once
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.sessions import sessions
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
 
     from pcapnfs.trace import Trace
-
-    Times = NDArray[np.int64]
 
 READS = columns.together(
     _sessions.READS,
@@ -42,9 +39,6 @@ PAIRS = 1000
 
 SESSIONS = 20
 """Sessions that are looked at, busiest first."""
-
-LATEST_NS = 2**62
-"""Times beyond this, in nanoseconds since 1970, are taken for this."""
 
 
 class Pair(Record):
@@ -100,65 +94,104 @@ class Caps(Record):
 
 def caps(trace: Trace) -> Caps:
     """Measure calls at once."""
-    rows = parts.arrays(
-        trace,
-        f"""
-        select connection, call_first_time as begin, greatest(reply_time, call_first_time) as end
-        from calls where not callback and program = {NFS} and reply_time is not null
-        """,
-    )
-    connection = np.asarray(rows["connection"])
-    begin, end = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in ("begin", "end"))
-    return Caps(pairs=_pairs(trace, connection, begin, end), slots=tuple(_slots(trace)))
+    return Caps(pairs=_pairs(trace), slots=tuple(_slots(trace)))
 
 
-def _pairs(
-    trace: Trace, connection: NDArray[np.uint32], begin: Times, end: Times
-) -> tuple[Pair, ...]:
-    used = Counter[int]()
-    for each in traffic.of_clients(trace):
-        if each.program == NFS and each.answered:
-            used[each.connection] += each.answered
-    in_sessions = _in_sessions(trace)
+class _Use(Record):
+    """What a connection carried of NFS."""
+
+    calls: int
+    """Calls answered."""
+    begin_ns: int
+    """When the first of them began, nanoseconds since 1970."""
+    end_ns: int
+    """When the last of them ended, likewise."""
+
+
+def _pairs(trace: Trace) -> tuple[Pair, ...]:
+    used = _used(trace)
     between: dict[tuple[str, str], dict[int, bool]] = {}
     for number, client, server, tcp in trace.rows(
         "select connection, client, server, transport = 'TCP' from connections order by connection"
     ):
         if number in used:
             between.setdefault((client, server), {})[number] = tcp
-    calls = {pair: sum(used[number] for number in numbers) for pair, numbers in between.items()}
-    found = []
-    order = np.argsort(connection, kind="stable")
-    sorted_connection = connection[order]
-    for client, server in sorted(between, key=lambda pair: (-calls[pair], pair))[:PAIRS]:
-        numbers = between[client, server]
-        parts = [
-            order[slice(*np.searchsorted(sorted_connection, (number, number + 1)))]
-            for number in numbers
-        ]
-        mine = np.concatenate(parts)
-        open_for = levels(begin[mine], end[mine])
-        busy = int(open_for[1:].sum())
-        at_once = levels(
-            np.array([begin[part].min() for part in parts]),
-            np.array([end[part].max() for part in parts]),
+    calls = {pair: sum(used[number].calls for number in on) for pair, on in between.items()}
+    most = sorted(between, key=lambda pair: (-calls[pair], pair))[:PAIRS]
+    open_for = _at_once(
+        trace,
+        "connection as key",
+        "reply_time is not null",
+        {number: place for place, pair in enumerate(most) for number in between[pair]},
+    )
+    in_sessions = _in_sessions(trace)
+    return tuple(
+        _pair(
+            pair,
+            [used[number] for number in between[pair]],
+            open_for.get(place, NONE_OPEN),
+            tcp=all(between[pair].values()),
+            sessions=not in_sessions.isdisjoint(between[pair]),
         )
-        weights = np.arange(len(open_for), dtype=np.float64)
-        found.append(
-            Pair(
-                client=client,
-                server=server,
-                calls=len(mine),
-                busy_s=busy / NANOSECONDS,
-                mean=float((open_for * weights).sum() / busy) if busy else 0.0,
-                peak=len(open_for) - 1,
-                at_peak_s=int(open_for[-1]) / NANOSECONDS if len(open_for) > 1 else 0.0,
-                connections=max(1, len(at_once) - 1),
-                tcp=all(numbers.values()),
-                sessions=not in_sessions.isdisjoint(numbers),
-            )
+        for place, pair in enumerate(most)
+    )
+
+
+def _pair(
+    pair: tuple[str, str], uses: Sequence[_Use], open_for: Levels, *, tcp: bool, sessions: bool
+) -> Pair:
+    client, server = pair
+    spans = [(min(use.begin_ns, LATEST_NS), min(use.end_ns, LATEST_NS)) for use in uses]
+    return Pair(
+        client=client,
+        server=server,
+        calls=sum(use.calls for use in uses),
+        busy_s=open_for.busy_ns / NANOSECONDS,
+        mean=open_for.mean,
+        peak=open_for.peak,
+        at_peak_s=open_for.at_least_ns(open_for.peak) / NANOSECONDS if open_for.peak else 0.0,
+        connections=max(1, most_at_once(spans)),
+        tcp=tcp,
+        sessions=sessions,
+    )
+
+
+def _used(trace: Trace) -> dict[int, _Use]:
+    """The connections with answered calls of NFS."""
+    parts = defaultdict(list)
+    for each in traffic.of_clients(trace):
+        begin, end = each.first_answered_ns, each.last_answered_ns
+        if each.program == NFS and begin is not None and end is not None:
+            parts[each.connection].append(_Use(each.answered, begin, end))
+    return {
+        number: _Use(
+            sum(use.calls for use in uses),
+            min(use.begin_ns for use in uses),
+            max(use.end_ns for use in uses),
         )
-    return tuple(found)
+        for number, uses in parts.items()
+    }
+
+
+def _at_once(
+    trace: Trace, key: str, condition: str, groups: Mapping[int, int]
+) -> dict[int, Levels]:
+    """How many of the answered calls of each group were under way at once.
+
+    Args:
+        trace: The trace.
+        key: SQL: a number, as `key`.
+        condition: SQL: which of the calls.
+        groups: The group of each key.
+    """
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.sql(
+            f"""
+            select call_first_time as begin, greatest(reply_time, call_first_time) as end, {key}
+            from calls where not callback and program = {NFS} and {condition}
+            """
+        )
+        return levels(rows, groups)
 
 
 def _in_sessions(trace: Trace) -> set[int]:
@@ -183,31 +216,28 @@ def _slots(trace: Trace) -> list[Slots]:
             limits[session.session] = session, min(told)
     if not limits:
         return []
-    # Hexadecimal digits alone; with parameters, DuckDB hands rows over far more slowly.
+    # Hexadecimal digits alone: a relation has no parameters.
     blobs = [f"unhex('{digits}')" for digits in limits]
     places = " ".join(f"when {blob} then {place}" for place, blob in enumerate(blobs))
-    rows = trace.arrays(
-        f"""
-        select call_first_time as begin, greatest(reply_time, call_first_time) as end,
-               (case session {places} end)::utinyint as place
-        from calls where not callback and program = {NFS} and reply_time is not null
-                         and session in ({", ".join(blobs)})
-        """
-    )
-    place = np.asarray(rows["place"])
-    begins, ends = (np.minimum(np.asarray(rows[name]), LATEST_NS) for name in ("begin", "end"))
-    found = []
-    for number, (session, limit) in enumerate(limits.values()):
-        begin, end = begins[place == number], ends[place == number]
-        open_for = levels(begin, end)
-        found.append(
-            Slots(
-                client=session.clients[0],
-                server=session.servers[0],
-                calls=len(begin),
-                limit=limit,
-                busy_s=int(open_for[1:].sum()) / NANOSECONDS,
-                full_s=int(open_for[limit:].sum()) / NANOSECONDS,
-            )
+    asked = f"reply_time is not null and session in ({', '.join(blobs)})"
+    key = f"(case session {places} end)::uinteger as key"
+    open_for = _at_once(trace, key, asked, {place: place for place in range(len(blobs))})
+    calls = dict(
+        trace.rows(
+            f"""
+            select hex(session), count(*) from calls
+            where not callback and program = {NFS} and {asked} group by session
+            """
         )
-    return found
+    )
+    return [
+        Slots(
+            client=session.clients[0],
+            server=session.servers[0],
+            calls=calls.get(digits.upper(), 0),
+            limit=limit,
+            busy_s=open_for.get(place, NONE_OPEN).busy_ns / NANOSECONDS,
+            full_s=open_for.get(place, NONE_OPEN).at_least_ns(limit) / NANOSECONDS,
+        )
+        for place, (digits, (session, limit)) in enumerate(limits.items())
+    ]

@@ -1,12 +1,21 @@
-"""For how long how many intervals were open at once: arithmetic on arrays, knows no trace."""
+"""For how long how many intervals were open at once.
+
+Takes rows of intervals, or arrays; gives times in whole nanoseconds, and numbers of intervals.
+Knows nothing of calls.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs import walks
+from pcapnfs.record import Record
+
 if TYPE_CHECKING:
+    import duckdb
     from numpy.typing import NDArray
 
     Times = NDArray[np.int64]
@@ -14,25 +23,69 @@ if TYPE_CHECKING:
 MOST = 4096
 """Levels that are told apart; more at once count as this many."""
 
+LATEST_NS = 2**62
+"""Times beyond this, in nanoseconds since 1970, are taken for this."""
 
-def levels(begin: Times, end: Times) -> Times:
-    """The time, in the unit given, in which 0, 1, 2 … intervals were open, up to `MOST`.
 
-    Element 0 is the time between the first begin and the last end in which none was. Where one ends
-    as another begins, they were not open at once. An interval that ends before it begins is empty.
+class Levels(Record):
+    """How many intervals were open at once."""
+
+    times_ns: tuple[int, ...]
+    """The time in which 0, 1, 2 … were, up to `MOST`, nanoseconds. The first is that between the
+    first begin and the last end."""
+
+    @property
+    def busy_ns(self) -> int:
+        """Time in which at least one was open, nanoseconds."""
+        return sum(self.times_ns[1:])
+
+    @property
+    def mean(self) -> float:
+        """How many were open in that time, on average; 0 without any."""
+        busy_ns = self.busy_ns
+        lengths_ns = sum(level * time_ns for level, time_ns in enumerate(self.times_ns))
+        return lengths_ns / busy_ns if busy_ns else 0.0
+
+    @property
+    def peak(self) -> int:
+        """The most at once."""
+        return len(self.times_ns) - 1
+
+    def at_least_ns(self, level: int) -> int:
+        """Time in which so many were open, or more, nanoseconds."""
+        return sum(self.times_ns[level:])
+
+
+NONE_OPEN = Levels((0,))
+"""Without intervals."""
+
+
+def levels(rows: duckdb.DuckDBPyRelation, groups: Mapping[int, int]) -> dict[int, Levels]:
+    """How many intervals of each group were open at once (`walks.levels`).
+
+    Args:
+        rows: `begin` and `end` in nanoseconds, `key`.
+        groups: The group of each key; rows of others are left out.
+
+    Raises:
+        duckdb.Error: The database could not give the rows.
     """
-    if not len(begin):
-        return np.zeros(1, np.int64)
-    # Two sorted halves, nearly sorted already, are merged in a fraction of the time.
-    ends, begins = (np.sort(each, kind="stable") for each in (np.maximum(end, begin), begin))
-    times = np.concatenate((ends, begins))
-    steps = np.concatenate((np.full(len(begin), -1, np.int32), np.ones(len(begin), np.int32)))
-    # Stable: of equal times ends come first.
-    order = np.argsort(times, kind="stable")
-    times = times[order]
-    opened = np.clip(np.cumsum(steps[order], dtype=np.int64)[:-1], 0, MOST)
-    # Floats are exact up to 104 days in nanoseconds, and adding at places is far slower.
-    return np.rint(np.bincount(opened, np.diff(times))).astype(np.int64)
+    found = walks.levels(rows, groups, most=MOST, latest_ns=LATEST_NS)
+    return {group: Levels(tuple(times_ns)) for group, times_ns in found.items()}
+
+
+def most_at_once(intervals: Iterable[tuple[int, int]]) -> int:
+    """The most of a few intervals, as begin and end, that were open at once.
+
+    Where one ends as another begins, they were not. One of no length, or that ends before it
+    begins, is never open.
+    """
+    steps = [step for begin, end in intervals if begin < end for step in ((begin, 1), (end, -1))]
+    most = now = 0
+    for _, step in sorted(steps):
+        now += step
+        most = max(most, now)
+    return most
 
 
 def open_at_begin(begin: Times, end: Times) -> NDArray[np.int32]:

@@ -7,21 +7,16 @@ instead. Takes a trace; gives for each client, server and user how its OPENs lay
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
-from pcapnfs.analyses.levels import levels
+from pcapnfs.analyses.levels import NONE_OPEN, levels
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from numpy.typing import NDArray
-
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -31,9 +26,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-LATEST_NS = 2**62
-"""Times beyond this, in nanoseconds since 1970, are taken for this."""
 
 OWNERS = 100
 """Users that are looked at, most OPENs first: a hostile capture may have one for each call."""
@@ -67,53 +59,51 @@ class OpenOrder(Record):
 def open_order(trace: Trace) -> tuple[OpenOrder, ...]:
     """Look at each user's OPENs, most first."""
     shares.register(trace)
-    owners = trace.rows(
-        """
-        select client, server, uid, count(*) filter (op = 'OPEN') from calls
-        where protocol = '4.0' and not callback and reply_time is not null
-        group by client, server, uid order by client, server, uid
-        """
-    )
-    if not any(opens for *_, opens in owners):
-        return ()
-    rows = trace.arrays(
-        """
-        select dense_rank() over (order by client, server, uid) - 1 as owner,
-               call_first_time as begin, greatest(reply_time, call_first_time) as end,
-               op = 'OPEN' as opening, share, call_frame as frame
-        from calls join shares using (call)
-        where protocol = '4.0' and not callback and reply_time is not null
-        order by owner, call_first_time, call
-        """
-    )
-    told = {name: np.asarray(values) for name, values in rows.items()}
-    bounds = np.searchsorted(told["owner"], np.arange(len(owners) + 1))
-    most = sorted(range(len(owners)), key=lambda place: -integer(owners[place][3]))[:OWNERS]
-    return tuple(
-        _owner(
-            owners[place],
-            {name: values[bounds[place] : bounds[place + 1]] for name, values in told.items()},
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_OWNERS)
+        owners = cursor.execute("from owners order by owner").fetchall()
+        if not owners:
+            return ()
+        open_for = levels(cursor.sql(_CALLS), {key: key for key in range(2 * len(owners))})
+    found = []
+    for owner, client, server, uid, opens, time, frames in owners:
+        place = integer(owner)
+        opened = open_for.get(2 * place + 1, NONE_OPEN)
+        others = open_for.get(2 * place, NONE_OPEN)
+        found.append(
+            OpenOrder(
+                client=str(client),
+                server=str(server),
+                uid=whole(uid),
+                opens=integer(opens),
+                overlapping=opened.peak > 1,
+                others_at_once=others.mean,
+                time_s=integer(time) / NANOSECONDS,
+                frames=tuple(integer(frame) for frame in frames),
+            )
         )
-        for place in most
-        if owners[place][3]
-    )
+    return tuple(found)
 
 
-def _owner(owner: tuple[object, ...], rows: dict[str, NDArray[Any]]) -> OpenOrder:
-    client, server, uid, opens = owner
-    begin, end = (np.minimum(rows[name], LATEST_NS) for name in ("begin", "end"))
-    opening = rows["opening"]
-    opened = levels(begin[opening], end[opening])
-    others = levels(begin[~opening], end[~opening])
-    busy = int(others[1:].sum())
-    weights = np.arange(len(others), dtype=np.float64)
-    return OpenOrder(
-        client=str(client),
-        server=str(server),
-        uid=whole(uid),
-        opens=integer(opens),
-        overlapping=len(opened) > 2,
-        others_at_once=float((others * weights).sum() / busy) if busy else 0.0,
-        time_s=int(rows["share"][opening].sum()) / NANOSECONDS,
-        frames=tuple(int(frame) for frame in rows["frame"][opening][:EXAMPLES]),
+_OWNERS = f"""
+    create temp table owners as
+    select (row_number() over (order by opens desc, client, server, uid) - 1)::uinteger as owner, *
+    from (
+        select client, server, uid, count(*) as opens, sum(share) as time,
+               arg_min(call_frame, (call_first_time, call), {EXAMPLES}) as frames
+        from calls join shares using (call)
+        where protocol = '4.0' and op = 'OPEN' and reply_time is not null
+        group by client, server, uid
     )
+    order by owner limit {OWNERS}
+"""
+
+_CALLS = """
+    select call_first_time as begin, greatest(reply_time, call_first_time) as end,
+           2 * owner + (op = 'OPEN')::uinteger as key
+    from calls join owners
+        on calls.client = owners.client and calls.server = owners.server
+           and calls.uid is not distinct from owners.uid
+    where protocol = '4.0' and not callback and reply_time is not null
+"""
+"""What each of them called: OPENs and others by keys of their own."""

@@ -129,6 +129,7 @@ WALKS = (
     "equal_shares",
     "held",
     "learned",
+    "levels",
     "under_way",
 )
 

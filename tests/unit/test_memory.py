@@ -101,7 +101,19 @@ def test_the_database_gets_what_decoding_leaves() -> None:
     assert workers > 1
     of_calls = workers * calls * (memory.CALL_BYTES + memory.WALK_BYTES)
     assert memory.of_database(2 * GB, calls) == memory.of_database(2 * GB) - of_calls
-    assert memory.of_database(GB, 1000 * calls) == GB * 3 // 8
+
+
+@pytest.mark.parametrize(("calls", "expected"), [(5, GB * 3 // 8), (7, None), (1000, GB * 3 // 16)])
+def test_of_a_tight_limit_the_database_gets_less_the_more_is_held(
+    calls: int, expected: int | None
+) -> None:
+    calls *= 1_000_000
+    got = memory.of_database(GB, calls)
+    if expected is None:
+        walked = memory.walked(GB) * memory.WALK_BYTES
+        expected = GB - calls * memory.CALL_BYTES - walked
+        assert GB * 3 // 16 < expected < GB * 3 // 8
+    assert got == expected
 
 
 def test_a_limit_is_tight_where_calls_would_fill_much_of_it() -> None:

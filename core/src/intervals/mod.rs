@@ -4,9 +4,17 @@
 //! of time once. Promises that memory beside the intervals themselves is a number for each, and an
 //! entry for each that is open.
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+pub mod levels;
+
 pub mod sharing;
 
 pub mod under_way;
+
+/// The group of each key.
+pub type Groups = HashMap<u32, u32, RandomState>;
 
 /// Numbers by their place, wherever they are kept.
 pub trait Column<T> {

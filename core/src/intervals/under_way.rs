@@ -4,12 +4,13 @@
 //! group. `pcapnfs/analyses/concurrency.py` says what for.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 
 use arrow_array::RecordBatch;
 use arrow_array::types::{Int64Type, UInt32Type};
 use arrow_schema::ArrowError;
 
+use super::Groups;
 use crate::walk::input::whole;
 
 /// What is open at once, in nanoseconds.
@@ -37,13 +38,13 @@ struct Interval {
 #[derive(Debug)]
 pub struct Gathered {
     /// By mount.
-    groups: HashMap<u32, u32>,
+    groups: Groups,
     intervals: Vec<Interval>,
 }
 
 impl Gathered {
     /// Nothing yet; `groups` tells which mounts count as one.
-    pub fn new(groups: HashMap<u32, u32>) -> Self {
+    pub fn new(groups: Groups) -> Self {
         Self { groups, intervals: Vec::new() }
     }
 

@@ -450,7 +450,7 @@ const RECENT_NAMES: usize = 128;
 const RECENT_WORDS: usize = 64;
 
 /// Words of a dictionary, and their bytes, above which the next batch begins another.
-const DICTIONARY_LIMIT: (usize, usize) = (1 << 14, 1 << 19);
+const FULL_DICTIONARY: (usize, usize) = (1 << 14, 1 << 19);
 
 impl<const NULLABLE: bool> Default for Words<NULLABLE> {
     fn default() -> Self {
@@ -530,7 +530,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
         let keys = self.keys.buffer(rows);
         let keys = PrimitiveArray::<UInt32Type>::new(keys, self.validity.finish(rows));
         let words = self.words();
-        if words.len() > DICTIONARY_LIMIT.0 || self.distinct.data.len() > DICTIONARY_LIMIT.1 {
+        if words.len() > FULL_DICTIONARY.0 || self.distinct.data.len() > FULL_DICTIONARY.1 {
             self.begin();
         }
         debug_assert!(keys.values().iter().all(|key| (*key as usize) < words.len()));
@@ -761,11 +761,11 @@ mod tests {
             assert_eq!(texts[2..], hosts);
             lengths.push(length);
         }
-        let limit = DICTIONARY_LIMIT.0;
+        let limit = FULL_DICTIONARY.0;
         assert!(lengths.iter().all(|length| *length <= limit + 2 + BATCH_ROWS), "{lengths:?}");
         assert!(lengths.windows(2).any(|pair| pair[0] > pair[1]), "{lengths:?}");
         // Few that are long take as much.
-        words.put(0, Wording::Text(&"long ".repeat(DICTIONARY_LIMIT.1)));
+        words.put(0, Wording::Text(&"long ".repeat(FULL_DICTIONARY.1)));
         words.finish(1);
         words.put(0, Wording::Text("short"));
         assert_eq!(read(&words.finish(1)), (vec!["short"], 1));

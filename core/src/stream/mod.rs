@@ -262,7 +262,8 @@ impl Connections {
     /// The connection that probably has these ends; it may be another.
     #[inline]
     pub fn foresee(&self, one: &SocketAddr, other: &SocketAddr) -> Option<ConnectionId> {
-        self.recent.get(self.place(one, other)).copied()
+        let place = self.place(number(one, Transport::Tcp), number(other, Transport::Tcp));
+        self.recent.get(place).copied()
     }
 
     /// Reads what a segment of the connection needs.
@@ -289,17 +290,17 @@ impl Connections {
         transport: Transport,
         stamp: Stamp,
     ) -> (Side, ConnectionId) {
-        let place = self.place(source, destination);
-        if let Some(id) = self.recent.get(place)
-            && let Some(State { connection, .. }) = self.states.get_mut(*id)
-            && connection.transport == transport
+        let (one, other) = (number(source, transport), number(destination, transport));
+        if let Some(id) = self.recent.get(self.place(one, other))
+            && let Some(state) = self.states.get_mut(*id)
         {
-            let Sides { low, high } = &connection.ends;
-            if low == source && high == destination {
-                return (Side::Low, *id);
-            }
-            if high == source && low == destination {
-                return (Side::High, *id);
+            // Which side sends is as good as random: no branch depends on it.
+            let Sides { low, high } = state.numbers;
+            let straight = (one ^ low) | (other ^ high);
+            let crossed = (one ^ high) | (other ^ low);
+            let side = if straight == 0 { Side::Low } else { Side::High };
+            if straight.min(crossed) == 0 && state.is_between(side, source, destination) {
+                return (side, *id);
             }
         }
         self.look_up(*source, *destination, transport, stamp)
@@ -344,41 +345,45 @@ impl Connections {
             counts: Sides::default(),
             acks: Sides::default(),
         };
-        self.states.insert(id, State::new(connection));
+        let numbers = Sides { low: number(&ends.0, transport), high: number(&ends.1, transport) };
+        self.states.insert(id, State::new(connection, numbers));
         // An earlier connection between these ports is not found any more, neither here nor there.
         self.by_ends.insert(ends, id);
         self.remember(&ends, id);
         id
     }
 
-    fn remember(&mut self, Ends(one, other, _): &Ends, id: ConnectionId) {
+    fn remember(&mut self, Ends(one, other, transport): &Ends, id: ConnectionId) {
         if 4 * self.states.len() > self.recent.len() {
             let room = (2 * self.recent.len()).max(RECENT);
             self.recent.clear();
             self.recent.resize(room, id);
         }
-        let place = self.place(one, other);
+        let place = self.place(number(one, *transport), number(other, *transport));
         if let Some(recent) = self.recent.get_mut(place) {
             *recent = id;
         }
     }
 
-    /// Where a connection between two ends is remembered, whichever comes first.
+    /// Where a connection between two ends, given as numbers, is remembered, whichever comes first.
     #[inline]
-    fn place(&self, one: &SocketAddr, other: &SocketAddr) -> usize {
-        let mixed = number(one).wrapping_add(number(other)).wrapping_mul(SPREAD);
+    fn place(&self, one: u64, other: u64) -> usize {
+        let mixed = one.wrapping_add(other).wrapping_mul(SPREAD);
         (mixed >> 32) as usize & self.recent.len().wrapping_sub(1)
     }
 }
 
-/// An end as a number.
+/// An end as a number: no two ends of IPv4 have the same, nor one of IPv4 and one of IPv6.
 #[inline]
-fn number(end: &SocketAddr) -> u64 {
+fn number(end: &SocketAddr, transport: Transport) -> u64 {
+    let carried = u64::from(transport == Transport::Udp) << 62;
     match end {
-        SocketAddr::V4(end) => u64::from(end.ip().to_bits()) << 16 | u64::from(end.port()),
+        SocketAddr::V4(end) => carried | u64::from(end.ip().to_bits()) << 16 | u64::from(end.port()),
         SocketAddr::V6(end) => {
             let bits = end.ip().to_bits();
-            ((bits >> 64) as u64).rotate_left(24) ^ (bits as u64) << 16 ^ u64::from(end.port())
+            let (high, low) = ((bits >> 64) as u64, bits as u64);
+            let mixed = high.rotate_left(24) ^ low.rotate_left(16) ^ u64::from(end.port());
+            1 << 63 | carried | (mixed & ((1 << 62) - 1))
         }
     }
 }

@@ -4,6 +4,7 @@
 //! told once, with its length, before the bytes behind it.
 
 use std::hint::black_box;
+use std::net::SocketAddr;
 
 use crate::packet::{Payload, Segment};
 use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
@@ -66,6 +67,8 @@ struct Direction {
 /// A connection, and what it takes to put its bytes in order.
 pub(super) struct State {
     pub(super) connection: Connection,
+    /// Its ends as numbers, to be found by.
+    pub(super) numbers: Sides<u64>,
     directions: Sides<Direction>,
     /// Nobody wants this connection's bytes.
     pub(super) ignored: bool,
@@ -78,15 +81,24 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(connection: Connection) -> Self {
+    pub(super) fn new(connection: Connection, numbers: Sides<u64>) -> Self {
         Self {
             connection,
+            numbers,
             directions: Sides::default(),
             ignored: false,
             listed: false,
             overfull: 0,
             held_bytes: 0,
         }
+    }
+
+    /// Whether the ends are these, whose numbers are those of this connection: those of IPv6 say less
+    /// than their addresses.
+    #[inline]
+    pub(super) fn is_between(&self, side: Side, source: &SocketAddr, destination: &SocketAddr) -> bool {
+        let ends = &self.connection.ends;
+        source.is_ipv4() || ends.of(side) == source && ends.of(side.other()) == destination
     }
 
     /// Reads from all that [`State::take_next`] needs, so that it is in the processor's cache then.

@@ -252,6 +252,20 @@ proptest! {
     }
 }
 
+#[test]
+fn ends_of_the_same_number_are_told_apart() {
+    let server: SocketAddr = "[fd00::3]:2049".parse().unwrap();
+    let clients: [SocketAddr; 2] = ["[::1]:700".parse().unwrap(), "[100::]:700".parse().unwrap()];
+    let [one, other] = clients.map(|client| number(&client, Transport::Tcp));
+    assert_eq!(one, other);
+    let mut connections = Connections::default();
+    for _ in 0..2 {
+        let found = clients
+            .map(|client| connections.connection(&client, &server, Transport::Tcp, Stamp::default()).1);
+        assert_eq!(found, [0, 1]);
+    }
+}
+
 /// An end among few hosts and ports, of either version of IP.
 fn end() -> impl Strategy<Value = SocketAddr> {
     (0..3_u8, 0..40_u8, prop::sample::select(vec![700_u16, 701, 2049, 2050])).prop_map(

@@ -36,7 +36,7 @@ struct Coming<'a> {
 /// Reads what the next packets will need, if there are many connections.
 #[inline]
 pub(crate) fn fetch(captures: &Merge, connections: &Connections, conversations: &Conversations) {
-    if connections.count() >= MANY {
+    if connections.kept() >= MANY {
         black_box(fetch_next(captures, connections, conversations));
     }
 }

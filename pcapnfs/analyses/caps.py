@@ -120,8 +120,7 @@ def _pairs(trace: Trace) -> tuple[Pair, ...]:
     most = sorted(between, key=lambda pair: (-calls[pair], pair))[:PAIRS]
     open_for = _at_once(
         trace,
-        "connection as key",
-        "reply_time is not null",
+        f"connection as key from calls where {_ANSWERED}",
         {number: place for place, pair in enumerate(most) for number in between[pair]},
     )
     in_sessions = _in_sessions(trace)
@@ -173,23 +172,22 @@ def _used(trace: Trace) -> dict[int, _Use]:
     }
 
 
-def _at_once(
-    trace: Trace, key: str, condition: str, groups: Mapping[int, int]
-) -> dict[int, Levels]:
-    """How many of the answered calls of each group were under way at once.
+_ANSWERED = f"not callback and program = {NFS} and reply_time is not null"
+"""SQL: which calls are looked at."""
+
+
+def _at_once(trace: Trace, keyed: str, groups: Mapping[int, int]) -> dict[int, Levels]:
+    """How many calls of each group were under way at once.
 
     Args:
         trace: The trace.
-        key: SQL: a number, as `key`.
-        condition: SQL: which of the calls.
+        keyed: SQL: a number as `key`, and which calls it is of.
         groups: The group of each key.
     """
     with closing(trace.cursor()) as cursor:
         rows = cursor.sql(
-            f"""
-            select call_first_time as begin, greatest(reply_time, call_first_time) as end, {key}
-            from calls where not callback and program = {NFS} and {condition}
-            """
+            "select call_first_time as begin, greatest(reply_time, call_first_time) as end, "
+            f"{keyed}"
         )
         return levels(rows, groups)
 
@@ -199,10 +197,7 @@ def _in_sessions(trace: Trace) -> set[int]:
     if all(each.version < 4 for each in traffic.of_clients(trace)):
         return set()
     rows = trace.rows(
-        f"""
-        select distinct connection from calls
-        where not callback and program = {NFS} and reply_time is not null and session is not null
-        """
+        f"select distinct connection from calls where {_ANSWERED} and session is not null"
     )
     return {number for (number,) in rows}
 
@@ -219,17 +214,13 @@ def _slots(trace: Trace) -> list[Slots]:
     # Hexadecimal digits alone: a relation has no parameters.
     blobs = [f"unhex('{digits}')" for digits in limits]
     places = " ".join(f"when {blob} then {place}" for place, blob in enumerate(blobs))
-    asked = f"reply_time is not null and session in ({', '.join(blobs)})"
-    key = f"(case session {places} end)::uinteger as key"
-    open_for = _at_once(trace, key, asked, {place: place for place in range(len(blobs))})
-    calls = dict(
-        trace.rows(
-            f"""
-            select hex(session), count(*) from calls
-            where not callback and program = {NFS} and {asked} group by session
-            """
-        )
+    asked = f"from calls where {_ANSWERED} and session in ({', '.join(blobs)})"
+    open_for = _at_once(
+        trace,
+        f"(case session {places} end)::uinteger as key {asked}",
+        {place: place for place in range(len(blobs))},
     )
+    calls = dict(trace.rows(f"select hex(session), count(*) {asked} group by session"))
     return [
         Slots(
             client=session.clients[0],

@@ -15,7 +15,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import parts, shares, traffic
 from pcapnfs.analyses.arrays import distinct, looked_up, quantiles
-from pcapnfs.analyses.levels import open_at_begin
+from pcapnfs.analyses.levels import LATEST_NS, open_at_begin
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.record import Record
@@ -39,9 +39,6 @@ READS = columns.together(
 
 FLOOR = 0.1
 """The quantile of the service times that is taken for the least: a minimum would be one call's."""
-
-LATEST_NS = 2**62
-"""Times beyond this, in nanoseconds since 1970, are taken for this."""
 
 SERVERS = 100
 """Servers that are looked at, most calls first: a hostile capture may have one for each call."""

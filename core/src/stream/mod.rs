@@ -57,7 +57,7 @@ const RECENT: usize = 1024;
 /// An odd number without pattern, to spread what is multiplied by it.
 const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// What identifies a connection (both ends in order) or a direction (source first), with the protocol.
+/// What identifies a connection: both ends in order, with the protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Ends(SocketAddr, SocketAddr, Transport);
 
@@ -254,8 +254,8 @@ impl Connections {
         self.account(id);
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
+    /// How many are kept.
+    pub fn kept(&self) -> usize {
         self.states.len()
     }
 
@@ -315,9 +315,8 @@ impl Connections {
         stamp: Stamp,
     ) -> (Side, ConnectionId) {
         let (side, ends) = ordered(source, destination, transport);
-        let id = match self.by_ends.get(&ends) {
-            Some(id) => *id,
-            None => self.open(source, destination, transport, stamp),
+        let Some(id) = self.by_ends.get(&ends).copied() else {
+            return (side, self.open(source, destination, transport, stamp));
         };
         self.remember(&ends, id);
         (side, id)

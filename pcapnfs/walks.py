@@ -292,29 +292,21 @@ class Steps:
         )
         self._walk = _core.Steps(together, neighbours, (pause[0], pause[1]), examples)
 
-    def add(
-        self,
-        rows: duckdb.DuckDBPyRelation,
-        entries: duckdb.DuckDBPyRelation,
-        part: int = 0,
-        parts: int = 1,
-    ) -> None:
-        """Walk over one of so many parts of the objects.
+    def add(self, rows: duckdb.DuckDBPyRelation, entries: duckdb.DuckDBPyRelation) -> None:
+        """Walk over all calls about some of the objects.
 
         Args:
             rows: `mount`, `file`, `directory`, `call`, `call_frame`, `call_time`, `known_time`,
-                `kind`, `v3`, `of_file`, `of_directory` of all calls about objects.
+                `kind`, `v3`, `of_file`, `of_directory`. A call is about its file, if it has one of
+                the last two, and about its directory, if it has one.
             entries: `mount`, `file`, `call`, `reply_time` of entries with attributes (NFSv3).
-            part: Which part; from 0.
-            parts: How many.
 
         Raises:
             duckdb.Error: The database could not give the rows.
         """
         # One after the other: a connection has one result at a time.
-        _walk(lambda: self._walk.take(rows, part, parts))
-        _walk(lambda: self._walk.take_entries(entries))
-        self._walk.walk()
+        _walk(lambda: self._walk.take(rows))
+        _walk(lambda: self._walk.walk(entries))
 
     def found(self) -> dict[int, dict[str, object]]:
         """What the steps of each mount show, by the names in `mount_evidence.Evidence`."""

@@ -89,25 +89,12 @@ impl Steps {
         Self { inner: Mutex::new(steps::Steps::new(spans, examples)) }
     }
 
-    fn take(&self, py: Python<'_>, rows: Rows, part: u64, parts: u64) -> PyResult<()> {
-        py.detach(|| {
-            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
-            each(rows, |batch| walk.take(batch, part, parts)).map_err(|error| rows_error(&error))
-        })
+    fn take(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
+        through(py, &self.inner, rows, steps::Steps::take, |_| {})
     }
 
-    fn take_entries(&self, py: Python<'_>, rows: Rows) -> PyResult<()> {
-        py.detach(|| {
-            let mut walk = self.inner.lock().map_err(|_| poisoned())?;
-            each(rows, |batch| walk.take_entries(batch)).map_err(|error| rows_error(&error))
-        })
-    }
-
-    fn walk(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| {
-            self.inner.lock().map_err(|_| poisoned())?.walk();
-            Ok(())
-        })
+    fn walk(&self, py: Python<'_>, entries: Rows) -> PyResult<()> {
+        through(py, &self.inner, entries, steps::Steps::take_entries, steps::Steps::walk)
     }
 
     fn found(&self) -> PyResult<String> {

@@ -123,11 +123,11 @@ class Evidence(Record):
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
     """Count, for each pair of client and server in the order of their addresses."""
-    steps = _steps(trace, cursor)
+    moved = _steps(trace, cursor)
     cursor.execute(_ASKING)
     cursor.execute(_SIZED)
     found = [
-        steps,
+        moved,
         *(
             _by_mount(cursor, query)
             for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED), (_LIMITS, None))
@@ -135,7 +135,7 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence,
         ),
     ]
     # Nothing could follow from pauses of the other mounts.
-    paused = [mount for mount, row in steps.items() if row["paused"]]
+    paused = [mount for mount, row in moved.items() if row["paused"]]
     if paused:
         cursor.execute(f"create temp table if not exists steps as {_STEPS}")
         found.append(_by_mount(cursor, _PAUSES, {"paused": paused}))
@@ -161,13 +161,37 @@ def _steps(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[st
         examples=EXAMPLES,
     )
     many = parts.number(trace, entries=True)
-    steps = _STEPS
-    if many > 1:
-        cursor.execute(f"create temp table steps as {_STEPS}")
-        steps = "from steps"
-    for part in range(many):
-        walk.add(cursor.sql(steps), cursor.sql(_ENTRIES), part, many)
+    if many == 1:
+        walk.add(cursor.sql(_STEPS), cursor.sql(_ENTRIES))
+        return walk.found()
+    cursor.execute(f"create temp table listed as {_ENTRIES}")
+    for part, table in parts.divided(cursor, _STEPS, many, lambda some: _belong(some, many)):
+        of_part = parts.within("mount, file", range(part, part + 1), many)
+        walk.add(cursor.sql(steps(table, part, many)), cursor.sql(f"from listed where {of_part}"))
+    cursor.execute("drop table listed")
     return walk.found()
+
+
+def steps(table: str, part: int, many: int) -> str:
+    """SQL: the rows of `_STEPS` for a part of the objects, from a table that has them and others.
+
+    A call may be about a file of it, and a directory of another one.
+    """
+    here, there = _places(range(part, part + 1), many)
+    return f"""
+        select * replace (of_file and here as of_file, of_directory and here as of_directory,
+                          case when there then directory end as directory)
+        from (select *, {here} as here, {there} as there from {table}) where here or there
+    """
+
+
+def _belong(some: range, many: int) -> str:
+    return " or ".join(_places(some, many))
+
+
+def _places(some: range, many: int) -> tuple[str, str]:
+    """SQL: the file that a call is about, and the directory, are of these parts of the objects."""
+    return parts.within("mount, file", some, many), parts.within("mount, directory", some, many)
 
 
 def _by_mount(

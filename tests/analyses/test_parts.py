@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 import pcapnfs
@@ -35,6 +36,23 @@ def test_parts_say_what_the_whole_says(name: str) -> None:
         trace.walked = 60
         assert parts.number(trace, entries=False) > 1
         assert told(trace) == whole
+
+
+@pytest.mark.parametrize("many", [2, 8, 9, 10, 17, 26])
+def test_each_row_is_of_one_part_and_equal_ones_are_of_the_same(many: int) -> None:
+    with duckdb.connect() as database:
+        query = "select i, i // 3 as file from range(600) as numbers(i)"
+        found = [
+            database.sql(
+                f"from {table} where {parts.within('file', range(part, part + 1), many)}"
+            ).fetchall()
+            for part, table in parts.divided(
+                database, query, many, lambda some: parts.within("file", some, many)
+            )
+        ]
+        assert database.sql("show tables").fetchall() == []
+    assert sorted(row for rows in found for row in rows) == [(i, i // 3) for i in range(600)]
+    assert sum(len({file for _, file in rows}) for rows in found) == 200
 
 
 @pytest.mark.parametrize("name", ["k61-walk-v3.pcap", "k61-two-clients-v42-server.pcap"])

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pcapnfs import walks
+from pcapnfs.analyses import mount_evidence, parts
 
 FEW = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -298,12 +299,14 @@ def steps(draw: st.DrawFn) -> tuple[object, ...]:
     st.lists(st.tuples(MOUNT, FILE, TIME.map(lambda time: time * SECOND // 2)), max_size=8),
     st.integers(1, 3),
 )
-def test_steps(database: duckdb.DuckDBPyConnection, rows: Rows, entries: Rows, parts: int) -> None:
+def test_steps(database: duckdb.DuckDBPyConnection, rows: Rows, entries: Rows, many: int) -> None:
     fill(database, "steps", STEPS, rows)
     fill(database, "entries", ENTRIES, entries)
     walk = walks.Steps(together_s=1.0, neighbours_s=3.0, pause_s=(1.5, 2.0), examples=3)
-    for part in range(parts):
-        walk.add(database.sql("from steps"), database.sql("from entries"), part, parts)
+    for part in range(many):
+        of_part = parts.within("mount, file", range(part, part + 1), many)
+        listed = database.sql(f"from entries where {of_part}")
+        walk.add(database.sql(mount_evidence.steps("steps", part, many)), listed)
     found = walk.found()
 
     def told(names: Sequence[str]) -> dict[int, tuple[object, ...]]:

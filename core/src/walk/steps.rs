@@ -6,14 +6,12 @@
 //! `kind` there names them.
 
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
 
 use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_schema::ArrowError;
-use foldhash::fast::FixedState;
 
-use super::groups::{Groups, Key};
+use super::groups::Groups;
 use super::input::{flags, numbers, whole};
 
 const ACCESS: u8 = 0;
@@ -173,14 +171,11 @@ impl Steps {
         Self { spans, examples, moves: Groups::default(), visits: Groups::default(), found: BTreeMap::new() }
     }
 
-    /// Adds rows of those objects of which the hash, divided by `parts`, leaves `part`: `mount`,
-    /// `file`, `directory`, `call`, `call_frame`, `call_time`, `known_time` (ns; of calls that asked
-    /// for what had not changed: when the client had learnt it), `kind`, `v3`, `of_file`,
-    /// `of_directory`.
-    pub fn take(&mut self, batch: &RecordBatch, part: u64, parts: u64) -> Result<(), ArrowError> {
-        let hasher = FixedState::default();
-        let is_of_part = |key: Key| parts <= 1 || hasher.hash_one(key) % parts == part;
-        Columns::of(batch)?.steps().try_for_each(|step| self.sort(&step, &is_of_part))
+    /// Adds rows: `mount`, `file`, `directory`, `call`, `call_frame`, `call_time`, `known_time` (ns; of
+    /// calls that asked for what had not changed: when the client had learnt it), `kind`, `v3`,
+    /// `of_file`, `of_directory`. A row without any of the last two and `directory` says nothing.
+    pub fn take(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        Columns::of(batch)?.steps().try_for_each(|step| self.sort(&step))
     }
 
     /// Adds what listings of NFSv3 told of the files of these rows: `mount`, `file`, `call`,
@@ -206,18 +201,17 @@ impl Steps {
         self.walk_visits(&visits);
     }
 
-    fn sort(&mut self, step: &Step, is_of_part: &impl Fn(Key) -> bool) -> Result<(), ArrowError> {
+    fn sort(&mut self, step: &Step) -> Result<(), ArrowError> {
         let Step { time, frame, call, kind, .. } = *step;
         let object = (step.mount, step.file);
         if let Some(directory) = step.directory {
             let key = (step.mount, directory);
-            if kind != READ && kind != STREAM && is_of_part(key) {
+            if kind != READ && kind != STREAM {
                 self.moves.push(key, Move { time, frame, call, child: Some(step.file) })?;
             }
         }
         if let Some(age) = step.age
             && step.of_directory
-            && is_of_part(object)
         {
             self.moves.push(object, Move { time, frame, call, child: None })?;
             let (shortest, longest) = self.spans.pause;
@@ -225,7 +219,7 @@ impl Steps {
                 self.found.entry(step.mount).or_default().paused += 1;
             }
         }
-        if step.of_file && is_of_part(object) {
+        if step.of_file {
             let young = step.age.is_some_and(|age| age < self.spans.together);
             self.visits.push(object, Visit { time, frame, call, kind, v3: step.v3, young })?;
         }

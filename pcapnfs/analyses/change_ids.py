@@ -148,7 +148,8 @@ TOLD = f"""
                connection in (select k.connection from connections k where role = 'data server')
                    as of_data
         from calls
-        where not callback and reply_time is not null and program in {NFS_PROGRAMS}
+        where of_stretch(call) and not callback and reply_time is not null
+              and program in {NFS_PROGRAMS}
     ),
     said as (
         select call, position, file, {_hash("operations.change")} as change,
@@ -164,7 +165,7 @@ TOLD = f"""
                case when op in ('VERIFY', 'NVERIFY') and status in (0, {SAME}, {NOT_SAME})
                     then (op = 'VERIFY') = (status = 0) end as verified
         from operations
-        where executed and file is not null
+        where of_stretch(call) and executed and file is not null
               and (operations.change is not null or operations.ctime is not null
                    or stability <> 'unstable' or op in ('GETATTR', 'VERIFY', 'NVERIFY'))
         union all by name
@@ -178,17 +179,18 @@ TOLD = f"""
                name is not null and stability in {_MODIFYING}
                or coalesce(change_before <> change_after, false) as modified,
                stability in {_MODIFYING} as modified_unless_v4
-        from operations where executed and directory is not null
+        from operations where of_stretch(call) and executed and directory is not null
         union all by name
         -- RENAME modifies both directories; the tables have what the reply says of the source.
         select call, position, target_directory as file, true as modified
         from operations
-        where executed and target_directory <> directory and stability in {_MODIFYING}
+        where of_stretch(call) and executed and target_directory <> directory
+              and stability in {_MODIFYING}
         union all by name
         select call, position, file, {_hash("entries.change")} as change,
                {_hash("entries.ctime", "entries.mtime", _size("entries.size"))} as times,
                false as modified
-        from entries where file is not null
+        from entries where of_stretch(call) and file is not null
     ),
     told as (
         select mount, file, call, position, call_time, reply_time,

@@ -137,6 +137,7 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence,
     # Nothing could follow from pauses of the other mounts.
     paused = [mount for mount, row in moved.items() if row["paused"]]
     if paused:
+        parts.whole(cursor)
         cursor.execute(f"create temp table if not exists steps as {_STEPS}")
         found.append(_by_mount(cursor, _PAUSES, {"paused": paused}))
     addresses = cursor.execute(
@@ -162,10 +163,11 @@ def _steps(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[st
     )
     many = parts.number(trace, entries=True)
     if many == 1:
+        parts.whole(cursor)
         walk.add(cursor.sql(_STEPS), cursor.sql(_ENTRIES))
         return walk.found()
     cursor.execute(f"create temp table listed as {_ENTRIES}")
-    for part, table in parts.divided(cursor, _STEPS, many, lambda some: _belong(some, many)):
+    for part, table in parts.divided(trace, cursor, _STEPS, many, lambda some: _belong(some, many)):
         of_part = parts.within("mount, file", range(part, part + 1), many)
         walk.add(cursor.sql(steps(table, part, many)), cursor.sql(f"from listed where {of_part}"))
     cursor.execute("drop table listed")
@@ -281,7 +283,8 @@ def _number(kind: str) -> int:
 _STEPS = f"""
     with asked as (
         select call, file, known_time from learned
-        where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
+        where of_stretch(call) and question = 'getattr'::question
+              and finding = 'unchanged'::finding and not meddled
     ),
     objects as (
         select file, parent, role = 'file' as of_file, role = 'directory' as of_directory from files
@@ -291,7 +294,7 @@ _STEPS = f"""
                    else {_number("other")} end::utinyint as kind,
            file, of_file, of_directory, coalesce(directory, parent) as directory, known_time
     from calls join objects using (file) left join asked using (call, file)
-    where not callback and program in {NFS_PROGRAMS}
+    where of_stretch(calls.call) and not callback and program in {NFS_PROGRAMS}
 """
 """Every call about an object, with the directory that it is in; of those that asked, and nothing
 had changed, since when the client had known it."""

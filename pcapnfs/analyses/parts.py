@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 
+STRETCH_ROWS = 1 << 19
+"""Rows of calls, operations and entries that are joined at a time, or more where memory allows it.
+The tables have groups of 122,880 rows, of which each is read once by each stretch that has any."""
+
+BLOCK = 1 << 10
+"""Calls whose rows are counted together; a stretch has whole blocks."""
+
+_OF_STRETCH = "create or replace temp macro of_stretch(number) as {condition}"
+
 MANY = 9
 """From so many parts on, some at a time get a table of their own."""
 
@@ -37,6 +46,32 @@ def number(trace: Trace, *, entries: bool) -> int:
     """
     rows = trace.meta.calls + (_entries(trace) if entries else 0)
     return -(-rows // trace.walked) or 1
+
+
+@once
+def stretches(trace: Trace) -> tuple[range, ...]:
+    """The numbers of all calls, in stretches of calls that together have so many rows.
+
+    A call with many operations or entries may have more.
+    """
+    most = max(2 * trace.walked, STRETCH_ROWS)
+    found = []
+    begin = rows = 0
+    for block, of_block in trace.rows(_rows_of_blocks()):
+        if rows and rows + of_block > most:
+            found.append(range(begin, block * BLOCK))
+            begin, rows = block * BLOCK, 0
+        rows += of_block
+    return (*found, range(begin, _calls_end(trace)))
+
+
+def _rows_of_blocks() -> str:
+    """SQL: each block of calls that has rows in any table, and how many."""
+    tables = " union all ".join(
+        f"select call // {BLOCK} as block, count(*) as number from {table} group by block"
+        for table in ("calls", "operations", "entries")
+    )
+    return f"select block, sum(number)::bigint from ({tables}) group by block order by block"
 
 
 @once
@@ -92,27 +127,50 @@ def of(
     """
     parts = number(trace, entries=entries)
     if parts == 1:
+        whole(cursor)
         yield cursor.sql(query)
         return
-    for part, table in divided(cursor, query, parts, lambda some: within(by, some, parts)):
+
+    def belong(some: range) -> str:
+        return within(by, some, parts)
+
+    for part, table in divided(trace, cursor, query, parts, belong):
         yield cursor.sql(f"from {table} where {within(by, range(part, part + 1), parts)}")
 
 
+def whole(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Have queries of a cursor that name `of_stretch(call)` give the rows of all calls."""
+    cursor.execute(_OF_STRETCH.format(condition="true"))
+
+
 def divided(
-    cursor: duckdb.DuckDBPyConnection, query: str, parts: int, belong: Callable[[range], str]
+    trace: Trace,
+    cursor: duckdb.DuckDBPyConnection,
+    query: str,
+    parts: int,
+    belong: Callable[[range], str],
 ) -> Iterator[tuple[int, str]]:
     """Each part, and a table with its rows and those of others, until the next part is wanted.
 
     To find the rows of a part is to scan the table. Of many parts, some at a time get one of their
-    own: of a hundred parts each row is looked at twenty times and not a hundred.
+    own: of a hundred parts each row is looked at twenty times, and not a hundred times.
 
     Args:
-        cursor: A connection to the trace.
-        query: A query without parameters.
+        trace: The trace.
+        cursor: A connection to it.
+        query: A query without parameters. Where it names `of_stretch(call)` of each table of calls
+            that it joins, it is asked for some calls at a time, and what the database holds of a
+            join does not grow with the trace.
         parts: How many.
         belong: SQL: a row belongs to one of these parts.
     """
-    cursor.execute(f"create temp table parted as {query}")
+    statement = f"create temp table parted as {query}"
+    for calls in stretches(trace) if "of_stretch(" in query else (None,):
+        if calls is not None:
+            bounds = f"number >= {calls.start} and number < {calls.stop}"
+            cursor.execute(_OF_STRETCH.format(condition=bounds))
+        cursor.execute(statement)
+        statement = f"insert into parted {query}"
     width = isqrt(parts) if parts >= MANY else parts
     for first in range(0, parts, width):
         some = range(first, min(first + width, parts))

@@ -15,7 +15,7 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses import order, owners, parts, steps
 from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.service_time import integer, seconds
-from pcapnfs.analyses.steps import CODE, LEVELS, STEPS
+from pcapnfs.analyses.steps import CODE, STEPS, levels
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ _KINDS = """
 """Kinds of files, by number."""
 
 _CALLS = f"""
-    with {LEVELS},
+    with {levels("of_stretch(call)")},
     objects as (
         select named.file as own, named.identity, kind
         from (select file, identity from files) as named
@@ -190,7 +190,7 @@ _CALLS = f"""
            call_first_time, coalesce(reply_time, call_time) as last_time, srt,
            stability = 'stable' as stable
     from calls join objects on calls.file = own left join levels using (call)
-    where not callback
+    where of_stretch(call) and not callback
 """
 """The calls of files, with a number for each step."""
 

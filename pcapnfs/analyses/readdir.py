@@ -247,20 +247,23 @@ _EVENTS = f"""
         select mount, coalesce(calls.directory, parent) as directory, title, op, call, call_time,
                reply_time, srt, version = 4 and op = 'GETATTR' as unsure
         from calls join objects using (file)
-        where op in {_OPERATIONS} and not callback and program = {NFS} and reply_time is not null
+        where of_stretch(call) and op in {_OPERATIONS} and not callback and program = {NFS}
+              and reply_time is not null
               and coalesce(calls.directory, parent) in (select listings.directory from listings)
     ),
     asked as (
         from about where not unsure
         union all
         from about where unsure and call in (
-            select call from operations where op = 'GETATTR' and {ASKS_STATE})
+            select call from operations
+            where of_stretch(call) and op = 'GETATTR' and {ASKS_STATE})
     ),
     events as (
         select mount, listings.directory, hash(name) as title, reply_time as moment, plus,
                null::utinyint as op, null::bigint as reply_time, null::bigint as srt
         from entries join listings using (call, position)
-        where listings.reply_time is not null and listings.directory is not null
+        where of_stretch(entries.call) and of_stretch(listings.call)
+              and listings.reply_time is not null and listings.directory is not null
         union all
         select mount, directory, title, call_time, null,
                (list_position({list(_OPERATIONS)}, op) - 1)::utinyint, reply_time, srt

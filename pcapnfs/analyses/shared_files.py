@@ -144,7 +144,7 @@ _USES = f"""
     select s as server, c as client, identity as file, call_time as moment, call,
            call_frame as frame, op in {CHANGES} as changes
     from calls join objects using (file) join (select mount, c, s from pairs) using (mount)
-    where not callback and status = 0 and op in {USES}
+    where of_stretch(call) and not callback and status = 0 and op in {USES}
 """
 
 _KNOWN = """

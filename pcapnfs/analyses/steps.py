@@ -20,12 +20,16 @@ READS = columns.of(
 )
 """The columns that this reads besides those of `owned`."""
 
-LEVELS = """
-    levels as (
-        select call, min(committed) as level from operations
-        where committed is not null group by call
-    )
-"""
+
+def levels(condition: str = "true") -> str:
+    """SQL: a clause with the level at which WRITEs of calls were committed, of some operations."""
+    return f"""
+        levels as (
+            select call, min(committed) as level from operations
+            where committed is not null and {condition} group by call
+        )
+    """
+
 
 CODE = f"""
     hash(op, case when op = 'OPEN' then contains(signature, 'OPEN(create)')
@@ -35,7 +39,7 @@ CODE = f"""
 """SQL: a number for `step`, of calls with `level`."""
 
 STEPS = f"""
-    {LEVELS},
+    {levels()},
     steps as (
         select owned.*, level,
                op || case when op = 'OPEN' and contains(signature, 'OPEN(create)') then '(create)'

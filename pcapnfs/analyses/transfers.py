@@ -92,6 +92,7 @@ _ROWS = f"""
            committed = 'UNSTABLE' as unstable,
            operations.executed and operations.status = 0 as done, calls.op in {MOVING} as main
     from operations join calls using (call) join shares using (call)
-    where operations.op in {(*MOVING, COMMITTING)} and operations.file is not null
+    where of_stretch(operations.call) and of_stretch(calls.call) and of_stretch(shares.call)
+          and operations.op in {(*MOVING, COMMITTING)} and operations.file is not null
           and {joined.condition("not callback and reply_time is not null", "operations.op")}
 """

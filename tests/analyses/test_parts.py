@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import duckdb
+from contextlib import closing
+
 import pytest
 
 import pcapnfs
@@ -10,7 +11,7 @@ from pcapnfs import summary
 from pcapnfs.analyses import cache, parts, patterns, questions, readdir, shared_files
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import document
-from tests.unit.rows import ROOT
+from tests.unit.rows import ROOT, call, operation, trace_of
 
 
 def told(trace: Trace) -> list[object]:
@@ -30,34 +31,63 @@ def told(trace: Trace) -> list[object]:
 @pytest.mark.parametrize(
     "name", ["k61-walk-v3.pcap", "k61-two-clients-v42-server.pcap", "opt-noac-v3.pcap"]
 )
-def test_parts_say_what_the_whole_says(name: str) -> None:
+def test_parts_say_what_the_whole_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "BLOCK", 16)
+    monkeypatch.setattr(parts, "STRETCH_ROWS", 200)
     with pcapnfs.open(str(ROOT / "samples" / name)) as trace:
         whole = told(trace)
         trace.walked = 60
         assert parts.number(trace, entries=False) > 1
+        assert len(parts.stretches(trace)) > 1
         assert told(trace) == whole
+
+
+@pytest.mark.parametrize("walked", [100, 400, 1000])
+def test_stretches_have_all_calls_and_not_many_rows(
+    walked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls 1 to 299 have an operation each, 150 to 199 an entry."""
+    monkeypatch.setattr(parts, "BLOCK", 10)
+    monkeypatch.setattr(parts, "STRETCH_ROWS", 1)
+    calls = [call(number, "GETATTR", 1) for number in (*range(1, 301), 900)]
+    operations = [operation(number, "GETATTR") for number in range(1, 300)]
+    entries = [
+        {"call": number, "directory": 1, "name": "a", "position": 0} for number in range(150, 200)
+    ]
+    with trace_of(calls=calls, operations=operations, entries=entries) as trace:
+        trace.walked = walked // 2
+        found = parts.stretches(trace)
+    assert [number for stretch in found for number in stretch] == list(range(901))
+    rows = [row["call"] for row in (*calls, *operations, *entries)]
+    assert all(sum(number in stretch for number in rows) <= walked for stretch in found)
+    assert len(found) == -(-len(rows) // walked) or walked == 100
 
 
 @pytest.mark.parametrize("many", [2, 8, 9, 10, 17, 26])
 def test_each_row_is_of_one_part_and_equal_ones_are_of_the_same(many: int) -> None:
-    with duckdb.connect() as database:
-        query = "select i, i // 3 as file from range(600) as numbers(i)"
+    calls = [call(number, "GETATTR", 1) for number in range(1, 601)]
+    with trace_of(calls=calls) as trace, closing(trace.cursor()) as database:
+        query = "select call, call // 3 as file from calls where of_stretch(call)"
         found = [
             database.sql(
                 f"from {table} where {parts.within('file', range(part, part + 1), many)}"
             ).fetchall()
             for part, table in parts.divided(
-                database, query, many, lambda some: parts.within("file", some, many)
+                trace, database, query, many, lambda some: parts.within("file", some, many)
             )
         ]
-        assert database.sql("show tables").fetchall() == []
-    assert sorted(row for rows in found for row in rows) == [(i, i // 3) for i in range(600)]
-    assert sum(len({file for _, file in rows}) for rows in found) == 200
+        assert database.execute("from duckdb_tables() where temporary").fetchall() == []
+    assert sorted(row for rows in found for row in rows) == [(i, i // 3) for i in range(1, 601)]
+    assert sum(len({file for _, file in rows}) for rows in found) == 201
 
 
 @pytest.mark.parametrize("name", ["k61-walk-v3.pcap", "k61-two-clients-v42-server.pcap"])
-def test_a_summary_of_parts_is_that_of_the_whole(name: str) -> None:
+def test_a_summary_of_parts_is_that_of_the_whole(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the columns alone that the analyses name."""
+    monkeypatch.setattr(parts, "BLOCK", 16)
+    monkeypatch.setattr(parts, "STRETCH_ROWS", 200)
     documents = []
     for walked in (1 << 20, 60):
         with pcapnfs.open(str(ROOT / "samples" / name), columns=summary.READS) as trace:

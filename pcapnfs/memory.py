@@ -30,6 +30,10 @@ WALKED_CALLS = 1 << 20
 LEAST_WALKED_CALLS = 1 << 16
 """… and those of which it does under a limit that is too tight for more."""
 
+WALKED_SHARE = 4
+"""One of so many calls, while nothing else is held: with rows for operations and entries, and with
+what the database hands over at a time, that is less than `CALL_BYTES` of all calls."""
+
 THREAD_BYTES = 125 << 20
 """What the database wants for each of its threads: with 25 MB, joins of half a million calls came
 to an end for want of memory, or did not, as it happened."""
@@ -102,12 +106,22 @@ def workers(limit: int | None, calls: int) -> int:
     return min(max(room // _of_analysis(calls, limit), 1), MOST_WORKERS)
 
 
-def walked(limit: int | None) -> int:
+def walked(limit: int | None, calls: int) -> int:
     """Calls of which a walk holds anything at a time: a sixteenth of the limit is theirs.
+
+    Where one analysis has its turn at a time, a walk may have what others have for their arrays:
+    each part of the objects takes a look at all rows.
 
     Args:
         limit: That of the whole process, in bytes; None: there is none.
+        calls: Calls that are analysed.
     """
+    alone = workers(limit, calls) == 1
+    return max(_walked_beside(limit), calls // WALKED_SHARE if alone else 0)
+
+
+def _walked_beside(limit: int | None) -> int:
+    """The same while other analyses hold arrays."""
     if limit is None:
         return WALKED_CALLS
     return min(max(limit // 16 // WALK_BYTES, LEAST_WALKED_CALLS), WALKED_CALLS)
@@ -148,7 +162,7 @@ def give_back() -> None:
 
 def _of_analysis(calls: int, limit: int) -> int:
     """What one analysis holds beside the database, in bytes, a walk of its own included."""
-    return calls * CALL_BYTES + min(calls, walked(limit)) * WALK_BYTES
+    return calls * CALL_BYTES + min(calls, _walked_beside(limit)) * WALK_BYTES
 
 
 def _rooms() -> Iterator[int]:

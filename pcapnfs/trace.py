@@ -231,7 +231,7 @@ class Trace:
         self._busy, workers = _share_out(connection, meta.calls, limit)
         self.workers = workers
         """Questions that may be asked of the trace at a time, each by a thread of its own."""
-        self.walked = limits.walked(limit)
+        self.walked = limits.walked(limit, meta.calls)
         """Calls, and entries of directories, that a walk takes at a time (analyses/parts.py)."""
         connection.execute("set threads = ?", [self._busy])
         spared = THOROUGH if meta.calls <= FEW_CALLS else ()

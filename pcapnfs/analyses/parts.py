@@ -28,6 +28,9 @@ STRETCH_ROWS = 1 << 19
 """Rows of calls, operations and entries that are joined at a time, or more where memory allows it.
 The tables have groups of 122,880 rows, of which each is read once by each stretch that has any."""
 
+MOST_STRETCH_ROWS = 1 << 21
+"""The most of them: the database holds some 50 MB for a join of their calls."""
+
 BLOCK = 1 << 10
 """Calls whose rows are counted together; a stretch has whole blocks."""
 
@@ -54,7 +57,7 @@ def stretches(trace: Trace) -> tuple[range, ...]:
 
     A call with many operations or entries may have more.
     """
-    most = max(2 * trace.walked, STRETCH_ROWS)
+    most = max(STRETCH_ROWS, min(2 * trace.walked, MOST_STRETCH_ROWS))
     found = []
     begin = rows = 0
     for block, of_block in trace.rows(_rows_of_blocks()):

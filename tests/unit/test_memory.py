@@ -52,14 +52,23 @@ def test_as_many_analyses_at_a_time_as_leave_the_database_half() -> None:
 
 
 def test_a_tight_limit_makes_walks_shorter_and_threads_fewer() -> None:
-    assert memory.walked(None) == memory.walked(4 * GB) == memory.WALKED_CALLS
-    assert memory.walked(100 << 20) == memory.LEAST_WALKED_CALLS
-    assert memory.LEAST_WALKED_CALLS < memory.walked(GB // 2) < memory.WALKED_CALLS
+    assert memory.walked(None, 10**9) == memory.walked(4 * GB, 0) == memory.WALKED_CALLS
+    assert memory.walked(100 << 20, 0) == memory.LEAST_WALKED_CALLS
+    assert memory.LEAST_WALKED_CALLS < memory.walked(GB // 2, 0) < memory.WALKED_CALLS
     assert memory.threads(None, 1_000_000, 8) == 8
     assert memory.threads(8 * GB, 1_000_000, 8) == 8
     assert memory.threads(8 * GB, 1_000_000, 2) == 2
     assert memory.threads(GB, 1_000_000, 8) == 4
     assert memory.threads(100 << 20, 1_000_000, 8) == 1
+
+
+def test_a_walk_that_has_its_turn_alone_may_be_longer() -> None:
+    calls = 4_000_000
+    assert memory.workers(GB // 2, calls) == 1
+    assert memory.walked(GB // 2, calls) == 1_000_000
+    assert memory.workers(8 * GB, calls) > 1
+    assert memory.walked(8 * GB, 40 * calls) == 40_000_000, "alone again"
+    assert memory.walked(8 * GB, calls) == memory.WALKED_CALLS
 
 
 def test_half_of_what_the_machine_has_free(system: Path) -> None:
@@ -110,7 +119,7 @@ def test_of_a_tight_limit_the_database_gets_less_the_more_is_held(
     calls *= 1_000_000
     got = memory.of_database(GB, calls)
     if expected is None:
-        walked = memory.walked(GB) * memory.WALK_BYTES
+        walked = memory.walked(GB, 0) * memory.WALK_BYTES
         expected = GB - calls * memory.CALL_BYTES - walked
         assert GB * 3 // 16 < expected < GB * 3 // 8
     assert got == expected

@@ -80,23 +80,51 @@ class Budget(Record):
         )
 
 
+class Booked(Record):
+    """The calls of each client, added up."""
+
+    waited_ns: Times
+    """By client and row, without the last of `ROWS`: for what calls were outstanding, ns."""
+    lengths_ns: Times
+    """By client, for how long calls were, added up, ns."""
+    calls: Times
+    """By client, how many they are."""
+
+
+def book(calls: Outstanding, given: Shares | None = None) -> Booked:
+    """Add up for what the calls of each client were outstanding.
+
+    Args:
+        calls: What was outstanding when.
+        given: The shares of the calls, where they are known already.
+    """
+    intervals = calls.intervals
+    lengths = np.zeros(intervals.groups, np.int64)
+    np.add.at(lengths, intervals.group, intervals.end - intervals.begin)
+    return Booked(
+        waited_ns=_by_kind(calls, given or equal_shares(intervals)),
+        lengths_ns=lengths,
+        calls=np.bincount(intervals.group, minlength=len(calls.clients)),
+    )
+
+
 def budgets(
-    calls: Outstanding, given: Shares | None = None, *, top: int = 0
+    calls: Outstanding, booked: Booked | None = None, *, top: int = 0
 ) -> tuple[Budget, tuple[Budget, ...]]:
     """The budget of all clients together, and that of each, who waited longest first.
 
     Args:
         calls: What was outstanding when; their span may be a part of the capture's.
-        given: The shares of the calls, where they are known already.
+        booked: The same, added up, where it is known already.
         top: Clients that get a budget of their own; 0 for all.
     """
-    booked, lengths = _booked(calls, given or equal_shares(calls.intervals))
-    counts = np.bincount(calls.intervals.group, minlength=len(calls.clients))
-    order = np.argsort(-booked.sum(axis=1), kind="stable")
+    added_up = booked or book(calls)
+    waited, lengths, counts = added_up.waited_ns, added_up.lengths_ns, added_up.calls
+    order = np.argsort(-waited.sum(axis=1), kind="stable")
 
     def budget(client: str | None, which: list[int]) -> Budget:
         number = int(counts[which].sum())
-        rows = booked[which].sum(axis=0)
+        rows = waited[which].sum(axis=0)
         open_ns = int(rows.sum())
         wall_ns = len(which) * calls.span_ns
         times = dict(zip(ROWS, [*rows.tolist(), wall_ns - open_ns], strict=True))
@@ -120,8 +148,8 @@ def budgets(
     )
 
 
-def _booked(calls: Outstanding, given: Shares) -> tuple[Times, Times]:
-    """For each client, ns by kind; and the lengths of its calls' intervals, added up, ns."""
+def _by_kind(calls: Outstanding, given: Shares) -> Times:
+    """For each client, ns by kind."""
     intervals = calls.intervals
     kinds = len(ROWS) - 1
     cells = intervals.groups * kinds
@@ -134,6 +162,4 @@ def _booked(calls: Outstanding, given: Shares) -> tuple[Times, Times]:
     whole = whole_nanoseconds(
         np.maximum(booked, 0.0), np.repeat(np.arange(intervals.groups), kinds), given.open_ns
     )
-    lengths = np.zeros(intervals.groups, np.int64)
-    np.add.at(lengths, intervals.group, intervals.end - intervals.begin)
-    return whole.reshape(-1, kinds), lengths
+    return whole.reshape(-1, kinds)

@@ -24,6 +24,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.budget import Booked
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.analyses.timeline import Timeline
 
@@ -131,7 +132,11 @@ class ClientClocks(Record):
 
 
 def client_clocks(
-    calls: Outstanding, line: Timeline, ways: Mapping[str, Way], rtt_s: float | None
+    calls: Outstanding,
+    line: Timeline,
+    ways: Mapping[str, Way],
+    rtt_s: float | None,
+    booked: Booked | None = None,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -140,8 +145,9 @@ def client_clocks(
         line: The calls of all clients on one line of time.
         ways: By client, what TCP tells of its network.
         rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
+        booked: The calls added up, where that is known already.
     """
-    total, own = budgets(calls, top=CLIENTS)
+    total, own = budgets(calls, booked, top=CLIENTS)
     number = {client: place for place, client in enumerate(calls.clients)}
     means, active = _means(calls), _active(calls)
     members = _members(line.client, len(calls.clients))

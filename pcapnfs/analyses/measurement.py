@@ -32,6 +32,7 @@ from pcapnfs.record import Record, replace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.budget import Booked
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -176,7 +177,10 @@ class Measurement(Record):
 
 
 def measure(
-    trace: Trace, network: NetworkPath | None = None, outstanding: Outstanding | None = None
+    trace: Trace,
+    network: NetworkPath | None = None,
+    outstanding: Outstanding | None = None,
+    booked: Booked | None = None,
 ) -> Measurement:
     """Measure what the model needs.
 
@@ -184,6 +188,7 @@ def measure(
         trace: The trace.
         network: The network, where it is known already.
         outstanding: When calls were outstanding, with what the network adds, likewise.
+        booked: They added up, likewise.
     """
     network = network or network_path(trace)
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
@@ -193,6 +198,9 @@ def measure(
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
     rtt, source = round_trip(small, network.way)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
+    clocks = None
+    if len(calls.clients) > 1:
+        clocks = client_clocks(found, calls, network.ways, rtt, booked)
     return Measurement(
         files=files,
         counted=counted,
@@ -214,7 +222,7 @@ def measure(
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
         sums=sums,
-        clients=client_clocks(found, calls, network.ways, rtt) if len(calls.clients) > 1 else None,
+        clients=clocks,
     )
 
 

@@ -17,7 +17,7 @@ from pcapnfs.analyses import mixture
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.arrays import distinct
-from pcapnfs.analyses.budget import Budget, budgets
+from pcapnfs.analyses.budget import Budget, book, budgets
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import outstanding, within
@@ -216,7 +216,7 @@ def _phase(
         if counts[op] or times[op]
     )
     files = what.file[members]
-    _, (budget,) = budgets(part, given)
+    _, (budget,) = budgets(part, book(part, given))
     return Phase(
         client=calls.clients[client],
         name=_name(operations),

@@ -27,6 +27,7 @@ from pcapnfs.analyses.outstanding import outstanding
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.equal_shares import Shares
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -42,10 +43,15 @@ PAUSE_LIMIT_NS = 20_000_000
 client on an emulated processor, with a round trip of its own of 2 ms, took 1 to 8 ms."""
 
 
-def shares(calls: Outstanding) -> NDArray[np.int64]:
-    """The share of each of the calls, in their order, ns."""
+def shares(calls: Outstanding, given: Shares | None = None) -> NDArray[np.int64]:
+    """The share of each of the calls, in their order, ns.
+
+    Args:
+        calls: The calls.
+        given: The same as numbers that are not whole, where they are known already.
+    """
     intervals = calls.intervals
-    given = equal_shares(intervals)
+    given = given or equal_shares(intervals)
     return whole_nanoseconds(given.whole, intervals.group, given.open_ns)
 
 
@@ -69,7 +75,9 @@ def pauses(calls: Outstanding) -> NDArray[np.int64]:
     return found
 
 
-def register(trace: Trace, calls: Outstanding | None = None) -> None:
+def register(
+    trace: Trace, calls: Outstanding | None = None, share: NDArray[np.int64] | None = None
+) -> None:
     """Make the table `shares` of a trace, for other analyses to join, unless it is there.
 
     It has a row for each call of a client, answered or not, and none for callbacks.
@@ -77,15 +85,15 @@ def register(trace: Trace, calls: Outstanding | None = None) -> None:
     Args:
         trace: The trace.
         calls: Its calls, where they are known already.
+        share: Their shares, likewise.
     """
-    answers(trace).get(register, lambda: _fill(trace, calls or outstanding(trace)))
+    answers(trace).get(register, lambda: _fill(trace, calls or outstanding(trace), share))
 
 
-def _fill(trace: Trace, found: Outstanding) -> None:
+def _fill(trace: Trace, found: Outstanding, share: NDArray[np.int64] | None) -> None:
+    share = shares(found) if share is None else share
     with closing(trace.cursor()) as cursor:
-        cursor.register(
-            "found", {"call": found.call, "share": shares(found), "pause": pauses(found)}
-        )
+        cursor.register("found", {"call": found.call, "share": share, "pause": pauses(found)})
         cursor.execute(f"create table {TABLE} as select call, share, pause from found")
         cursor.unregister("found")
 

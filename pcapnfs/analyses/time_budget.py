@@ -18,6 +18,7 @@ from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.budget import Booked
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -40,13 +41,18 @@ class TimeBudget(Record):
 
 
 def time_budget(
-    trace: Trace, calls: Outstanding | None = None, *, top: int = CLIENTS
+    trace: Trace,
+    calls: Outstanding | None = None,
+    booked: Booked | None = None,
+    *,
+    top: int = CLIENTS,
 ) -> TimeBudget:
     """Book the capture's span, for each client, to what it waited for.
 
     Args:
         trace: The trace.
         calls: Its calls, where they are known already.
+        booked: They added up, likewise.
         top: Clients that get a budget and phases of their own; 0 for all.
 
     Raises:
@@ -55,7 +61,7 @@ def time_budget(
     if top < 0:
         raise UsageError("the number of clients cannot be negative; 0 shows all")
     found = calls or outstanding(trace)
-    total, clients = budgets(found, top=top)
+    total, clients = budgets(found, booked, top=top)
     return TimeBudget(
         total=total,
         clients=clients,

@@ -38,7 +38,9 @@ from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import write_shapes as _write_shapes
+from pcapnfs.analyses.budget import book
 from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.outstanding import outstanding
@@ -48,6 +50,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pcapnfs.analyses.budget import Booked
     from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.analyses.side_by_side import Asking
@@ -141,6 +144,8 @@ class Begun(Record):
     """Round trips, and what lies before the capture point."""
     calls: Outstanding
     """When calls were outstanding."""
+    booked: Booked
+    """They added up by client."""
     learned: Callable[[], Learned]
     """Gives what clients learnt of files; it takes longest."""
 
@@ -149,8 +154,8 @@ def gather(trace: Trace) -> Material:
     """Ask all analyses."""
     with side_by_side(trace) as asking:
         begun = begin(trace, asking)
-        measured = measure(trace, begun.network, begun.calls)
-        budget = _time_budget.time_budget(trace, begun.calls)
+        measured = measure(trace, begun.network, begun.calls, begun.booked)
+        budget = _time_budget.time_budget(trace, begun.calls, begun.booked)
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
         return complete(asking, learned, measured, budget)
@@ -160,8 +165,11 @@ def begin(trace: Trace, asking: Asking) -> Begun:
     """Find out what other answers build on, and ask for what takes longest."""
     network = network_path(trace)
     calls = outstanding(trace, added_ns=network.added_ns)
-    shares.register(trace, calls)
-    return Begun(network, calls, asking.ask(learn))
+    given = equal_shares(calls.intervals)
+    booked, share = book(calls, given), shares.shares(calls, given)
+    del given
+    shares.register(trace, calls, share)
+    return Begun(network, calls, booked, asking.ask(learn))
 
 
 def learn(trace: Trace) -> Learned:

@@ -196,7 +196,12 @@ def attach(
         before = dict.fromkeys(NUMBERS.values(), 0)
         selects = []
         for part in parts:
-            selects.append(_select(table, part, before, own=own))
+            select = _select(table, part, before, own=own)
+            if len(parts) > 1 and any(
+                each.name == "call" and not each.nullable for each in table.columns
+            ):
+                select += _WANTED.format(before=before["call"])
+            selects.append(select)
             before = {kind: number + _span(part, kind) for kind, number in before.items()}
         try:
             connection.execute(f'create view "{table.name}" as {" union all ".join(selects)}')
@@ -376,6 +381,27 @@ def _source(told: Mapping[str, object]) -> Source:
     if kept is not None and not isinstance(kept, dict):
         raise TypeError("a digest is an object")
     return Source(str(told["path"]), None if kept is None else digests.Digest(**kept))
+
+
+def want(connection: duckdb.DuckDBPyConnection, calls: range | None) -> None:
+    """Tell the views that a connection will ask for rows of these calls alone; None: for all.
+
+    Where numbers are counted on from part to part, DuckDB does not find out by itself which row
+    groups of a file cannot have them. Queries say which calls they mean all the same.
+    """
+    if calls is None:
+        connection.execute("reset variable first_call")
+        connection.execute("reset variable end_call")
+        return
+    connection.execute(f"set variable first_call = {calls.start}")
+    connection.execute(f"set variable end_call = {calls.stop}")
+
+
+_WANTED = """
+    where getvariable('first_call') is null
+          or call >= greatest(getvariable('first_call')::bigint - {before}, 0)::ubigint
+             and call < greatest(getvariable('end_call')::bigint - {before}, 0)::ubigint
+"""
 
 
 def _span(part: Stored, kind: str) -> int:

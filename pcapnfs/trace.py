@@ -302,6 +302,14 @@ class Trace:
             if not self._locked:
                 self._connection.execute("set threads = ?", [self._busy])
 
+    def want(self, cursor: duckdb.DuckDBPyConnection, calls: range | None) -> None:
+        """Tell that a cursor will ask for rows of these calls alone, so that others are not read.
+
+        Its queries say so, too. None: for all, again.
+        """
+        if len(self._parts) > 1:
+            store.want(cursor, calls)
+
     def lock(self) -> None:
         """Shut the database off from files, extensions, Python's variables and settings, for good.
 

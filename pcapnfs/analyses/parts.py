@@ -172,8 +172,10 @@ def divided(
         if calls is not None:
             bounds = f"number >= {calls.start} and number < {calls.stop}"
             cursor.execute(_OF_STRETCH.format(condition=bounds))
+            trace.want(cursor, calls)
         cursor.execute(statement)
         statement = f"insert into parted {query}"
+    trace.want(cursor, None)
     width = isqrt(parts) if parts >= MANY else parts
     for first in range(0, parts, width):
         some = range(first, min(first + width, parts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from pcapnfs import summary
 from pcapnfs.analyses import cache, parts, patterns, questions, readdir, shared_files
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import document
+from tests.traces import written
 from tests.unit.rows import ROOT, call, operation, trace_of
 
 
@@ -79,6 +81,33 @@ def test_each_row_is_of_one_part_and_equal_ones_are_of_the_same(many: int) -> No
         assert database.execute("from duckdb_tables() where temporary").fetchall() == []
     assert sorted(row for rows in found for row in rows) == [(i, i // 3) for i in range(1, 601)]
     assert sum(len({file for _, file in rows}) for rows in found) == 201
+
+
+def test_so_do_parts_of_several_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their calls are counted on from one to the next, and each stretch reads what it needs."""
+    monkeypatch.setattr(parts, "BLOCK", 16)
+    monkeypatch.setattr(parts, "STRETCH_ROWS", 200)
+    names = ("k61-walk-v3", "k61-two-clients-v42-server", "k61-tar-v3")
+    stored = [
+        written([ROOT / "samples" / f"{name}.pcap"], tmp_path / f"{name}.nfstrace")
+        for name in names
+    ]
+    with pcapnfs.open(stored) as trace:
+        whole = told(trace)
+        trace.walked = 60
+        stretches = parts.stretches(trace)
+        assert told(trace) == whole
+        with closing(trace.cursor()) as cursor:
+            for calls in (stretches[0], stretches[len(stretches) // 2], stretches[-1]):
+                trace.want(cursor, calls)
+                for table in ("calls", "operations", "entries"):
+                    wanted = f"call >= {calls.start} and call < {calls.stop}"
+                    assert cursor.sql(f"select count(*) from {table}").fetchall() == trace.rows(
+                        f"select count(*) from {table} where {wanted}"
+                    )
+            trace.want(cursor, None)
+            everything = cursor.sql("select count(*) from operations").fetchall()
+        assert everything == trace.rows("select count(*) from operations")
 
 
 @pytest.mark.parametrize("name", ["k61-walk-v3.pcap", "k61-two-clients-v42-server.pcap"])

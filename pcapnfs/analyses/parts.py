@@ -60,7 +60,7 @@ def stretches(trace: Trace) -> tuple[range, ...]:
     most = max(STRETCH_ROWS, min(2 * trace.walked, MOST_STRETCH_ROWS))
     found = []
     begin = rows = 0
-    for block, of_block in trace.rows(_rows_of_blocks()):
+    for block, of_block in trace.rows(_rows_of_blocks(trace)):
         if rows and rows + of_block > most:
             found.append(range(begin, block * BLOCK))
             begin, rows = block * BLOCK, 0
@@ -68,13 +68,18 @@ def stretches(trace: Trace) -> tuple[range, ...]:
     return (*found, range(begin, _calls_end(trace)))
 
 
-def _rows_of_blocks() -> str:
+def _rows_of_blocks(trace: Trace) -> str:
     """SQL: each block of calls that has rows in any table, and how many."""
-    tables = " union all ".join(
-        f"select call // {BLOCK} as block, count(*) as number from {table} group by block"
-        for table in ("calls", "operations", "entries")
+    # A trace has the tables and columns alone that somebody will ask for.
+    tables = trace.rows(
+        "select table_name from duckdb_columns() where column_name = 'call' "
+        "and table_name in ('calls', 'operations', 'entries')"
     )
-    return f"select block, sum(number)::bigint from ({tables}) group by block order by block"
+    counts = " union all ".join(
+        f"select call // {BLOCK} as block, count(*) as number from {table} group by block"
+        for (table,) in tables
+    )
+    return f"select block, sum(number)::bigint from ({counts}) group by block order by block"
 
 
 @once

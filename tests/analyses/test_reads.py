@@ -35,6 +35,7 @@ from pcapnfs.analyses import (
     open_order,
     operations,
     outstanding,
+    parts,
     patterns,
     perfile,
     pergroup,
@@ -244,6 +245,21 @@ def assert_needs_no_other_columns(question: str, sample: tuple[Path, Trace]) -> 
     path, whole = sample
     with pcapnfs.open(path, columns=reads) as narrow, as_decoded(whole):
         assert ask(narrow) == ask(whole)
+
+
+@pytest.mark.parametrize("question", sorted(QUESTIONS))
+def test_an_answer_in_parts_needs_no_other_columns(
+    question: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of a large trace are, which is walked over and joined some calls at a time."""
+    monkeypatch.setattr(parts, "BLOCK", 16)
+    monkeypatch.setattr(parts, "STRETCH_ROWS", 200)
+    reads, ask = QUESTIONS[question]
+    sample = ROOT / "samples" / SHOWN_BY.get(question, "k61-walk-v3.pcap")
+    with pcapnfs.open(sample) as whole, pcapnfs.open(sample, columns=reads) as narrow:
+        narrow.walked = 60
+        with as_decoded(whole):
+            assert ask(narrow) == ask(whole)
 
 
 @pytest.mark.parametrize("question", sorted(QUESTIONS))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.arrays import median
-from pcapnfs.analyses.budget import Budget, budgets
+from pcapnfs.analyses.budget import Booked, Budget, budgets
 from pcapnfs.analyses.call_times import KindOfStable, kinds_of_stable, persistence, round_trip
 from pcapnfs.analyses.network_path import NOTHING, Way
 from pcapnfs.analyses.outstanding import KINDS
@@ -24,7 +24,6 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pcapnfs.analyses.budget import Booked
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.analyses.timeline import Timeline
 

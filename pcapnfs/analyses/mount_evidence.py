@@ -166,8 +166,9 @@ def _steps(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[st
         parts.whole(cursor)
         walk.add(cursor.sql(_STEPS), cursor.sql(_ENTRIES))
         return walk.found()
+    parts.fill(trace, cursor, "steps", _STEPS)
     cursor.execute(f"create temp table listed as {_ENTRIES}")
-    for part, table in parts.divided(trace, cursor, _STEPS, many, lambda some: _belong(some, many)):
+    for part, table in parts.divided(cursor, "steps", many, lambda some: _belong(some, many)):
         of_part = parts.within("mount, file", range(part, part + 1), many)
         walk.add(cursor.sql(steps(table, part, many)), cursor.sql(f"from listed where {of_part}"))
     cursor.execute("drop table listed")

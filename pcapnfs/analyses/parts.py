@@ -142,8 +142,10 @@ def of(
     def belong(some: range) -> str:
         return within(by, some, parts)
 
-    for part, table in divided(trace, cursor, query, parts, belong):
+    fill(trace, cursor, "parted", query)
+    for part, table in divided(cursor, "parted", parts, belong):
         yield cursor.sql(f"from {table} where {within(by, range(part, part + 1), parts)}")
+    cursor.execute("drop table parted")
 
 
 def whole(cursor: duckdb.DuckDBPyConnection) -> None:
@@ -151,12 +153,32 @@ def whole(cursor: duckdb.DuckDBPyConnection) -> None:
     cursor.execute(_OF_STRETCH.format(condition="true"))
 
 
+def fill(trace: Trace, cursor: duckdb.DuckDBPyConnection, table: str, query: str) -> None:
+    """Make a temporary table of a query's rows.
+
+    Args:
+        trace: The trace.
+        cursor: A connection to it.
+        table: The name of the table.
+        query: A query without parameters. Where it names `of_stretch(call)` of each table of calls
+            that it joins, it is asked for some calls at a time, and what the database holds of a
+            join does not grow with the trace.
+    """
+    statement = f"create temp table {table} as {query}"
+    if "of_stretch(" not in query:
+        cursor.execute(statement)
+        return
+    for calls in stretches(trace):
+        bounds = f"number >= {calls.start} and number < {calls.stop}"
+        cursor.execute(_OF_STRETCH.format(condition=bounds))
+        trace.want(cursor, calls)
+        cursor.execute(statement)
+        statement = f"insert into {table} {query}"
+    trace.want(cursor, None)
+
+
 def divided(
-    trace: Trace,
-    cursor: duckdb.DuckDBPyConnection,
-    query: str,
-    parts: int,
-    belong: Callable[[range], str],
+    cursor: duckdb.DuckDBPyConnection, table: str, parts: int, belong: Callable[[range], str]
 ) -> Iterator[tuple[int, str]]:
     """Each part, and a table with its rows and those of others, until the next part is wanted.
 
@@ -164,34 +186,20 @@ def divided(
     own: of a hundred parts each row is looked at twenty times, and not a hundred times.
 
     Args:
-        trace: The trace.
-        cursor: A connection to it.
-        query: A query without parameters. Where it names `of_stretch(call)` of each table of calls
-            that it joins, it is asked for some calls at a time, and what the database holds of a
-            join does not grow with the trace.
+        cursor: A connection to the trace.
+        table: A table with the rows of all parts.
         parts: How many.
         belong: SQL: a row belongs to one of these parts.
     """
-    statement = f"create temp table parted as {query}"
-    for calls in stretches(trace) if "of_stretch(" in query else (None,):
-        if calls is not None:
-            bounds = f"number >= {calls.start} and number < {calls.stop}"
-            cursor.execute(_OF_STRETCH.format(condition=bounds))
-            trace.want(cursor, calls)
-        cursor.execute(statement)
-        statement = f"insert into parted {query}"
-    trace.want(cursor, None)
-    width = isqrt(parts) if parts >= MANY else parts
+    if parts < MANY:
+        yield from ((part, table) for part in range(parts))
+        return
+    width = isqrt(parts)
     for first in range(0, parts, width):
         some = range(first, min(first + width, parts))
-        table = "parted"
-        if width < parts:
-            table = "some_parts"
-            cursor.execute(f"create temp table some_parts as from parted where {belong(some)}")
-        for part in some:
-            yield part, table
-        cursor.execute("drop table if exists some_parts")
-    cursor.execute("drop table parted")
+        cursor.execute(f"create temp table some_parts as from {table} where {belong(some)}")
+        yield from ((part, "some_parts") for part in some)
+        cursor.execute("drop table some_parts")
 
 
 def within(by: str, some: range, parts: int) -> str:

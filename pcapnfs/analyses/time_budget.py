@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import phases as _phases
-from pcapnfs.analyses.budget import Budget, budgets
+from pcapnfs.analyses.budget import Booked, Budget, budgets
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.phases import Phase, phases
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.budget import Booked
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 

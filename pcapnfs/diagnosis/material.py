@@ -38,7 +38,7 @@ from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import write_shapes as _write_shapes
-from pcapnfs.analyses.budget import book
+from pcapnfs.analyses.budget import Booked, book
 from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.measurement import measure
@@ -50,7 +50,6 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pcapnfs.analyses.budget import Booked
     from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.analyses.side_by_side import Asking

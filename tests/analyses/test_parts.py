@@ -70,14 +70,16 @@ def test_each_row_is_of_one_part_and_equal_ones_are_of_the_same(many: int) -> No
     calls = [call(number, "GETATTR", 1) for number in range(1, 601)]
     with trace_of(calls=calls) as trace, closing(trace.cursor()) as database:
         query = "select call, call // 3 as file from calls where of_stretch(call)"
+        parts.fill(trace, database, "rows", query)
         found = [
             database.sql(
                 f"from {table} where {parts.within('file', range(part, part + 1), many)}"
             ).fetchall()
             for part, table in parts.divided(
-                trace, database, query, many, lambda some: parts.within("file", some, many)
+                database, "rows", many, lambda some: parts.within("file", some, many)
             )
         ]
+        database.execute("drop table rows")
         assert database.execute("from duckdb_tables() where temporary").fetchall() == []
     assert sorted(row for rows in found for row in rows) == [(i, i // 3) for i in range(1, 601)]
     assert sum(len({file for _, file in rows}) for rows in found) == 201

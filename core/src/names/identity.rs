@@ -9,6 +9,10 @@
 //! modification time that the earlier one ended with; never when the capture shows the end of the
 //! earlier before the later, or the later being made.
 
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+
 use crate::names::history::{Life, Stamp, Tick, Use};
 use crate::names::{File, FileId, Names};
 use crate::nfs::types::FileType;
@@ -29,11 +33,21 @@ impl Identities {
         let files = names.files();
         let mut identities =
             Self { of: (0..files.len() as FileId).collect(), ended: vec![false; files.len()] };
-        let mut known: Vec<(Key, Tick, FileId)> =
-            (0..).zip(files).filter_map(|(id, file)| known_by(names, id, file)).collect();
+        // Few files have more than one object: only those of one hash are looked at any further.
+        let state = RandomState::default();
+        let hash = |(id, file)| key(names, file).map(|key| (state.hash_one(key), id));
+        let mut known: Vec<(u64, FileId)> = (0..).zip(files).filter_map(hash).collect();
         known.sort_unstable();
-        for objects in known.chunk_by(|one, other| one.0 == other.0).filter(|objects| objects.len() > 1) {
-            identities.join(names, objects);
+        for alike in known.chunk_by(|one, other| one.0 == other.0).filter(|alike| alike.len() > 1) {
+            let object = |&(_, id): &(u64, FileId)| {
+                Some((key(names, names.file(id)?)?, names.history.life(id).since, id))
+            };
+            let mut objects: Vec<(Key, Tick, FileId)> = alike.iter().filter_map(object).collect();
+            objects.sort_unstable();
+            for objects in objects.chunk_by(|one, other| one.0 == other.0).filter(|objects| objects.len() > 1)
+            {
+                identities.join(names, objects);
+            }
         }
         identities
     }
@@ -76,9 +90,10 @@ impl Identities {
     }
 }
 
-fn known_by(names: &Names, id: FileId, file: &File) -> Option<(Key, Tick, FileId)> {
+/// What is known of an object that has a handle.
+fn key(names: &Names, file: &File) -> Option<Key> {
     let key = (file.server, names.fsid(file)?, file.fileid?);
-    file.has_handle.then(|| (key, names.history.life(id).since, id))
+    file.has_handle.then_some(key)
 }
 
 /// The object of use last stands for a file: its path and its size are the latest.

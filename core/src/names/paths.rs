@@ -4,7 +4,9 @@
 //! shows it: a reader thinks of `d00/file`, the server's own name space comes on top. NFSv4 has no
 //! MOUNT; there the export begins where the file system changes on the way down from the root.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::iter;
 
 use crate::names::checksum;
 use crate::names::{File, FileId, Names};
@@ -12,6 +14,12 @@ use crate::nfs::types::FileType;
 
 /// Deepest path that is followed; beyond it the parents form a cycle.
 const DEPTH_LIMIT: usize = 256;
+
+/// Directories of which it is kept how the paths in them begin.
+const BEGINNINGS: usize = 1024;
+
+/// Longest beginning that is kept: what Linux takes for a path at most.
+const BEGINNING_LENGTH: usize = 4096;
 
 /// What an object is to a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,47 +53,107 @@ impl Role {
 }
 
 /// Where an object is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location<'p> {
     /// Path below `export`; absolute in the pseudo file system; else below a `[short handle]`.
-    pub path: String,
+    pub path: &'p str,
     /// The export or mounted directory.
-    pub export: Option<String>,
+    pub export: Option<&'p str>,
     /// What it is.
     pub role: Role,
 }
 
 /// Puts together the paths of all objects.
 pub struct Paths<'n> {
+    tree: Tree<'n>,
+    /// How the paths in directories begin, each at the place that its number gives: a listing, or work
+    /// in a few directories, makes their children neighbours.
+    beginnings: Vec<Option<(FileId, Climbed)>>,
+    /// What was told last.
+    last: Climbed,
+}
+
+/// The objects, each below its parent.
+struct Tree<'n> {
     names: &'n Names,
     /// Objects at which an export begins.
     exports: Vec<bool>,
     /// Objects above an export.
     pseudo: Vec<bool>,
-    /// The directory whose children were asked for last: a listing makes them neighbours.
-    last: Option<(FileId, Beginning)>,
 }
 
-/// How the paths in a directory begin.
-#[derive(Clone)]
-struct Beginning {
+/// A path, and the export that it is below.
+#[derive(Default)]
+struct Climbed {
     path: String,
     export: Option<String>,
 }
 
 impl<'n> Paths<'n> {
+    /// Of the objects of a decode.
+    pub fn new(names: &'n Names) -> Self {
+        let beginnings = iter::repeat_with(|| None).take(BEGINNINGS).collect();
+        Self { tree: Tree::new(names), beginnings, last: Climbed::default() }
+    }
+
+    /// Where an object is.
+    pub fn locate(&mut self, id: FileId) -> Location<'_> {
+        let Self { tree, beginnings, last } = self;
+        let Some(file) = tree.names.file(id) else {
+            return Location { path: "", export: None, role: Role::Unknown };
+        };
+        let role = tree.role(id, file);
+        let parent = file.parent.filter(|parent| *parent != id && !tree.is_export(id));
+        let beginning = match (parent, tree.names.name(id)) {
+            (Some(parent), Some(name)) => beginning(beginnings, tree, parent).map(|found| (found, name)),
+            _ => None,
+        };
+        let Some((beginning, name)) = beginning else {
+            last.export = tree.climbed(id, &mut last.path);
+            return Location { path: &last.path, export: last.export.as_deref(), role };
+        };
+        last.path.clone_from(&beginning.path);
+        write_text(name, &mut last.path);
+        Location { path: &last.path, export: beginning.export.as_deref(), role }
+    }
+}
+
+/// How the paths in a directory begin; `None` if that is too long to be kept.
+fn beginning<'b>(
+    known: &'b mut [Option<(FileId, Climbed)>],
+    tree: &Tree<'_>,
+    directory: FileId,
+) -> Option<&'b Climbed> {
+    let slot = known.get_mut(directory as usize % BEGINNINGS)?;
+    if slot.as_ref().is_none_or(|(other, _)| *other != directory) {
+        let mut path = String::new();
+        let export = tree.climbed(directory, &mut path);
+        match path.as_str() {
+            "." => path.clear(),
+            path if path.ends_with('/') => {}
+            _ => path.push('/'),
+        }
+        if path.len() > BEGINNING_LENGTH {
+            return None;
+        }
+        *slot = Some((directory, Climbed { path, export }));
+    }
+    slot.as_ref().map(|(_, climbed)| climbed)
+}
+
+impl<'n> Tree<'n> {
     /// Finds the exports and what lies above them.
     ///
     /// Above an export are directories that lead to another file system and hold nothing else that
     /// the capture shows: whatever has files of its own is an export, also if more is mounted below.
-    pub fn new(names: &'n Names) -> Self {
+    fn new(names: &'n Names) -> Self {
         let files = names.files();
         let none = vec![false; files.len()];
-        let mut paths = Self { names, exports: none.clone(), pseudo: none, last: None };
-        let crosses: Vec<bool> = files.iter().map(|file| paths.crosses(file)).collect();
+        let mut tree = Self { names, exports: none.clone(), pseudo: none };
+        let crosses: Vec<bool> = files.iter().map(|file| tree.crosses(file)).collect();
         let mut above = vec![false; files.len()];
         for (file, _) in files.iter().zip(&crosses).filter(|(_, crosses)| **crosses) {
-            for ancestor in paths.ancestors(file) {
+            for ancestor in tree.ancestors(file) {
                 set(&mut above, ancestor);
             }
         }
@@ -96,60 +164,42 @@ impl<'n> Paths<'n> {
                 set(&mut holds_more, parent);
             }
         }
-        paths.pseudo = above.iter().zip(&holds_more).map(|(above, more)| *above && !*more).collect();
+        tree.pseudo = above.iter().zip(&holds_more).map(|(above, more)| *above && !*more).collect();
         for (id, file) in files.iter().enumerate() {
             let begins = names.mounted_as(id as FileId).is_some()
-                || file.parent.is_some_and(|parent| is(&paths.pseudo, parent as usize));
-            if begins && !is(&paths.pseudo, id) && file.existed {
-                set(&mut paths.exports, id as FileId);
+                || file.parent.is_some_and(|parent| is(&tree.pseudo, parent as usize));
+            if begins && !is(&tree.pseudo, id) && file.existed {
+                set(&mut tree.exports, id as FileId);
             }
         }
-        paths
+        tree
     }
 
-    /// Where an object is.
-    pub fn locate(&mut self, id: FileId) -> Location {
-        let Some(file) = self.names.file(id) else {
-            return Location { path: String::new(), export: None, role: Role::Unknown };
-        };
-        let role = self.role(id, file);
-        let parent = file.parent.filter(|parent| *parent != id && !self.is_export(id));
-        if let (Some(parent), Some(name)) = (parent, self.names.name(id)) {
-            let beginning = self.beginning(parent);
-            let path = format!("{}{}", beginning.path, text(name));
-            return Location { path, export: beginning.export.clone(), role };
-        }
-        let (path, export) = self.climbed(id);
-        Location { path, export, role }
-    }
-
-    fn beginning(&mut self, directory: FileId) -> &Beginning {
-        let last = self.last.take().filter(|(last, _)| *last == directory);
-        let known = last.unwrap_or_else(|| {
-            let (mut path, export) = self.climbed(directory);
-            match path.as_str() {
-                "." => path.clear(),
-                path if path.ends_with('/') => {}
-                _ => path.push('/'),
-            }
-            (directory, Beginning { path, export })
-        });
-        &self.last.insert(known).1
-    }
-
-    /// The path and the export of an object, by all its ancestors.
-    fn climbed(&self, id: FileId) -> (String, Option<String>) {
+    /// Writes the path of an object, by all its ancestors; gives its export.
+    fn climbed(&self, id: FileId, path: &mut String) -> Option<String> {
         let mut below = Vec::new();
         let top = self.climb(id, &mut below);
-        let path = join(&below);
+        path.clear();
         if self.is_export(top) {
-            let path = if path.is_empty() { ".".to_owned() } else { path };
-            return (path, Some(self.export_path(top)));
+            join(&below, path);
+            if path.is_empty() {
+                path.push('.');
+            }
+            return Some(self.export_path(top));
         }
-        let is_root = self.names.mounted_as(top).is_some();
-        let start = if is_root { "/".to_owned() } else { short(self.names.handle(top)) + "/" };
-        let path = if path.is_empty() { start.trim_end_matches('/').to_owned() } else { start + &path };
-        (if path.is_empty() { "/".to_owned() } else { path }, None)
+        match self.names.handle(top) {
+            _ if self.names.mounted_as(top).is_some() => {}
+            Some(handle) => short(handle, path),
+            None => path.push_str("[unknown]"),
+        }
+        path.push('/');
+        let top_length = path.len();
+        join(&below, path);
+        // The root alone is a slash, another object alone is its handle.
+        if path.len() == top_length && top_length > 1 {
+            path.pop();
+        }
+        None
     }
 
     /// Goes up to the export, the root or the highest directory known; `below` gets the names, deepest first.
@@ -170,14 +220,16 @@ impl<'n> Paths<'n> {
     fn export_path(&self, export: FileId) -> String {
         let Some(file) = self.names.file(export) else { return String::new() };
         if let Some(mounted) = self.names.mounted_as(export) {
-            return text(mounted);
+            return text(mounted).into_owned();
         }
         let mut below = Vec::new();
         if let (Some(parent), Some(name)) = (file.parent, self.names.name(export)) {
             below.push(name);
             self.climb(parent, &mut below);
         }
-        format!("/{}", join(&below))
+        let mut path = "/".to_owned();
+        join(&below, &mut path);
+        path
     }
 
     fn is_export(&self, id: FileId) -> bool {
@@ -196,7 +248,7 @@ impl<'n> Paths<'n> {
     fn ancestors(&self, file: &File) -> impl Iterator<Item = FileId> {
         let names = self.names;
         let parent = move |id: &FileId| names.file(*id).and_then(|file| file.parent);
-        std::iter::successors(file.parent, parent).take(DEPTH_LIMIT)
+        iter::successors(file.parent, parent).take(DEPTH_LIMIT)
     }
 
     fn role(&self, id: FileId, file: &File) -> Role {
@@ -223,34 +275,39 @@ fn set(flags: &mut [bool], id: FileId) {
     }
 }
 
-/// The short form of a handle, as Wireshark shows it: its CRC-32 in hexadecimal.
-fn short(handle: Option<&[u8]>) -> String {
-    match handle {
-        Some(handle) => format!("[0x{:08x}]", checksum::crc32(handle)),
-        None => "[unknown]".to_owned(),
-    }
+/// Writes the short form of a handle, as Wireshark shows it: its CRC-32 in hexadecimal.
+fn short(handle: &[u8], out: &mut String) {
+    out.push_str("[0x");
+    let sum = checksum::crc32(handle);
+    out.extend((0..8).rev().filter_map(|digit| char::from_digit(sum >> (4 * digit) & 15, 16)));
+    out.push(']');
 }
 
-fn join(below: &[&[u8]]) -> String {
-    let mut path = String::with_capacity(below.iter().map(|name| name.len() + 1).sum());
+/// Writes names, the deepest of which is the first, as a path.
+fn join(below: &[&[u8]], out: &mut String) {
+    out.reserve(below.iter().map(|name| name.len() + 1).sum());
     for (place, name) in below.iter().rev().enumerate() {
         if place > 0 {
-            path.push('/');
+            out.push('/');
         }
-        write_text(name, &mut path);
+        write_text(name, out);
     }
-    path
 }
 
 /// Bytes of a name as text: what is not UTF-8 is written `\xNN`, a backslash stays.
-pub fn text(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    write_text(bytes, &mut out);
-    out
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(
+        |_| {
+            let mut out = String::with_capacity(bytes.len());
+            write_text(bytes, &mut out);
+            Cow::Owned(out)
+        },
+        Cow::Borrowed,
+    )
 }
 
 fn write_text(bytes: &[u8], out: &mut String) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
+    if let Ok(text) = str::from_utf8(bytes) {
         out.push_str(text);
         return;
     }

@@ -28,8 +28,9 @@ fn one(names: &mut Names, operation: Done<'_>) -> Place {
 }
 
 fn path(names: &Names, file: Option<FileId>) -> (String, Option<String>, Role) {
-    let location = Paths::new(names).locate(file.unwrap());
-    (location.path, location.export, location.role)
+    let mut paths = Paths::new(names);
+    let location = paths.locate(file.unwrap());
+    (location.path.to_owned(), location.export.map(str::to_owned), location.role)
 }
 
 fn of_type(file_type: FileType) -> Attributes<'static> {
@@ -306,6 +307,44 @@ fn directories_that_contain_each_other_have_an_end() {
     one(&mut names, create(b"a", b"b", Some(b"b")));
     let made = one(&mut names, create(b"b", b"a", Some(b"a"))).file;
     assert!(path(&names, made).0.len() < 2048);
+}
+
+#[test]
+fn children_of_many_directories_in_turn_are_each_below_their_own() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv");
+    let directories: Vec<String> = (0..3000).map(|number| format!("d{number}")).collect();
+    for name in &directories {
+        one(&mut names, create(b"root", name.as_bytes(), Some(name.as_bytes())));
+    }
+    let mut files = Vec::new();
+    for file in ["x", "y"] {
+        for name in &directories {
+            files.push((one(&mut names, create(name.as_bytes(), file.as_bytes(), None)).file, name, file));
+        }
+    }
+    let mut paths = Paths::new(&names);
+    for (id, name, file) in files {
+        let location = paths.locate(id.unwrap());
+        assert_eq!((location.path, location.export), (format!("{name}/{file}").as_str(), Some("/srv")));
+    }
+}
+
+#[test]
+fn a_path_longer_than_what_is_kept_is_whole() {
+    let mut names = Names::default();
+    mount(&mut names, b"handle 0", b"/srv");
+    let part = "n".repeat(200);
+    for depth in 0..40_u8 {
+        let [above, handle] = [depth, depth + 1].map(|depth| format!("handle {depth}"));
+        one(&mut names, create(above.as_bytes(), part.as_bytes(), Some(handle.as_bytes())));
+    }
+    let files = ["x", "y"].map(|name| one(&mut names, create(b"handle 40", name.as_bytes(), None)).file);
+    let mut paths = Paths::new(&names);
+    for (file, name) in files.into_iter().zip(["/x", "/y"]) {
+        let expected = vec![part.as_str(); 40].join("/") + name;
+        assert_eq!(paths.locate(file.unwrap()).path, expected);
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub mod schema;
 
 mod signature;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;
@@ -294,8 +295,8 @@ impl Tables {
                 size: file.size,
                 parent: file.parent,
                 name: name.as_deref(),
-                path: &location.path,
-                export: location.export.as_deref(),
+                path: location.path,
+                export: location.export,
                 role: location.role.name(),
                 listed_only: !file.addressed,
                 removed: file.removed || identities.vanished(names, id as u32),
@@ -574,10 +575,11 @@ fn services<'a>(services: &[Service], buffer: &'a mut String) -> Option<&'a str>
 
 /// UTF-8 as it is; other bytes are escaped into `buffer`.
 fn readable<'a>(bytes: &'a [u8], buffer: &'a mut String) -> &'a str {
-    if let Ok(name) = std::str::from_utf8(bytes) {
-        name
-    } else {
-        *buffer = text(bytes);
-        buffer
+    match text(bytes) {
+        Cow::Borrowed(text) => text,
+        Cow::Owned(escaped) => {
+            *buffer = escaped;
+            buffer
+        }
     }
 }

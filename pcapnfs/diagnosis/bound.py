@@ -9,7 +9,7 @@ from pcapnfs.analyses.verdict import LARGE_SHARE, causes_of, named_of
 from pcapnfs.diagnosis import wording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pcapnfs.analyses.bottleneck import Bottleneck
     from pcapnfs.analyses.verdict import Cause
@@ -53,12 +53,16 @@ def _common(clients: Iterable[Bottleneck]) -> tuple[str, ...]:
     return named_of(causes_of(parts))
 
 
-def names(material: Material, cause: str, client: str | None = None) -> bool:
-    """Whether a verdict names a cause: that on a client, or any (None); `each`, likewise."""
-    return any(
-        client is None or not found.about or found.about[0] == client
-        for found, _ in each(material, cause)
-    )
+def names(material: Material, cause: str) -> bool:
+    """Whether any verdict names a cause; `each`, likewise."""
+    return any(True for _ in each(material, cause))
+
+
+def naming(material: Material, cause: str) -> Callable[[str], bool]:
+    """Tells of a client's address whether the verdict on it names a cause; `each`, likewise."""
+    found = {found.about[:1] for found, _ in each(material, cause)}
+    # The only client's verdict is about nobody else.
+    return lambda client: () in found or (client,) in found
 
 
 def active_s(material: Material, found: Bottleneck) -> float:

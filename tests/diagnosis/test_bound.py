@@ -40,13 +40,14 @@ def test_what_moving_data_takes_is_the_clients_own() -> None:
     (seen,) = seen_by(moving.RULE, found)
     assert seen.claims == (Claim("transfer", 6.0),)
     assert bound.names(found, "transfer")
-    assert bound.names(found, "transfer", "10.0.0.2")
-    assert not bound.names(found, "transfer", "10.0.0.3")
+    moves = bound.naming(found, "transfer")
+    assert moves("10.0.0.2")
+    assert not moves("10.0.0.3")
 
 
 def test_the_only_client_needs_no_name() -> None:
-    assert bound.names(bound_by("transfer"), "transfer", "10.0.0.9")
-    assert not bound.names(bound_by("client"), "transfer", "10.0.0.9")
+    assert bound.naming(bound_by("transfer"), "transfer")("10.0.0.9")
+    assert not bound.naming(bound_by("client"), "transfer")("10.0.0.9")
 
 
 def test_time_without_calls_is_that_of_the_client() -> None:

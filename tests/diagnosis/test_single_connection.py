@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from pcapnfs.analyses.caps import Pair
+from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.rules.single_connection import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.limits import PAIR, limited
 from tests.diagnosis.material import seen_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pcapnfs.analyses.bottleneck import Bottleneck
+    from pcapnfs.analyses.verdict import Cause
+    from pcapnfs.diagnosis.material import Material
 
 
 def test_many_calls_at_once_on_one_connection_are_told() -> None:
@@ -35,3 +45,19 @@ def test_so_is_much_data() -> None:
 )
 def test_a_little_less_is_not(pair: Pair) -> None:
     assert seen_by(RULE, limited(pair=pair)) == []
+
+
+def test_of_many_clients_verdicts_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    each = bound.each
+
+    def counting(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
+        asked.append(cause)
+        return each(material, cause)
+
+    monkeypatch.setattr(bound, "each", counting)
+    found = limited(named="transfer")
+    pairs = tuple(replace(PAIR, client=f"10.0.0.{number}") for number in range(200))
+    caps = replace(found.caps, pairs=pairs)
+    assert len(seen_by(RULE, replace(found, caps=caps))) == 200
+    assert asked == ["transfer"]

@@ -25,8 +25,9 @@ LEAST = Threshold(
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
+    moves = bound.naming(material, "transfer")
     for pair in material.caps.pairs:
-        moving = bound.names(material, "transfer", pair.client)
+        moving = moves(pair.client)
         if not pair.tcp or pair.connections != 1 or pair.calls < values[LEAST.name]:
             continue
         crowded = pair.mean >= values[CALLS.name]

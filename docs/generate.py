@@ -51,7 +51,7 @@ def commands() -> str:
     return _page(
         "Commands",
         "What every command takes. Exit status: 0 done, 1 the capture could not be read or holds "
-        "no NFS, 2 wrong usage.",
+        "no NFS, or a result could not be written, 2 wrong usage.",
         sections,
     )
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pcapnfs
 from pcapnfs import digests, memory, meta, placement, schema, store
-from pcapnfs.errors import CaptureError, UsageError, WriteError
+from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def decode(
                 accept(parts)
             size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     except OSError as error:
-        raise WriteError(f"{target}: {error.strerror or error}") from error
+        raise WriteError(f"{target}: {said(error)}") from error
     known = store.together(parts)
     return Decoded(
         trace=str(target),

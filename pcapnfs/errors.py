@@ -39,3 +39,9 @@ class WriteError(PcapnfsError):
     def __init__(self, message: str) -> None:
         """Keep the sentence; the exit status is 1."""
         super().__init__(message, 1)
+
+
+def said(error: OSError) -> str:
+    """What the operating system said, without its number."""
+    # Of the core's errors, text is all there is: "No space left on device (os error 28)".
+    return (error.strerror or str(error)).partition(" (os error")[0]

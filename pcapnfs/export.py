@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import duckdb
 
 from pcapnfs import decoding, placement
-from pcapnfs.errors import UsageError, WriteError
+from pcapnfs.errors import UsageError, WriteError, said
 
 if TYPE_CHECKING:
     from pcapnfs import schema
@@ -86,7 +86,7 @@ def to_file(
             else:
                 _copy(trace, statement, form, str(fresh))
     except OSError as error:
-        raise WriteError(f"{target}: {error.strerror or error}") from error
+        raise WriteError(f"{target}: {said(error)}") from error
     except duckdb.IOException as error:
         raise WriteError(f"{target}: {' '.join(str(error).split())}") from error
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pcapnfs import temporary
-from pcapnfs.errors import UsageError
+from pcapnfs.errors import UsageError, said
 
 UNFINISHED = ".unfinished-"
 """Between the hidden name of a target and a number, in the name of a directory being filled."""
@@ -49,7 +49,7 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
     try:
         held = temporary.make(target.parent, prefix)
     except OSError as error:
-        raise UsageError(f"{target}: {error.strerror or error}") from error
+        raise UsageError(f"{target}: {said(error)}") from error
     try:
         yield held.path
         held.path.chmod(0o777 & ~_umask())

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pcapnfs import meta, rewriting
-from pcapnfs.errors import UsageError
+from pcapnfs.errors import UsageError, said
 from pcapnfs.record import Record
 
 KEY_BYTES = 32
@@ -149,7 +149,7 @@ def _new_key(path: Path) -> bytes:
         with os.fdopen(file, "w", encoding="ascii") as opened:
             opened.write(key.hex() + "\n")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(f"{path}: {said(error)}") from error
     return key
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pcapnfs import placement
-from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
 
 PathLike = str | os.PathLike[str]
 """How a capture is named."""
@@ -94,4 +94,4 @@ def writing(target: Path) -> Iterator[Path]:
     except _core.ReadError as error:
         raise CaptureError(str(error)) from error
     except OSError as error:
-        raise PcapnfsError(f"{target}: {error.strerror or error}") from error
+        raise PcapnfsError(f"{target}: {said(error)}") from error

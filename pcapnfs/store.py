@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from pcapnfs import digests, meta, schema
-from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.errors import CaptureError, UsageError, said
 from pcapnfs.record import Record, plain, replace
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def captures(parts: Sequence[Stored]) -> list[str]:
         try:
             now = digests.of(source.path)
         except OSError as error:
-            raise CaptureError(f"{source.path}: {error.strerror or error}") from error
+            raise CaptureError(f"{source.path}: {said(error)}") from error
         if now != source.digest:
             state = "not there any more" if now is None else "not what it was"
             raise CaptureError(
@@ -283,7 +283,7 @@ def _document(path: str) -> dict[str, Any]:
             f"{DECODE_AGAIN}"
         ) from error
     except OSError as error:
-        raise CaptureError(f"{path}: {META}: {error.strerror or error}") from error
+        raise CaptureError(f"{path}: {META}: {said(error)}") from error
     except (ValueError, RecursionError) as error:
         raise _damaged(path) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:

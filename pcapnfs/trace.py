@@ -24,7 +24,7 @@ from pcapnfs import decoding, meta, schema, store, temporary, units
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
-from pcapnfs.errors import CaptureError, UsageError, WriteError
+from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -513,7 +513,9 @@ def _parts(
                 )
             ]
         except OSError as error:
-            raise WriteError(f"{directory}: {error.strerror or error}") from error
+            raise WriteError(
+                f"{directory}: {said(error)}; TMPDIR names another place for temporary tables"
+            ) from error
     elif ports:
         raise UsageError("a trace was decoded before: its ports are named when it is written")
     return store.in_order(parts)

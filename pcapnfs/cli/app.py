@@ -1,11 +1,13 @@
 """The commands, and the one place where failures become a sentence and an exit status.
 
-Exit statuses: 0 done, 1 the capture could not be read or holds no NFS, 2 wrong
-usage; besides them 130 interrupted and 141 nobody reads the output any more, as shells have it.
+Exit statuses: 0 done, 1 the capture could not be read or holds no NFS, or a result could not be
+written, 2 wrong usage; besides them 130 interrupted and 141 nobody reads the output any more, as
+shells have it.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -13,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, TypeGuard
 
 import typer
 
@@ -42,7 +44,7 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import PcapnfsError
+from pcapnfs.errors import PcapnfsError, said
 from pcapnfs.text import escape
 
 INTERRUPTED = 130
@@ -141,6 +143,7 @@ def _for(arguments: Sequence[str]) -> typer.Typer:
 
 def main() -> None:
     """Run the command line of this process and exit with its status."""
+    output.open_missing()
     # numpy would start threads for matrices, of which there are none here; they wait busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", ALLOCATOR)
@@ -198,7 +201,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit status."""
     output.prepare()
     try:
-        _for(arguments)(args=list(arguments), prog_name="pcapnfs")
+        try:
+            _for(arguments)(args=list(arguments), prog_name="pcapnfs")
+        finally:
+            output.flush()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PcapnfsError as error:
@@ -212,6 +218,9 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if _is_interrupt(error):
             return INTERRUPTED
+        if _is_unwritten(error):
+            output.tell(f"the output cannot be written: {said(error)}")
+            return 1
         if not _from_database(error):
             raise
         output.tell(escape(f"the database gave up: {' '.join(str(error).split())}"))
@@ -222,6 +231,11 @@ def run(arguments: Sequence[str]) -> int:
 def _is_interrupt(error: Exception) -> bool:
     """Whether it is what DuckDB makes of an interrupt while a query runs."""
     return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+
+
+def _is_unwritten(error: Exception) -> TypeGuard[OSError]:
+    """Whether it is that typer could not write its help."""
+    return isinstance(error, OSError) and error.errno in (errno.EIO, errno.EFBIG, errno.ENOSPC)
 
 
 def _from_database(error: Exception) -> bool:

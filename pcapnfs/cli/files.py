@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pcapnfs import placement
-from pcapnfs.errors import UsageError
+from pcapnfs.errors import UsageError, said
 
 STANDARD_OUTPUT = "-"
 """The path that stands for standard output."""
@@ -42,4 +42,4 @@ def replace(path: Path, text: str, *, force: bool) -> None:
             fresh.write_text(text, encoding="utf-8", newline="\n")
             refuse(path, force=force)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        raise UsageError(f"{path} cannot be written: {said(error)}") from error

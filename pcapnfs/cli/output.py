@@ -2,7 +2,8 @@
 
 Takes renderables or text; writes them whole. Promises that colours reach only terminals (NO_COLOR
 is respected), that a terminal without Unicode gets replacement characters instead of an error, and
-that a reader who has gone away ends the command silently.
+that a reader who has gone away ends the command silently. Where a stream is closed from the start,
+what would go there goes nowhere.
 """
 
 from __future__ import annotations
@@ -16,13 +17,32 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pcapnfs.errors import WriteError, said
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+STDERR = 2
+"""The number of the last of the standard streams."""
+
 NO_READER = 141
 """Exit status when nobody reads the output any more: 128 and SIGPIPE, as shells have it."""
+
+
+def open_missing() -> None:
+    """Let standard streams that were closed before the start lead nowhere.
+
+    A file that is opened next would get the number of the closed one, and messages with it.
+    """
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    while nowhere <= STDERR:
+        nowhere = os.dup(nowhere)
+    os.close(nowhere)
+    # Python has none of those that it found closed.
+    sys.stdin = sys.stdin or open(0)  # noqa: SIM115  # For as long as the process lives.
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(STDERR, "w")  # noqa: SIM115
 
 
 def prepare() -> None:
@@ -58,10 +78,22 @@ def write(pieces: Iterable[str]) -> None:
 
     Raises:
         SystemExit: Nobody reads any more; the status is `NO_READER`.
+        WriteError: The disk is full, or does not take it for another reason.
     """
     with _reader():
         for piece in pieces:
             sys.stdout.write(piece)
+        sys.stdout.flush()
+
+
+def flush() -> None:
+    """Write what others than `write` have left to be written.
+
+    Raises:
+        SystemExit: As of `write`.
+        WriteError: Likewise.
+    """
+    with _reader():
         sys.stdout.flush()
 
 
@@ -70,6 +102,7 @@ def write_bytes(pieces: Iterable[bytes]) -> None:
 
     Raises:
         SystemExit: As of `write`.
+        WriteError: Likewise.
     """
     if sys.stdout.isatty():
         write(_for_a_terminal(pieces))
@@ -92,11 +125,18 @@ def _reader() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError as gone:
-        # What is still buffered goes nowhere, so that Python's own flush at exit stays silent.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        _forget()
         raise SystemExit(NO_READER) from gone
+    except OSError as error:
+        _forget()
+        raise WriteError(f"the output cannot be written: {said(error)}") from error
+
+
+def _forget() -> None:
+    """Let what is still buffered go nowhere, so that Python's own flush at exit stays silent."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def tell(message: str) -> None:

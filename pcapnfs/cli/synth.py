@@ -9,7 +9,7 @@ import typer
 
 from pcapnfs import units
 from pcapnfs.cli import options, output
-from pcapnfs.errors import PcapnfsError, UsageError
+from pcapnfs.errors import PcapnfsError, UsageError, said
 from pcapnfs.text import escape
 
 SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
@@ -151,7 +151,7 @@ def synth(
         with told.open("w", encoding="ascii") as file:
             file.writelines(pieces)
     except OSError as error:
-        raise PcapnfsError(f"{error.filename}: {error.strerror}") from error
+        raise PcapnfsError(f"{error.filename}: {said(error)}") from error
     if json:
         output.write(pieces)
         return

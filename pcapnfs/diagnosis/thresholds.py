@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pcapnfs.errors import UsageError
+from pcapnfs.errors import UsageError, said
 from pcapnfs.record import Record
 
 Values = Mapping[str, float]
@@ -64,7 +64,7 @@ def _of_file(config: Path) -> dict[str, object]:
         with config.open("rb") as file:
             settings = tomllib.load(file)
     except OSError as error:
-        raise UsageError(f"{config}: {error.strerror or error}") from error
+        raise UsageError(f"{config}: {said(error)}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{config}: this is no TOML: {error}") from error
     table = settings.get("thresholds", {})

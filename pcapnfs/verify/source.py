@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from pcapnfs import temporary
-from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.errors import CaptureError, UsageError, said
 from pcapnfs.verify.tool import find, last_line
 
 
@@ -55,7 +55,7 @@ def _unpacked(path: Path, scratch: Path, place: int) -> Path:
         with opener(path) as packed, target.open("wb") as plain:
             _copy_until_it_breaks(packed, plain)
     except OSError as error:
-        raise CaptureError(f"{path}: {error.strerror or error}") from error
+        raise CaptureError(f"{path}: {said(error)}") from error
     return target
 
 

@@ -259,6 +259,38 @@ def test_a_reader_who_goes_away_ends_the_command_silently(capture: Path) -> None
         assert process.wait() == 141
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["summarize"],
+        ["summarize", "--json"],
+        ["sql", "select range from range(100000)", "--format", "csv"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_output_that_a_full_disk_does_not_take_is_one_sentence(
+    capture: Path, arguments: list[str], unbuffered: str
+) -> None:
+    named = [] if arguments[0].startswith("--") else [str(capture)]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, arguments[0], *named, *arguments[1:]],
+            cwd=ROOT,
+            env=dict(os.environ, PYTHONUNBUFFERED=unbuffered),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "pcapnfs: the output cannot be written: No space left on device\n",
+    )
+
+
 def test_a_terminal_without_unicode_gets_replacements(capture: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, "summarize", str(capture)],

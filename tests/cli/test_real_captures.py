@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
+import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,6 +21,10 @@ from tests.oracles.opened import opened
 pytest.importorskip("pcapnfs._core")
 
 _CAPTURES: list[Capture | None] = [*lab_captures(), *other_captures()] or [None]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SAMPLE = ROOT / "samples" / "cachedread-v3-snap96.pcap"
 
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
 """A capture without packets, link type Ethernet."""
@@ -90,3 +97,33 @@ def test_what_is_no_capture_exits_with_1_and_one_sentence(
 def test_a_capture_that_does_not_exist_exits_with_1(tmp_path: Path, capsys: Printed) -> None:
     assert run(["perfile", str(tmp_path / "none.pcap")]) == 1
     assert "none.pcap" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (0, 1, 2)])
+def test_streams_that_are_closed_from_the_start_hinder_nothing(
+    closed: tuple[int, ...], tmp_path: Path
+) -> None:
+    trace = tmp_path / "sample.nfstrace"
+    command = ["-m", "pcapnfs", "decode", str(SAMPLE), "-o", str(trace)]
+    closing = " ".join(f"{number}>&-" for number in closed)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {closing}', sys.executable, *command],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads((trace / "meta.json").read_text())
+
+
+def test_a_temporary_place_without_room_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    # As the core raises it.
+    full = Mock(side_effect=OSError("No space left on device (os error 28)"))
+    monkeypatch.setattr("pcapnfs.decoding.write", full)
+    # How much a compressed capture holds is not known before: it gets tables on disk.
+    assert run(["summarize", str(ROOT / "samples" / "fmt-plain-v42.pcap.gz")]) == 1
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "No space left on device; TMPDIR names another place" in told

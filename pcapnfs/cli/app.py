@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -223,7 +224,7 @@ def run(arguments: Sequence[str]) -> int:
             return 1
         if not _from_database(error):
             raise
-        output.tell(escape(f"the database gave up: {' '.join(str(error).split())}"))
+        output.tell(escape(f"the database gave up: {_of_database(str(error))}"))
         return 1
     return 0
 
@@ -242,3 +243,15 @@ def _from_database(error: Exception) -> bool:
     """Whether DuckDB raised it (out of memory, disk full), without importing it to ask."""
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(error, duckdb.Error)
+
+
+def _of_database(message: str) -> str:
+    """What DuckDB says of a failure, with what can be done here: its own advice is on settings."""
+    whole = " ".join(message.split())
+    what = re.split(" (?:This limit was|Possible solutions|Database is launched)", whole)[0]
+    what = what.removesuffix(".")
+    if "max_temp_directory_size" in whole or "No space left" in whole:
+        return f"{what}; TMPDIR names another place for what does not fit into memory"
+    if "Out of Memory" in whole:
+        return f"{what}; a larger --memory may do"
+    return what

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import pcapnfs
@@ -289,6 +290,30 @@ def test_output_that_a_full_disk_does_not_take_is_one_sentence(
         1,
         "pcapnfs: the output cannot be written: No space left on device\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        ("set max_temp_directory_size = '1MB'", "TMPDIR names another place"),
+        ("set temp_directory = ''", "a larger --memory may do"),
+    ],
+)
+def test_where_the_database_gives_up_the_advice_is_of_this_tool(
+    settings: str, advice: str, tmp_path: Path
+) -> None:
+    with duckdb.connect() as database:
+        database.execute(f"set temp_directory = '{tmp_path}'; set memory_limit = '20MB'")
+        database.execute(settings)
+        with pytest.raises(duckdb.Error) as caught:
+            database.execute(
+                "create table t as select range, random() as r from range(10000000) order by r"
+            )
+    told = app_module._of_database(str(caught.value))
+    assert advice in told
+    assert told.startswith("Out of Memory Error: ")
+    assert "PRAGMA" not in told
+    assert len(told) < 160
 
 
 def test_a_terminal_without_unicode_gets_replacements(capture: Path) -> None:

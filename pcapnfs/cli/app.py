@@ -254,4 +254,6 @@ def _of_database(message: str) -> str:
         return f"{what}; TMPDIR names another place for what does not fit into memory"
     if "Out of Memory" in whole:
         return f"{what}; a larger --memory may do"
+    if re.search("Failed to read file|TProtocolException|Out of buffer", whole):
+        return f"{what}; the trace is damaged, decode the capture again"
     return what

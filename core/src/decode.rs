@@ -92,6 +92,8 @@ pub struct Decoder {
     meta: Meta,
     tally: Tally,
     frames: u64,
+    /// All packets are read.
+    ended: bool,
     finished: bool,
 }
 
@@ -120,6 +122,7 @@ impl Decoder {
             meta: Meta { files, ..Meta::default() },
             tally: Tally::default(),
             frames: 0,
+            ended: false,
             finished: false,
         })
     }
@@ -136,12 +139,16 @@ impl Decoder {
             if self.frames.is_multiple_of(AT_ONCE as u64) {
                 foresight::fetch(&self.captures, &self.connections, &self.conversations);
             }
+            if self.ended {
+                self.finished = !self.conversations.write_files();
+                return self.conversations.tables().take(self.finished).map(Some);
+            }
             if !self.read_packet() {
                 self.end();
             }
             turn += 1;
-            if self.finished || self.conversations.tables().full() || turn >= PACKETS_PER_TURN {
-                return self.conversations.tables().take(self.finished).map(Some);
+            if self.conversations.tables().full() || turn >= PACKETS_PER_TURN {
+                return self.conversations.tables().take(false).map(Some);
             }
         }
         Ok(None)
@@ -226,7 +233,7 @@ impl Decoder {
                 self.meta.limits_hit.insert(code, count);
             }
         }
-        self.finished = true;
+        self.ended = true;
     }
 }
 

@@ -23,7 +23,7 @@ from pcapnfs.analyses.verdict import client_verdict, measured_verdict
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.network_path import NetworkPath
@@ -145,10 +145,9 @@ def _by_client(trace: Trace, measured: Measurement) -> Iterator[Bottleneck]:
     """What the time of each client went into, where there are several."""
     if measured.clients is None or measured.rtt_s is None:
         return
-    seen = _seen(trace)
-    for clock in measured.clients.each:
-        if not clock.calls:
-            continue
+    clocks = [clock for clock in measured.clients.each if clock.calls]
+    seen = _seen(trace, [clock.client for clock in clocks])
+    for clock in clocks:
         told, mine = client_verdict(clock), seen[clock.client]
         usual = clock.rtt_s if clock.small_median_s is None else clock.small_median_s
         yield Bottleneck(
@@ -192,8 +191,11 @@ class _Seen(Record):
     """Bytes of its calls and replies."""
 
 
-def _seen(trace: Trace) -> dict[str, _Seen]:
-    """What the calls show, by client."""
+def _seen(trace: Trace, clients: Sequence[str]) -> dict[str, _Seen]:
+    """What the calls of these clients show, by client.
+
+    Of others nothing is asked: examples by client are lists, which the database cannot spill.
+    """
     calls: Counter[tuple[str, str]] = Counter()
     for each in traffic.of_clients(trace):
         calls[each.client, each.server] += each.calls
@@ -206,8 +208,9 @@ def _seen(trace: Trace) -> dict[str, _Seen]:
                min_by(call_frame, (srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
                min_by(call_frame, call, {EXAMPLES}) filter ({_SHOWS["small"]}),
                sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint)
-        from calls where not callback group by client
-        """
+        from calls where not callback and client in (select unnest($clients)) group by client
+        """,
+        {"clients": list(clients)},
     )
     return {
         str(client): _Seen(

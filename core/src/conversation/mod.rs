@@ -27,8 +27,8 @@ use crate::rpc::tls;
 use crate::stream::assembler::Stamp;
 use crate::stream::by_id::ById;
 use crate::stream::{Connection, ConnectionId, Event, Side, Sides};
-use crate::table::Tables;
 use crate::table::columns::Word;
+use crate::table::{Ending, Tables};
 use crate::witness::Witness;
 
 /// Other connections between the same two hosts on which a retransmitted call is looked for.
@@ -62,6 +62,8 @@ pub(crate) struct Conversations {
     /// Buffers for the next ones.
     spare: Vec<Vec<u8>>,
     witness: Option<Box<dyn Witness>>,
+    /// What is left to write at the end.
+    ending: Option<Ending>,
 }
 
 impl Conversations {
@@ -76,6 +78,7 @@ impl Conversations {
             buffered: 0,
             spare: Vec::new(),
             witness,
+            ending: None,
         }
     }
 
@@ -301,7 +304,8 @@ impl Conversations {
         });
     }
 
-    /// Ends everything: calls without reply, replies without call, connections, files.
+    /// Ends everything: calls without reply, replies without call, connections; files are left
+    /// ([`Conversations::write_files`]).
     pub(crate) fn finish<'c>(&mut self, connection: impl Fn(ConnectionId) -> Option<&'c Connection>) {
         let ids = self.by_id.ids();
         for id in &ids {
@@ -317,7 +321,13 @@ impl Conversations {
             self.end(id, connection(id));
         }
         self.messages.names.settle();
-        self.messages.tables.append_files(&self.messages.names, &self.messages.server_texts);
+        self.ending = self.messages.tables.ending(&self.messages.names);
+    }
+
+    /// Writes some of the files; `false` when there are no more.
+    pub(crate) fn write_files(&mut self) -> bool {
+        let Messages { tables, names, server_texts, .. } = &mut self.messages;
+        self.ending.as_mut().is_some_and(|ending| tables.append_files(ending, names, server_texts))
     }
 
     /// Says what is to be said of a connection once it is over.

@@ -63,9 +63,12 @@ pub struct Location<'p> {
     pub role: Role,
 }
 
-/// Puts together the paths of all objects.
-pub struct Paths<'n> {
-    tree: Tree<'n>,
+/// Puts together the paths of objects, once all names are known.
+pub struct Paths {
+    /// Objects at which an export begins.
+    exports: Vec<bool>,
+    /// Objects above an export.
+    pseudo: Vec<bool>,
     /// How the paths in directories begin, each at the place that its number gives: a listing, or work
     /// in a few directories, makes their children neighbours.
     beginnings: Vec<Option<(FileId, Climbed)>>,
@@ -76,10 +79,9 @@ pub struct Paths<'n> {
 /// The objects, each below its parent.
 struct Tree<'n> {
     names: &'n Names,
-    /// Objects at which an export begins.
-    exports: Vec<bool>,
-    /// Objects above an export.
-    pseudo: Vec<bool>,
+    /// As of [`Paths`].
+    exports: &'n [bool],
+    pseudo: &'n [bool],
 }
 
 /// A path, and the export that it is below.
@@ -89,23 +91,52 @@ struct Climbed {
     export: Option<String>,
 }
 
-impl<'n> Paths<'n> {
-    /// Of the objects of a decode.
-    pub fn new(names: &'n Names) -> Self {
+impl Paths {
+    /// Finds the exports and what lies above them.
+    ///
+    /// Above an export are directories that lead to another file system and hold nothing else that
+    /// the capture shows: whatever has files of its own is an export, also if more is mounted below.
+    pub fn new(names: &Names) -> Self {
+        let files = names.files();
+        let mut exports = vec![false; files.len()];
+        let tree = Tree { names, exports: &[], pseudo: &[] };
+        let crosses: Vec<bool> = files.iter().map(|file| tree.crosses(file)).collect();
+        let mut above = vec![false; files.len()];
+        for (file, _) in files.iter().zip(&crosses).filter(|(_, crosses)| **crosses) {
+            for ancestor in tree.ancestors(file) {
+                set(&mut above, ancestor);
+            }
+        }
+        let mut holds_more = vec![false; files.len()];
+        for (id, file) in files.iter().enumerate() {
+            if let Some(parent) = file.parent.filter(|_| file.existed && !is(&above, id) && !is(&crosses, id))
+            {
+                set(&mut holds_more, parent);
+            }
+        }
+        let pseudo: Vec<bool> = above.iter().zip(&holds_more).map(|(above, more)| *above && !*more).collect();
+        for (id, file) in files.iter().enumerate() {
+            let begins = names.mounted_as(id as FileId).is_some()
+                || file.parent.is_some_and(|parent| is(&pseudo, parent as usize));
+            if begins && !is(&pseudo, id) && file.existed {
+                set(&mut exports, id as FileId);
+            }
+        }
         let beginnings = iter::repeat_with(|| None).take(BEGINNINGS).collect();
-        Self { tree: Tree::new(names), beginnings, last: Climbed::default() }
+        Self { exports, pseudo, beginnings, last: Climbed::default() }
     }
 
-    /// Where an object is.
-    pub fn locate(&mut self, id: FileId) -> Location<'_> {
-        let Self { tree, beginnings, last } = self;
-        let Some(file) = tree.names.file(id) else {
+    /// Where an object is; `names` are those that the exports were found in.
+    pub fn locate(&mut self, names: &Names, id: FileId) -> Location<'_> {
+        let Self { exports, pseudo, beginnings, last } = self;
+        let tree = Tree { names, exports, pseudo };
+        let Some(file) = names.file(id) else {
             return Location { path: "", export: None, role: Role::Unknown };
         };
         let role = tree.role(id, file);
         let parent = file.parent.filter(|parent| *parent != id && !tree.is_export(id));
-        let beginning = match (parent, tree.names.name(id)) {
-            (Some(parent), Some(name)) => beginning(beginnings, tree, parent).map(|found| (found, name)),
+        let beginning = match (parent, names.name(id)) {
+            (Some(parent), Some(name)) => beginning(beginnings, &tree, parent).map(|found| (found, name)),
             _ => None,
         };
         let Some((beginning, name)) = beginning else {
@@ -142,39 +173,6 @@ fn beginning<'b>(
 }
 
 impl<'n> Tree<'n> {
-    /// Finds the exports and what lies above them.
-    ///
-    /// Above an export are directories that lead to another file system and hold nothing else that
-    /// the capture shows: whatever has files of its own is an export, also if more is mounted below.
-    fn new(names: &'n Names) -> Self {
-        let files = names.files();
-        let none = vec![false; files.len()];
-        let mut tree = Self { names, exports: none.clone(), pseudo: none };
-        let crosses: Vec<bool> = files.iter().map(|file| tree.crosses(file)).collect();
-        let mut above = vec![false; files.len()];
-        for (file, _) in files.iter().zip(&crosses).filter(|(_, crosses)| **crosses) {
-            for ancestor in tree.ancestors(file) {
-                set(&mut above, ancestor);
-            }
-        }
-        let mut holds_more = vec![false; files.len()];
-        for (id, file) in files.iter().enumerate() {
-            if let Some(parent) = file.parent.filter(|_| file.existed && !is(&above, id) && !is(&crosses, id))
-            {
-                set(&mut holds_more, parent);
-            }
-        }
-        tree.pseudo = above.iter().zip(&holds_more).map(|(above, more)| *above && !*more).collect();
-        for (id, file) in files.iter().enumerate() {
-            let begins = names.mounted_as(id as FileId).is_some()
-                || file.parent.is_some_and(|parent| is(&tree.pseudo, parent as usize));
-            if begins && !is(&tree.pseudo, id) && file.existed {
-                set(&mut tree.exports, id as FileId);
-            }
-        }
-        tree
-    }
-
     /// Writes the path of an object, by all its ancestors; gives its export.
     fn climbed(&self, id: FileId, path: &mut String) -> Option<String> {
         let mut below = Vec::new();
@@ -233,7 +231,7 @@ impl<'n> Tree<'n> {
     }
 
     fn is_export(&self, id: FileId) -> bool {
-        is(&self.exports, id as usize)
+        is(self.exports, id as usize)
     }
 
     /// Whether a directory is the root of another file system than its parent's, below the root of
@@ -252,7 +250,7 @@ impl<'n> Tree<'n> {
     }
 
     fn role(&self, id: FileId, file: &File) -> Role {
-        if is(&self.pseudo, id as usize) {
+        if is(self.pseudo, id as usize) {
             return Role::Pseudo;
         }
         match file.file_type() {

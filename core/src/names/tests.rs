@@ -29,7 +29,7 @@ fn one(names: &mut Names, operation: Done<'_>) -> Place {
 
 fn path(names: &Names, file: Option<FileId>) -> (String, Option<String>, Role) {
     let mut paths = Paths::new(names);
-    let location = paths.locate(file.unwrap());
+    let location = paths.locate(names, file.unwrap());
     (location.path.to_owned(), location.export.map(str::to_owned), location.role)
 }
 
@@ -325,7 +325,7 @@ fn children_of_many_directories_in_turn_are_each_below_their_own() {
     }
     let mut paths = Paths::new(&names);
     for (id, name, file) in files {
-        let location = paths.locate(id.unwrap());
+        let location = paths.locate(&names, id.unwrap());
         assert_eq!((location.path, location.export), (format!("{name}/{file}").as_str(), Some("/srv")));
     }
 }
@@ -343,7 +343,7 @@ fn a_path_longer_than_what_is_kept_is_whole() {
     let mut paths = Paths::new(&names);
     for (file, name) in files.into_iter().zip(["/x", "/y"]) {
         let expected = vec![part.as_str(); 40].join("/") + name;
-        assert_eq!(paths.locate(file.unwrap()).path, expected);
+        assert_eq!(paths.locate(&names, file.unwrap()).path, expected);
     }
 }
 

@@ -95,6 +95,13 @@ pub struct Tables {
     full: bool,
 }
 
+/// What is left to write of the objects.
+pub struct Ending {
+    identities: Identities,
+    paths: Paths,
+    written: usize,
+}
+
 /// Columns that are wanted, by table. A table that is not named is left out.
 pub type Choice = BTreeMap<String, BTreeSet<String>>;
 
@@ -272,15 +279,19 @@ impl Tables {
         });
     }
 
-    /// Writes all objects with their paths.
-    pub fn append_files(&mut self, names: &Names, servers: &[String]) {
-        if self.files.idle() {
-            return;
-        }
-        let identities = Identities::new(names);
-        let mut paths = Paths::new(names);
-        for (id, file) in names.files().iter().enumerate() {
-            let location = paths.locate(id as u32);
+    /// What there is to write of the objects, once all names are known.
+    pub fn ending(&self, names: &Names) -> Option<Ending> {
+        let wanted = !self.files.idle();
+        wanted.then(|| Ending { identities: Identities::new(names), paths: Paths::new(names), written: 0 })
+    }
+
+    /// Writes some objects with their paths: of a million of them, all at once would take as much memory
+    /// as everything else. `false` when there are no more.
+    pub fn append_files(&mut self, ending: &mut Ending, names: &Names, servers: &[String]) -> bool {
+        let Ending { identities, paths, written } = ending;
+        let left = names.files().get(*written..).unwrap_or_default();
+        for (id, file) in (*written..).zip(left).take(BATCH_ROWS) {
+            let location = paths.locate(names, id as u32);
             let name = names.name(id as u32).map(text);
             let fsid = names.fsid(file);
             self.files.append(&FileRow {
@@ -303,6 +314,8 @@ impl Tables {
                 ..FileRow::default()
             });
         }
+        *written += left.len().min(BATCH_ROWS);
+        left.len() > BATCH_ROWS
     }
 
     fn append_call(&mut self, exchange: &Exchange<'_>) {

@@ -6,7 +6,7 @@ one that the pattern leaves out, on a name not found or a directory above an exp
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pcapnfs import columns
@@ -18,6 +18,8 @@ from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -105,10 +107,6 @@ class Selection(Record):
             "pattern": self.match,
         }
 
-    def data_parameters(self) -> dict[str, object]:
-        """What `PLACED` and `DATA` ask for."""
-        return self.parameters() | {"reads": READ_OPERATIONS, "writes": WRITE_OPERATIONS}
-
 
 PLACED = """
     placed as (
@@ -133,13 +131,12 @@ SUMS = f"""
 """
 """What a group-by over calls gives."""
 
-DATA = """
+DATA = f"""
     data as (
-        select call, identity as file,
-               case when list_contains($reads, op) then "count" end as read,
-               case when list_contains($writes, op) then "count" end as written
+        select call, identity as file, case when op in {READ_OPERATIONS} then "count" end as read,
+               case when op in {WRITE_OPERATIONS} then "count" end as written
         from operations join files using (file)
-        where "count" is not null and (list_contains($reads, op) or list_contains($writes, op))
+        where "count" is not null and op in {READ_OPERATIONS + WRITE_OPERATIONS}
     )
 """
 """File data that operations moved."""
@@ -183,6 +180,25 @@ REVALIDATED = f"""
 A call whose purpose is GETATTR, VERIFY or NVERIFY on the change attribute, and the GETATTR that
 goes with an OPEN when the client knew the file.
 """
+
+
+def prepare(
+    cursor: duckdb.DuckDBPyConnection,
+    tables: Mapping[str, str],
+    parameters: Mapping[str, Mapping[str, object]],
+) -> None:
+    """Make temporary tables, one after the other.
+
+    What one query would hold of all of them at the same time would be more than a tight limit
+    leaves the database; tables it can spill.
+
+    Args:
+        cursor: A connection to a trace.
+        tables: Queries by the name of the table.
+        parameters: Parameters of those that have any, likewise.
+    """
+    for table, query in tables.items():
+        cursor.execute(f"create temp table {table} as {query}", parameters.get(table))
 
 
 def totals(trace: Trace, selection: Selection) -> dict[str, Total]:

@@ -137,6 +137,7 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
     walk = walks.Patterns(longest=LONGEST)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_KINDS)
+        cursor.execute(_OBJECTS)
         for calls in parts.of(trace, cursor, _CALLS, by="file"):
             walk.add(calls)
         found = walk.finish(top)
@@ -178,14 +179,19 @@ _KINDS = """
 """
 """Kinds of files, by number."""
 
+_OBJECTS = """
+    create temp table objects as
+    select file as own, identity, kind from files join kinds using (role) where file = identity
+    union all
+    select others.file, others.identity, kind
+    from (select file, identity from files where file <> identity) as others
+         join (select file, role from files) as named on named.file = others.identity
+         join kinds using (role)
+"""
+"""Objects, each with the one that stands for its file, and the kind of that."""
+
 _CALLS = f"""
-    with {levels("of_stretch(call)")},
-    objects as (
-        select named.file as own, named.identity, kind
-        from (select file, identity from files) as named
-             join (select file, role from files) as one on one.file = named.identity
-             join kinds using (role)
-    )
+    with {levels("of_stretch(call)")}
     select identity as file, kind, {CODE} as code, call_time, call, call_first_frame,
            call_first_time, coalesce(reply_time, call_time) as last_time, srt,
            stability = 'stable' as stable

@@ -8,6 +8,7 @@ A file with several handles is one file. Callbacks are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
@@ -20,6 +21,7 @@ from pcapnfs.analyses.costs import (
     Selection,
     Sort,
     Total,
+    prepare,
     totals,
 )
 from pcapnfs.analyses.owners import OBJECTS, OWNED
@@ -178,51 +180,73 @@ def perfile(
 def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
     """What each file cost, one after the other: any number of them, in little memory."""
     ops = _operations(trace)
-    numbers = ", ".join(f"count(*) filter (op = $op{place})" for place in range(len(ops)))
-    cursor = trace.cursor()
-    cursor.execute(
-        f"""
-        with {OWNED}, {OBJECTS}, {PLACED}, {DATA}, {REVALIDATED},
-        costs as (
+    with closing(trace.cursor()) as cursor:
+        prepare(
+            cursor,
+            _tables(len(ops)),
+            {
+                "chosen": selection.parameters(),
+                "costs": {f"op{place}": op for place, op in enumerate(ops)},
+            },
+        )
+        cursor.execute(
+            f"""
+            select file, path, export, server, lower(hex(handle)), fileid, role, type, size,
+                   removed, coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
+                   coalesce(directory_calls, 0) as directory_calls,
+                   coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,
+                   coalesce(bytes_read, 0) as bytes_read,
+                   coalesce(bytes_written, 0) as bytes_written,
+                   coalesce(errors, 0) as errors, coalesce(revalidations, 0) as revalidations,
+                   coalesce(retransmitted, 0) as retransmitted,
+                   first_frame, last_frame, first_time - $start, last_time - $start,
+                   last_time - first_time, times
+            from chosen left join costs using (file) left join bytes using (file)
+                 left join questions using (file) left join parents using (file)
+            order by {_ORDER[selection.sort]}, path, file
+            limit {selection.top or "all"}
+            """,
+            {"start": trace.meta.start_ns},
+        )
+        while rows := cursor.fetchmany(FILES_AT_A_TIME):
+            for row in rows:
+                yield _file_cost(row, ops)
+
+
+def _tables(ops: int) -> dict[str, str]:
+    """What is known of each file; `costs` counts its calls by so many operations."""
+    numbers = ", ".join(f"count(*) filter (op = $op{place})" for place in range(ops))
+    return {
+        "chosen": f"""
+            with {OBJECTS}, {PLACED}
+            select file, path, export, server, handle, fileid, role, type, size, removed
+            from placed where place = 'listed'
+        """,
+        "costs": f"""
+            with {OWNED}
             select file, {SUMS}, [{numbers}] as times
             from owned where file is not null group by file
-        ),
-        bytes as (
+        """,
+        "bytes": f"""
+            with {DATA}
             select file, sum(read) as bytes_read, sum(written) as bytes_written
             from data group by file
-        ),
-        questions as (select file, count(*) as revalidations from revalidated group by file),
-        named as (
-            select call, directory from owned where directory is not null
-            union
-            select call, target_directory from operations where target_directory is not null
-        ),
-        parents as (
+        """,
+        "questions": f"""
+            with {OWNED}, {REVALIDATED}
+            select file, count(*) as revalidations from revalidated group by file
+        """,
+        "parents": f"""
+            with {OWNED},
+            named as (
+                select call, directory from owned where directory is not null
+                union
+                select call, target_directory from operations where target_directory is not null
+            )
             select identity as file, count(*) as directory_calls
             from named join files on files.file = named.directory group by identity
-        )
-        select file, path, export, server, lower(hex(handle)), fileid, role, type, size, removed,
-               coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
-               coalesce(directory_calls, 0) as directory_calls,
-               coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,
-               coalesce(bytes_read, 0) as bytes_read, coalesce(bytes_written, 0) as bytes_written,
-               coalesce(errors, 0) as errors, coalesce(revalidations, 0) as revalidations,
-               coalesce(retransmitted, 0) as retransmitted,
-               first_frame, last_frame, first_time - $start, last_time - $start,
-               last_time - first_time, times
-        from placed left join costs using (file) left join bytes using (file)
-             left join questions using (file) left join parents using (file)
-        where place = 'listed'
-        order by {_ORDER[selection.sort]}, path, file
-        limit {selection.top or "all"}
         """,
-        selection.data_parameters()
-        | {"start": trace.meta.start_ns}
-        | {f"op{place}": op for place, op in enumerate(ops)},
-    )
-    while rows := cursor.fetchmany(FILES_AT_A_TIME):
-        for row in rows:
-            yield _file_cost(row, ops)
+    }
 
 
 def _operations(trace: Trace) -> tuple[str, ...]:

@@ -6,11 +6,21 @@ Calls, time, bytes and errors are those of `perfile`, added up.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses import costs
-from pcapnfs.analyses.costs import DATA, PLACED, REVALIDATED, SUMS, Selection, Total, totals
+from pcapnfs.analyses.costs import (
+    DATA,
+    PLACED,
+    REVALIDATED,
+    SUMS,
+    Selection,
+    Total,
+    prepare,
+    totals,
+)
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.errors import UsageError
@@ -108,39 +118,51 @@ def pergroup(
     if by not in _GROUP:
         raise UsageError(f"files can be grouped by {', '.join(_GROUP)}, not by {by!r}")
     selection = Selection(top=top, show_all=show_all, match=match)
-    rows = trace.rows(
-        f"""
-        with {OWNED}, {OBJECTS}, {PLACED}, {DATA}, {REVALIDATED},
-        members as (
-            select owned.*, {_GROUP[by]} as member
-            from owned join placed using (file) where place = 'listed'
-        ),
-        costs as (
-            select member, count(distinct file) as files, {SUMS} from members group by member
-        ),
-        bytes as (
-            select member, sum(read) as bytes_read, sum(written) as bytes_written
-            from data join (select call, member from members) using (call) group by member
-        ),
-        questions as (
-            select member, count(*) as revalidations
-            from revalidated join (select call, member from members) using (call) group by member
-        )
-        select count(*) over (), costs.member, files, calls, stable_calls, time, stable_time,
-               bytes_read, bytes_written, errors, revalidations, retransmitted,
-               first_frame, last_frame, first_time - $start, last_time - $start
-        from costs left join bytes on bytes.member is not distinct from costs.member
-             left join questions on questions.member is not distinct from costs.member
-        order by time desc, calls desc, costs.member nulls last limit {top or "all"}
-        """,
-        selection.data_parameters() | {"start": trace.meta.start_ns},
-    )
+    with closing(trace.cursor()) as cursor:
+        prepare(cursor, _tables(by), {"members": selection.parameters()})
+        rows = cursor.execute(
+            f"""
+            select count(*) over (), costs.member, files, calls, stable_calls, time, stable_time,
+                   bytes_read, bytes_written, errors, revalidations, retransmitted,
+                   first_frame, last_frame, first_time - $start, last_time - $start
+            from costs left join bytes on bytes.member is not distinct from costs.member
+                 left join questions on questions.member is not distinct from costs.member
+            order by time desc, calls desc, costs.member nulls last limit {top or "all"}
+            """,
+            {"start": trace.meta.start_ns},
+        ).fetchall()
     return PerGroup(
         by=by,
         groups=tuple(_group_cost(row[1:]) for row in rows),
         group_count=integer(rows[0][0]) if rows else 0,
         **totals(trace, selection),
     )
+
+
+def _tables(by: By) -> dict[str, str]:
+    """What is known of each group."""
+    return {
+        "members": f"""
+            with {OWNED}, {OBJECTS}, {PLACED}
+            select owned.call, {_GROUP[by]} as member from owned join placed using (file)
+            where place = 'listed'
+        """,
+        "costs": f"""
+            with {OWNED}
+            select member, count(distinct file) as files, {SUMS}
+            from members join owned using (call) group by member
+        """,
+        "bytes": f"""
+            with {DATA}
+            select member, sum(read) as bytes_read, sum(written) as bytes_written
+            from data join members using (call) group by member
+        """,
+        "questions": f"""
+            with {OWNED}, {REVALIDATED}
+            select member, count(*) as revalidations
+            from revalidated join members using (call) group by member
+        """,
+    }
 
 
 _GROUP: Mapping[By, str] = {

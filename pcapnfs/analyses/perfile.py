@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses import costs
+from pcapnfs.analyses import costs, parts
 from pcapnfs.analyses.costs import (
     DATA,
     PLACED,
@@ -35,6 +35,7 @@ READS = columns.together(
     costs.READS,
     columns.of(
         calls="directory",
+        entries="call",
         operations="call target_directory",
         files="path export server handle fileid role type size removed",
     ),
@@ -189,28 +190,51 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
                 "costs": {f"op{place}": op for place, op in enumerate(ops)},
             },
         )
+        ordered = f"order by {_ORDER[selection.sort]}, path, file"
+        best = f"{ordered} limit {selection.top}" if selection.top else ""
+        # Some at a time: the database does not spill all that it joins with.
+        many = parts.number(trace, entries=True)
+        cursor.execute(f"create temp table most as {_files('false')}")
+        for part in range(many):
+            some = parts.within("file", range(part, part + 1), many)
+            cursor.execute(f"insert into most {_files(some)} {best}")
         cursor.execute(
             f"""
-            select file, path, export, server, lower(hex(handle)), fileid, role, type, size,
-                   removed, coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
-                   coalesce(directory_calls, 0) as directory_calls,
-                   coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,
-                   coalesce(bytes_read, 0) as bytes_read,
-                   coalesce(bytes_written, 0) as bytes_written,
-                   coalesce(errors, 0) as errors, coalesce(revalidations, 0) as revalidations,
-                   coalesce(retransmitted, 0) as retransmitted,
-                   first_frame, last_frame, first_time - $start, last_time - $start,
-                   last_time - first_time, times
-            from chosen left join costs using (file) left join bytes using (file)
-                 left join questions using (file) left join parents using (file)
-            order by {_ORDER[selection.sort]}, path, file
-            limit {selection.top or "all"}
+            select most.* replace (first_time - $start as first_time,
+                                   last_time - $start as last_time), last_time - first_time, times
+            from (from most {best}) as most
+                 left join (select file, times from costs) as counted using (file)
+            {ordered}
             """,
             {"start": trace.meta.start_ns},
         )
         while rows := cursor.fetchmany(FILES_AT_A_TIME):
             for row in rows:
                 yield _file_cost(row, ops)
+
+
+def _files(some: str) -> str:
+    """SQL: what some files cost, but for the calls of each kind, whose lists take room in joins.
+
+    Args:
+        some: A condition on files that are among them.
+    """
+    chosen, *others = (
+        f"(from {table} where {some}) as {table}"
+        for table in ("chosen", "costs", "bytes", "questions", "parents")
+    )
+    joined = " ".join(f"left join {other} using (file)" for other in others)
+    return f"""
+        select file, path, export, server, lower(hex(handle)) as handle, fileid, role, type, size,
+               removed, coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
+               coalesce(directory_calls, 0) as directory_calls,
+               coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,
+               coalesce(bytes_read, 0) as bytes_read, coalesce(bytes_written, 0) as bytes_written,
+               coalesce(errors, 0) as errors, coalesce(revalidations, 0) as revalidations,
+               coalesce(retransmitted, 0) as retransmitted,
+               first_frame, last_frame, first_time, last_time
+        from {chosen} {joined}
+    """
 
 
 def _tables(ops: int) -> dict[str, str]:

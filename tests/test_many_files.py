@@ -1,0 +1,72 @@
+"""Questions about more files than the database has memory for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+import pcapnfs
+from pcapnfs import temporary
+from pcapnfs.analyses.pergroup import pergroup
+from pcapnfs.record import replace
+from pcapnfs.trace import Trace, connect
+from tests.unit.rows import START_NS, meta, tables
+
+FILES = 400_000
+
+LIMIT = 64 << 20
+"""Of the process, in bytes."""
+
+ROWS = {
+    "files": """
+        file: number, identity: number, server: '10.0.0.1', handle: md5(number::varchar)::blob,
+        path: 'directory-' || number // 100 || '/a-file-with-a-name-of-usual-length-' || number,
+        role: 'file', type: 'REG', listed_only: false, removed: false
+    """,
+    "calls": f"""
+        call: number, connection: 0, client: '10.0.0.2', server: '10.0.0.1', mount: 0, xid: number,
+        callback: false, program: 100003, version: 3, op: ['GETATTR', 'ACCESS'][1 + number % 2],
+        file: number, directory: number // 100, stability: 'unstable', transmissions: 1,
+        call_frame: number, call_first_frame: number, call_time: {START_NS} + number * 1000,
+        call_first_time: {START_NS} + number * 1000, reply_frame: number,
+        reply_time: {START_NS} + number * 1000 + 500, srt: 500, status: 0, rpc_status: 0
+    """,
+}
+"""The columns of a file, and of a call on it."""
+
+
+@pytest.fixture(scope="module")
+def trace() -> Iterator[Trace]:
+    directory = temporary.make(prefix="pcapnfs-test-")
+    connection = connect(tables(), directory.path, in_memory=True)
+    for table, columns in ROWS.items():
+        stored = directory.path / f"{table}.parquet"
+        rows = f"select unnest({{{columns}}}) from range({FILES}) as counted(number)"
+        connection.execute(f"insert into {table} by name ({rows})")
+        connection.execute(f"copy {table} to '{stored}' (format parquet)")
+        connection.execute(f"drop table {table}; create view {table} as from '{stored}'")
+    told = replace(meta(), calls=FILES)
+    with closing(Trace(connection, told, directory, limit=LIMIT)) as made:
+        # Less than the limit would give it.
+        connection.execute("set memory_limit = '48MB'; set threads = 1")
+        yield made
+
+
+def test_files_by_their_cost(trace: Trace) -> None:
+    found = pcapnfs.perfile(trace, top=3)
+    assert [file.file for file in found.files] == [0, 1, 10]
+    assert (found.listed.files, found.listed.calls) == (FILES, FILES)
+
+
+@pytest.mark.parametrize(("by", "groups"), [("directory", FILES // 100), ("client", 1)])
+def test_groups_of_files(trace: Trace, by: str, groups: int) -> None:
+    found = pergroup(trace, by, top=2)  # type: ignore[arg-type]
+    assert found.group_count == groups
+    assert found.groups[0].files == FILES // groups
+
+
+def test_classes_of_files(trace: Trace) -> None:
+    found = pcapnfs.patterns(trace)
+    assert [each.files for each in found.classes] == [FILES // 2, FILES // 2]

@@ -10,6 +10,9 @@ pub mod schema;
 
 mod signature;
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -35,7 +35,6 @@ READS = columns.together(
     costs.READS,
     columns.of(
         calls="directory",
-        entries="call",
         operations="call target_directory",
         files="path export server handle fileid role type size removed",
     ),

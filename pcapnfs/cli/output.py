@@ -128,6 +128,8 @@ def _reader() -> Iterator[None]:
         _forget()
         raise SystemExit(NO_READER) from gone
     except OSError as error:
+        if error.filename is not None:
+            raise  # Not of a stream: what was to be written could not be read.
         _forget()
         raise WriteError(f"the output cannot be written: {said(error)}") from error
 

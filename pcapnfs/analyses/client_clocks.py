@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcapnfs.analyses.arrays import median
+from pcapnfs.analyses.arrays import counted, median, pieces
 from pcapnfs.analyses.budget import Booked, Budget, budgets
 from pcapnfs.analyses.call_times import KindOfStable, kinds_of_stable, persistence, round_trip
 from pcapnfs.analyses.network_path import NOTHING, Way
@@ -183,20 +183,26 @@ def client_clocks(
     return ClientClocks(total, tuple(found))
 
 
-def _members(group: NDArray[np.int32], groups: int) -> list[NDArray[np.int64]]:
+def _members(group: NDArray[np.int32], groups: int) -> list[NDArray[np.int32]]:
     """The places of each group's calls, in order."""
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.searchsorted(group[order], np.arange(1, groups)))
+    order = np.argsort(group, kind="stable").astype(np.int32)
+    return np.split(order, np.cumsum(counted(group, groups))[:-1])
 
 
 def _means(calls: Outstanding) -> Floats:
     """By client and kind, what a call was outstanding on average without its parts, ns."""
     intervals, width = calls.intervals, len(KINDS) + 2
-    cell = intervals.group.astype(np.int64) * width + calls.kind
     cells = intervals.groups * width
-    count = np.bincount(cell, minlength=cells)
-    length = np.bincount(cell, intervals.end - intervals.begin, cells)
-    length -= np.bincount(cell[intervals.part_of], intervals.part_end - intervals.part_begin, cells)
+    count, length, inner = np.zeros(cells, np.int64), np.zeros(cells), np.zeros(cells)
+    for piece in pieces(len(calls.kind)):
+        cell = intervals.group[piece].astype(np.int64) * width + calls.kind[piece]
+        count += np.bincount(cell, minlength=cells)
+        np.add.at(length, cell, intervals.end[piece] - intervals.begin[piece])
+    for piece in pieces(len(intervals.part_of)):
+        of = intervals.part_of[piece]
+        cell = intervals.group[of].astype(np.int64) * width + calls.kind[of]
+        np.add.at(inner, cell, intervals.part_end[piece] - intervals.part_begin[piece])
+    length -= inner
     means: Floats = np.maximum(length, 0.0) / np.maximum(count, 1)
     return means.reshape(-1, width)[:, : len(KINDS)]
 

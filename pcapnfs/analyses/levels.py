@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import walks
+from pcapnfs.analyses.arrays import pieces
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -91,8 +92,12 @@ def most_at_once(intervals: Iterable[tuple[int, int]]) -> int:
 def open_at_begin(begin: Times, end: Times) -> NDArray[np.int32]:
     """For each interval, how many were open when it began, itself included."""
     # One array of 64 bits at a time: captures hold millions of calls.
-    begun = np.searchsorted(np.sort(begin), begin, side="right").astype(np.int32)
-    ends = np.maximum(end, begin)
-    ends.sort()
-    begun -= np.searchsorted(ends, begin, side="right").astype(np.int32)
+    begun = np.empty(len(begin), np.int32)
+    ordered = np.sort(begin)
+    for piece in pieces(len(begin)):
+        begun[piece] = np.searchsorted(ordered, begin[piece], side="right")
+    ordered = np.maximum(end, begin, out=ordered)
+    ordered.sort()
+    for piece in pieces(len(begin)):
+        begun[piece] -= np.searchsorted(ordered, begin[piece], side="right").astype(np.int32)
     return np.maximum(begun, 1, out=begun)

@@ -17,6 +17,7 @@ from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses.arrays import added, median
+from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
     KindOfStable,
     kinds_of_stable,
@@ -240,22 +241,23 @@ def _files(trace: Trace) -> tuple[int, str]:
 def _sums(calls: Timeline, counted: str) -> Sums:
     """Add up by unit."""
     units = calls.units
+    many = len(units.number)
 
-    def total(values: Floats) -> Floats:
-        return added(calls.unit, values, len(units.number))
+    def total(values: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
+        return added(calls.unit, values, many, which)
 
     def number(which: NDArray[np.bool_]) -> Floats:
-        return np.bincount(calls.unit[which], minlength=len(units.number)).astype(np.float64)
+        return _counted(calls.unit, many, which).astype(np.float64)
 
     return Sums(
         is_file=units.regular if counted == "files" else units.directory,
         calls=number(calls.counted),
         stable=number(calls.stable),
         timed=number(calls.timed),
-        timed_s=total(np.where(calls.timed, calls.service_s, 0.0)),
+        timed_s=total(calls.service_s, calls.timed),
         small=number(calls.small),
-        small_s=total(np.where(calls.small, calls.service_s, 0.0)),
+        small_s=total(calls.service_s, calls.small),
         waited_s=units.waited_s,
         share_s=units.share_s,
-        client_s=total(np.where(calls.idle_s < PAUSE_S, calls.idle_s, 0.0)),
+        client_s=total(calls.idle_s, calls.idle_s < PAUSE_S),
     )

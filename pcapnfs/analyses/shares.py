@@ -20,6 +20,7 @@ import numpy as np
 
 from pcapnfs.analyses import joined
 from pcapnfs.analyses import outstanding as _outstanding
+from pcapnfs.analyses.arrays import counted, gaps, pieces
 from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
 from pcapnfs.analyses.once import answers
 from pcapnfs.analyses.outstanding import outstanding
@@ -62,16 +63,16 @@ def pauses(calls: Outstanding) -> NDArray[np.int64]:
     outstanding at their begin or end, and for those that stand alone (`PAUSE_LIMIT_NS`).
     """
     intervals = calls.intervals
-    order = np.lexsort((intervals.begin, intervals.group))
-    begin, end = intervals.begin[order], intervals.end[order]
-    bounds = np.searchsorted(intervals.group[order], np.arange(intervals.groups + 1))
-    ordered = np.zeros(len(order), np.int64)
-    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        gaps = begin[first + 1 : last] - np.maximum.accumulate(end[first:last])[:-1]
-        if len(gaps) > 1:
-            ordered[first + 1 : last - 1] = np.minimum(gaps[:-1], gaps[1:])
-    found = np.empty_like(ordered)
-    found[order] = np.where(ordered <= PAUSE_LIMIT_NS, np.maximum(ordered, 0), 0)
+    order = np.lexsort((intervals.begin, intervals.group)).astype(np.int32)
+    counts = counted(intervals.group, intervals.groups)
+    found = np.zeros(len(order), np.int64)
+    for mine in np.split(order, np.cumsum(counts)[:-1]):
+        before = gaps(intervals.begin, intervals.end, mine)
+        for piece in pieces(len(before) - 1):
+            after = slice(piece.start + 1, piece.stop + 1)
+            least = np.minimum(before[piece], before[after])
+            least[least > PAUSE_LIMIT_NS] = 0
+            found[mine[after]] = np.maximum(least, 0, out=least)
     return found
 
 

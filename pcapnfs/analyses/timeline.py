@@ -16,7 +16,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
-from pcapnfs.analyses.arrays import added
+from pcapnfs.analyses.arrays import added, counted, gaps, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import TRANSFER, outstanding
@@ -159,13 +159,15 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         waited_s=waits,
         share_s=shares,
     )
-    idle_s, alone = _idle(intervals.begin[order], intervals.end[order])
+    idle_s, alone = _idle(intervals, order)
     longer = _by_connection(trace, added_ns)
     service = facts.pop("srt")
     answered = service >= 0
     service += longer[facts.pop("connection")]
     service[~answered] = 0
-    service_s = service[order] / NANOSECONDS
+    service_s = np.empty(len(order))
+    for piece in pieces(len(order)):
+        np.divide(service[order[piece]], NANOSECONDS, out=service_s[piece])
     del service
     once, shows = facts.pop("once")[order], (answered & ~refused)[order]
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
@@ -195,20 +197,15 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     )
 
 
-def _idle(begin: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[Floats, Flags]:
-    """Of calls in order, the time before each in which none was outstanding, seconds; who is alone.
-
-    Takes over the arrays.
-    """
-    np.maximum.accumulate(end, out=end)
-    idle = np.zeros(len(begin), np.int64)
-    np.subtract(begin[1:], end[:-1], out=idle[1:])
-    np.maximum(idle, 0, out=idle)
-    alone = idle > 0
-    alone[:1] = True
+def _idle(intervals: Intervals, order: NDArray[np.int32]) -> tuple[Floats, Flags]:
+    """Of calls in order, the time before each in which none was outstanding, s; who is alone."""
+    idle, alone = np.zeros(len(order)), np.ones(len(order), np.bool_)
+    before = gaps(intervals.begin, intervals.end, order)
+    np.greater(before, 0, out=alone[1:])
     # Behind a gap, what was reached is the call's own end.
-    alone[:-1] &= begin[1:] >= end[:-1]
-    return idle / NANOSECONDS, alone
+    alone[:-1] &= before >= 0
+    np.divide(np.maximum(before, 0, out=before), NANOSECONDS, out=idle[1:])
+    return idle, alone
 
 
 def _in_order(numbers: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -227,7 +224,7 @@ def _in_order(numbers: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np
 def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.int32]) -> Flags:
     """Without calls sent again, whose time holds the wait for that, if a group has enough left."""
     left = calls & once
-    enough = np.bincount(group[left], minlength=int(group.max(initial=0)) + 1) >= LEAST_CALLS
+    enough = counted(group, int(group.max(initial=0)) + 1, left) >= LEAST_CALLS
     found: Flags = np.where(enough[group], left, calls)
     return found
 

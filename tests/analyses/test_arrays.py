@@ -7,10 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pcapnfs.analyses import arrays
 from pcapnfs.analyses.arrays import distinct, looked_up, median, quantiles
+from pcapnfs.analyses.levels import open_at_begin
 from tests.unit.rows import ROOT
 
 
@@ -66,3 +68,55 @@ def test_values_are_looked_up_however_large_they_are() -> None:
     found = looked_up(values, {7: 2, 4_000_000_000: -1, 0: 5, 9: 6})
     assert found.tolist() == [-1, 2, -1, 5]
     assert looked_up(np.zeros(0, np.uint32), {}).tolist() == []
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40)
+"""Begins and lengths."""
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three values are looked at together."""
+    monkeypatch.setattr(arrays, "PIECE", 3)
+
+
+@pytest.mark.usefixtures("few")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(-9, 9), st.booleans()), max_size=20))
+def test_sums_and_counts_of_groups_are_those_of_all_values_together(
+    rows: list[tuple[int, float, bool]],
+) -> None:
+    groups = np.array([group for group, _, _ in rows], np.int32)
+    values = np.array([value for _, value, _ in rows], np.float64)
+    which = np.array([each for _, _, each in rows], np.bool_)
+    for chosen in (None, which):
+        kept = np.ones(len(rows), np.bool_) if chosen is None else chosen
+        expected = np.bincount(groups[kept], values[kept], 5)
+        assert arrays.added(groups, values, 5, chosen).tolist() == expected.tolist()
+        counts = np.bincount(groups[kept], minlength=5)
+        assert arrays.counted(groups, 5, chosen).tolist() == counts.tolist()
+
+
+@pytest.mark.usefixtures("few")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(SPANS)
+def test_gaps_begin_where_all_before_have_ended(spans: list[tuple[int, int]]) -> None:
+    begin = np.array([begin for begin, _ in spans], np.int64)
+    end = begin + np.array([length for _, length in spans], np.int64)
+    order = np.argsort(begin, kind="stable").astype(np.int32)
+    expected = [
+        int(begin[order[place]] - end[order[:place]].max()) for place in range(1, len(spans))
+    ]
+    assert arrays.gaps(begin, end, order).tolist() == expected
+
+
+@pytest.mark.usefixtures("few")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(SPANS)
+def test_those_open_at_a_begin_are_counted_one_by_one(spans: list[tuple[int, int]]) -> None:
+    begin = np.array([begin for begin, _ in spans], np.int64)
+    end = begin + np.array([length for _, length in spans], np.int64)
+    expected = [
+        max(1, sum(other <= now < other + length for other, length in spans)) for now, _ in spans
+    ]
+    assert open_at_begin(begin, end).tolist() == expected

@@ -7,6 +7,9 @@ escapes is a bug in pcapnfs.
 
 from __future__ import annotations
 
+DECODE_AGAIN = "decode the capture again"
+"""What helps against a trace that is damaged, or of another version."""
+
 
 class PcapnfsError(Exception):
     """A failure with its exit status (1 capture, 2 usage)."""
@@ -42,6 +45,5 @@ class WriteError(PcapnfsError):
 
 
 def said(error: OSError) -> str:
-    """What the operating system said, without its number."""
-    # Of the core's errors, text is all there is: "No space left on device (os error 28)".
-    return (error.strerror or str(error)).partition(" (os error")[0]
+    """What the operating system said, without its number; or the library, where it was not that."""
+    return error.strerror or str(error)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from pcapnfs import digests, meta, schema
-from pcapnfs.errors import CaptureError, UsageError, said
+from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError, said
 from pcapnfs.record import Record, plain, replace
 
 if TYPE_CHECKING:
@@ -55,9 +55,6 @@ NUMBERS = {
     "reply_frame": FRAME,
 }
 """Columns whose numbers are counted within a trace, each with what is counted."""
-
-DECODE_AGAIN = "decode the capture again"
-"""What helps."""
 
 
 class Source(Record):

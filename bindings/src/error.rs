@@ -1,6 +1,9 @@
 //! Errors of the core → Python exceptions. The only place.
 
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use std::io;
+
+use pcapnfs_core::error::plain;
+use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
 create_exception!(pcapnfs._core, ReadError, PyException, "A file could not be read as a capture.");
@@ -10,6 +13,14 @@ create_exception!(pcapnfs._core, RowsError, PyException, "Rows could not be take
 /// A file that is no capture, or that the system does not let us read.
 pub(crate) fn read_error(error: &pcapnfs_core::error::ReadError) -> PyErr {
     ReadError::new_err(error.to_string())
+}
+
+/// Something that the system does not let us write, as Python's own functions say it.
+pub(crate) fn system_error(error: &io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, plain(error))),
+        None => PyOSError::new_err(error.to_string()),
+    }
 }
 
 /// Columns of one batch that do not fit together: a fault of ours.

@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 
-use crate::error::{ReadError, RowsError, arrow_error, ended, poisoned, read_error};
+use crate::error::{ReadError, RowsError, arrow_error, ended, poisoned, read_error, system_error};
 
 /// Rows of one table, as an Arrow stream.
 #[pyclass(frozen, module = "pcapnfs._core")]
@@ -114,7 +114,8 @@ impl Writer {
     #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
     fn new(directory: PathBuf, columns: Option<Choice>, brief: bool) -> PyResult<Self> {
         let keep = if brief { parquet::Keep::Briefly } else { parquet::Keep::Long };
-        let writer = parquet::Writer::create(&directory, columns.as_ref(), keep)?;
+        let writer = parquet::Writer::create(&directory, columns.as_ref(), keep)
+            .map_err(|error| system_error(&error))?;
         Ok(Self { inner: Mutex::new(Some(writer)) })
     }
 
@@ -125,14 +126,14 @@ impl Writer {
             let mut writer = self.inner.lock().map_err(|_| poisoned())?;
             let writer = writer.as_mut().ok_or_else(ended)?;
             let mut rows = batches.iter().flat_map(|batch| batch.all().map(|rows| (batch.table, rows)));
-            Ok(rows.try_for_each(|(table, rows)| writer.write(table, rows))?)
+            rows.try_for_each(|(table, rows)| writer.write(table, rows)).map_err(|error| system_error(&error))
         })
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         let written = py.detach(|| {
             let writer = self.inner.lock().map_err(|_| poisoned())?.take().ok_or_else(ended)?;
-            Ok::<_, PyErr>(writer.finish()?)
+            writer.finish().map_err(|error| system_error(&error))
         })?;
         let table = |written: &parquet::Written| json!({"rows": written.rows, "highest": written.highest});
         Ok(json!(written.iter().map(|(name, written)| (*name, table(written))).collect::<BTreeMap<_, _>>())

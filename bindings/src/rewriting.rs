@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::error::read_error;
+use crate::error::{read_error, system_error};
 use crate::file;
 
 /// Writes captures without names and data.
@@ -96,7 +96,7 @@ impl Asking {
             (_, Some(stop)) => Err(stop),
             (Ok(report), None) => Ok(report),
             (Err(Failure::Read(error)), None) => Err(read_error(&error)),
-            (Err(Failure::Write(error)), None) => Err(error.into()),
+            (Err(Failure::Write(error)), None) => Err(system_error(&error)),
             (Err(Failure::Stopped), None) => Err(PyKeyboardInterrupt::new_err(())),
         }
     }

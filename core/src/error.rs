@@ -142,7 +142,7 @@ impl ReadError {
 }
 
 /// What the operating system said, without its error number.
-fn plain(error: &std::io::Error) -> String {
+pub fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error").map_or(text.clone(), |(sentence, _)| sentence.to_owned())
 }

@@ -45,7 +45,7 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import PcapnfsError, said
+from pcapnfs.errors import DECODE_AGAIN, PcapnfsError, said
 from pcapnfs.text import escape
 
 INTERRUPTED = 130
@@ -255,5 +255,5 @@ def _of_database(message: str) -> str:
     if "Out of Memory" in whole:
         return f"{what}; a larger --memory may do"
     if re.search("Failed to read file|TProtocolException|Out of buffer", whole):
-        return f"{what}; the trace is damaged, decode the capture again"
+        return f"{what}; the trace is damaged, {DECODE_AGAIN}"
     return what

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -116,11 +118,17 @@ def test_streams_that_are_closed_from_the_start_hinder_nothing(
     assert json.loads((trace / "meta.json").read_text())
 
 
+def test_what_the_core_cannot_write_says_why_as_python_does(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        pcapnfs._core.Writer(str(tmp_path / "none"))
+    assert caught.value.errno == errno.ENOENT
+    assert caught.value.strerror == os.strerror(errno.ENOENT)
+
+
 def test_a_temporary_place_without_room_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
-    # As the core raises it.
-    full = Mock(side_effect=OSError("No space left on device (os error 28)"))
+    full = Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     monkeypatch.setattr("pcapnfs.decoding.write", full)
     # How much a compressed capture holds is not known before: it gets tables on disk.
     assert run(["summarize", str(ROOT / "samples" / "fmt-plain-v42.pcap.gz")]) == 1

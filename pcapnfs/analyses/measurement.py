@@ -243,7 +243,7 @@ def _sums(calls: Timeline, counted: str) -> Sums:
     units = calls.units
     many = len(units.number)
 
-    def total(values: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
+    def total(values: Floats, which: NDArray[np.bool_]) -> Floats:
         return added(calls.unit, values, many, which)
 
     def number(which: NDArray[np.bool_]) -> Floats:

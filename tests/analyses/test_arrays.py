@@ -1,4 +1,4 @@
-"""Median, quantiles and distinct values are numpy's."""
+"""Median, quantiles and distinct values are numpy's; sums, counts and gaps those of all at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from pcapnfs.analyses import arrays
 from pcapnfs.analyses.arrays import distinct, looked_up, median, quantiles
@@ -74,6 +75,12 @@ SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40)
 """Begins and lengths."""
 
 
+def intervals(spans: list[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Begins and ends."""
+    begin = np.array([begin for begin, _ in spans], np.int64)
+    return begin, begin + np.array([length for _, length in spans], np.int64)
+
+
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three values are looked at together."""
@@ -101,8 +108,7 @@ def test_sums_and_counts_of_groups_are_those_of_all_values_together(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SPANS)
 def test_gaps_begin_where_all_before_have_ended(spans: list[tuple[int, int]]) -> None:
-    begin = np.array([begin for begin, _ in spans], np.int64)
-    end = begin + np.array([length for _, length in spans], np.int64)
+    begin, end = intervals(spans)
     order = np.argsort(begin, kind="stable").astype(np.int32)
     expected = [
         int(begin[order[place]] - end[order[:place]].max()) for place in range(1, len(spans))
@@ -114,8 +120,7 @@ def test_gaps_begin_where_all_before_have_ended(spans: list[tuple[int, int]]) ->
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SPANS)
 def test_those_open_at_a_begin_are_counted_one_by_one(spans: list[tuple[int, int]]) -> None:
-    begin = np.array([begin for begin, _ in spans], np.int64)
-    end = begin + np.array([length for _, length in spans], np.int64)
+    begin, end = intervals(spans)
     expected = [
         max(1, sum(other <= now < other + length for other, length in spans)) for now, _ in spans
     ]

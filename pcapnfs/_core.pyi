@@ -21,12 +21,16 @@ __all__ = [
     "attributes",
     "equal_shares",
     "held",
+    "in_order",
     "joined",
     "learned",
     "levels",
+    "open_at_begin",
     "operations",
+    "pauses",
     "reasons",
     "redact",
+    "rounded_shares",
     "schema",
     "under_way",
     "version",
@@ -154,6 +158,28 @@ def equal_shares(
     intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
     parts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
     given: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]],
+) -> None: ...
+def rounded_shares(
+    shares: NDArray[np.float64],
+    group: NDArray[np.int32],
+    totals: NDArray[np.int64],
+    rounded: NDArray[np.int64],
+) -> None: ...
+def pauses(
+    intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    groups: int,
+    limit: int,
+    found: NDArray[np.int32],
+) -> None: ...
+def in_order(
+    intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    order: NDArray[np.int32],
+    gaps: NDArray[np.int64],
+) -> None: ...
+def open_at_begin(
+    intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    groups: int,
+    found: NDArray[np.int32],
 ) -> None: ...
 def under_way(
     rows: _Rows, groups: dict[int, int], longest: int

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from pcapnfs._core import Batch
 
+    Intervals = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+    """Begin and end of each in nanoseconds, and its group."""
+
 Walked = TypeVar("Walked")
 
 NANOSECONDS = 1_000_000_000
@@ -110,8 +113,8 @@ def levels(
 
 
 def share(
-    intervals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
-    parts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    intervals: Intervals,
+    parts: Intervals,
     given: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]],
 ) -> None:
     """Share each instant equally among the intervals of each group that are open.
@@ -129,6 +132,86 @@ def share(
     from pcapnfs import _core
 
     _core.equal_shares(intervals, parts, given)
+
+
+def round_shares(
+    shares: NDArray[np.float64],
+    group: NDArray[np.int32],
+    totals: NDArray[np.int64],
+    rounded: NDArray[np.int64],
+) -> None:
+    """Round shares to whole numbers of which those of each group add up to its total.
+
+    Args:
+        shares: The shares, none less than 0.
+        group: The group of each, from 0.
+        totals: Of each group.
+        rounded: What is added to: the whole number of each share.
+
+    Raises:
+        ValueError: Columns are of different length.
+        BufferError: A column's numbers are not side by side.
+    """
+    from pcapnfs import _core
+
+    _core.rounded_shares(shares, group, totals, rounded)
+
+
+def pauses(intervals: Intervals, groups: int, *, limit_ns: int, found: NDArray[np.int32]) -> None:
+    """Find the pause at each interval: the shorter one of the gaps before and behind it.
+
+    There is none where another interval of its group is open at its begin or end, nor at a group's
+    first and last one.
+
+    Args:
+        intervals: Begin and end of each in nanoseconds, and its group.
+        groups: How many groups there are.
+        limit_ns: Where both gaps are longer than this, there is none; below 2^31.
+        found: What is added to: the pause of each, in nanoseconds.
+
+    Raises:
+        ValueError: Columns are of different length.
+        BufferError: A column's numbers are not side by side.
+    """
+    from pcapnfs import _core
+
+    _core.pauses(intervals, groups, limit_ns, found)
+
+
+def put_in_order(intervals: Intervals, order: NDArray[np.int32], gaps: NDArray[np.int64]) -> None:
+    """Put intervals in order of their begin; those that begin together stay as they are.
+
+    Args:
+        intervals: Begin and end of each in nanoseconds, and its group; below 0: none.
+        order: What is added to: the places of those that are of any group.
+        gaps: What is added to: the time between the last end of all before and each, in
+            nanoseconds; less than 0 where one of them was still open.
+
+    Raises:
+        ValueError: Columns are of different length.
+        BufferError: A column's numbers are not side by side.
+    """
+    from pcapnfs import _core
+
+    _core.in_order(intervals, order, gaps)
+
+
+def open_at_begin(intervals: Intervals, groups: int, found: NDArray[np.int32]) -> None:
+    """Count how many intervals of its group were open when each began, itself included.
+
+    Args:
+        intervals: Begin and end of each in nanoseconds, and its group; below 0: none. One that ends
+            before it begins is of no length.
+        groups: How many groups there are.
+        found: What is added to: the number of each.
+
+    Raises:
+        ValueError: Columns are of different length.
+        BufferError: A column's numbers are not side by side.
+    """
+    from pcapnfs import _core
+
+    _core.open_at_begin(intervals, groups, found)
 
 
 class FollowUps:

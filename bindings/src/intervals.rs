@@ -7,13 +7,16 @@ use arrow_schema::ArrowError;
 use pcapnfs_core::intervals::levels::Levels;
 use pcapnfs_core::intervals::sharing::{Intervals, share};
 use pcapnfs_core::intervals::under_way::{Gathered, UnderWay};
-use pcapnfs_core::intervals::{Column, Sums};
+use pcapnfs_core::intervals::{Column, Sums, gaps, levels as at_once, rounding};
 use pyo3::buffer::{Element, PyBuffer, ReadOnlyCell};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::rows_error;
 use crate::walking::{Rows, each};
+
+/// Begin, end and group of intervals.
+type Arrays = (PyBuffer<i64>, PyBuffer<i64>, PyBuffer<i32>);
 
 /// Shares time equally among the intervals that are open at each instant.
 ///
@@ -24,21 +27,14 @@ use crate::walking::{Rows, each};
 #[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
 pub(crate) fn equal_shares(
     py: Python<'_>,
-    intervals: (PyBuffer<i64>, PyBuffer<i64>, PyBuffer<i32>),
-    parts: (PyBuffer<i64>, PyBuffer<i64>, PyBuffer<i32>),
+    intervals: Arrays,
+    parts: Arrays,
     given: (PyBuffer<f64>, PyBuffer<f64>, PyBuffer<i64>),
 ) -> PyResult<()> {
-    let (begin, end, group) = (read(py, &intervals.0)?, read(py, &intervals.1)?, read(py, &intervals.2)?);
-    let (part_begin, part_end) = (read(py, &parts.0)?, read(py, &parts.1)?);
-    let part_of = read(py, &parts.2)?;
     let (mut whole, mut of_parts) = (written(py, &given.0)?, written(py, &given.1)?);
     let mut open = written(py, &given.2)?;
-    let alike = |lengths: [usize; 4]| lengths.iter().all(|length| lengths.first() == Some(length));
-    if !alike([begin.0.len(), end.0.len(), group.0.len(), whole.0.len()])
-        || !alike([part_begin.0.len(), part_end.0.len(), part_of.0.len(), of_parts.0.len()])
-    {
-        return Err(PyValueError::new_err("columns of different length"));
-    }
+    let (begin, end, group) = columns(py, &intervals, whole.0.len())?;
+    let (part_begin, part_end, part_of) = columns(py, &parts, of_parts.0.len())?;
     let intervals = Intervals {
         begin: &begin,
         end: &end,
@@ -48,6 +44,70 @@ pub(crate) fn equal_shares(
         part_end: &part_end,
     };
     share(&intervals, open.0.len(), &mut whole, &mut of_parts, &mut open);
+    Ok(())
+}
+
+/// Rounds shares so that those of each group add up to its total; adds them to `rounded`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+pub(crate) fn rounded_shares(
+    py: Python<'_>,
+    shares: PyBuffer<f64>,
+    group: PyBuffer<i32>,
+    totals: PyBuffer<i64>,
+    rounded: PyBuffer<i64>,
+) -> PyResult<()> {
+    let (shares, group, totals) = (read(py, &shares)?, read(py, &group)?, read(py, &totals)?);
+    let mut rounded = written(py, &rounded)?;
+    fit(shares.0.len(), &[group.0.len(), rounded.0.len()])?;
+    rounding::round(&shares, &group, &totals, &mut rounded);
+    Ok(())
+}
+
+/// Adds to `found` the shorter one of the gaps beside each interval.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+pub(crate) fn pauses(
+    py: Python<'_>,
+    intervals: Arrays,
+    groups: usize,
+    limit: i32,
+    found: PyBuffer<i32>,
+) -> PyResult<()> {
+    let mut found = written(py, &found)?;
+    let (begin, end, group) = columns(py, &intervals, found.0.len())?;
+    gaps::pauses((&begin, &end, &group), groups, limit, &mut found);
+    Ok(())
+}
+
+/// Puts intervals in order of begin; adds their places to `order`, the gaps before them to `gaps`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+pub(crate) fn in_order(
+    py: Python<'_>,
+    intervals: Arrays,
+    order: PyBuffer<i32>,
+    gaps: PyBuffer<i64>,
+) -> PyResult<()> {
+    let (mut order, mut between) = (written(py, &order)?, written(py, &gaps)?);
+    let (begin, end, group) = columns(py, &intervals, intervals.0.item_count())?;
+    fit(order.0.len(), &[between.0.len()])?;
+    gaps::in_order((&begin, &end, &group), &mut order, &mut between);
+    Ok(())
+}
+
+/// Adds to `found` how many intervals of its group were open when each began.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)] // PyO3 hands over owned values.
+pub(crate) fn open_at_begin(
+    py: Python<'_>,
+    intervals: Arrays,
+    groups: usize,
+    found: PyBuffer<i32>,
+) -> PyResult<()> {
+    let mut found = written(py, &found)?;
+    let (begin, end, group) = columns(py, &intervals, found.0.len())?;
+    at_once::open_at_begin((&begin, &end, &group), groups, &mut found);
     Ok(())
 }
 
@@ -113,6 +173,25 @@ impl<T: Element + std::ops::Add<Output = T>> Sums<T> for Written<'_, T> {
             number.set(number.get() + value);
         }
     }
+}
+
+/// Begins, ends and groups of so many intervals.
+fn columns<'a>(
+    py: Python<'a>,
+    arrays: &'a Arrays,
+    length: usize,
+) -> PyResult<(Read<'a, i64>, Read<'a, i64>, Read<'a, i32>)> {
+    let (begin, end, group) = (read(py, &arrays.0)?, read(py, &arrays.1)?, read(py, &arrays.2)?);
+    fit(length, &[begin.0.len(), end.0.len(), group.0.len()])?;
+    Ok((begin, end, group))
+}
+
+/// Columns are of the same length.
+fn fit(length: usize, others: &[usize]) -> PyResult<()> {
+    if others.iter().all(|other| *other == length) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err("columns of different length"))
 }
 
 fn read<'a, T: Element>(py: Python<'a>, array: &'a PyBuffer<T>) -> PyResult<Read<'a, T>> {

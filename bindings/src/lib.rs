@@ -276,7 +276,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rewriting::redact, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::equal_shares, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::in_order, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::levels, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::open_at_begin, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::pauses, module)?)?;
+    module.add_function(wrap_pyfunction!(intervals::rounded_shares, module)?)?;
     module.add_function(wrap_pyfunction!(intervals::under_way, module)?)?;
     module.add_function(wrap_pyfunction!(walking::held, module)?)?;
     module.add_function(wrap_pyfunction!(walking::learned, module)?)?;

@@ -135,28 +135,53 @@ def looked_up(values: NDArray[Any], known: Mapping[int, int]) -> NDArray[np.int3
     """
     keys = np.array(sorted(known), values.dtype)
     told = np.array([known[key] for key in sorted(known)], np.int32)
-    found: NDArray[np.int32] = told[np.searchsorted(keys, values)]
+    found = np.empty(len(values), np.int32)
+    for piece in pieces(len(values)):
+        found[piece] = told[np.searchsorted(keys, values[piece])]
     return found
 
 
-def gaps(
-    begin: NDArray[np.int64], end: NDArray[np.int64], order: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """What lies between the ends of all before and the begin of each but the first.
-
-    Less than 0 where one of them was still open.
+def largest(values: NDArray[Any], number: int) -> NDArray[np.int64]:
+    """The places of so many of the largest values, from the largest down; of equal ones the first.
 
     Args:
-        begin: Begins of intervals.
-        end: Their ends, not before 0.
-        order: Some of them, in order of their begin.
+        values: Numbers, none of which is NaN.
+        number: How many at most.
     """
-    found = np.empty(max(len(order) - 1, 0), np.int64)
-    reached = np.int64(0)
-    for piece in pieces(len(found)):
-        until = np.maximum.accumulate(end[order[piece]])
-        np.maximum(until, reached, out=until)
-        reached = until[-1]
-        begins = begin[order[piece.start + 1 : piece.stop + 1]]
-        np.subtract(begins, until, out=found[piece])
-    return found
+    places = np.arange(len(values))
+    if number < len(values):
+        least = np.partition(values, len(values) - number)[len(values) - number]
+        places = np.flatnonzero(values >= least)
+    # Backwards, so that what is stable puts the first of equal ones last.
+    order = np.argsort(values[places[::-1]], kind="stable")[::-1][:number]
+    return places[::-1][order]
+
+
+def by_group(groups: NDArray[Any], number: int) -> list[NDArray[np.int32]]:
+    """The places of each group's values, in order.
+
+    Args:
+        groups: The group of each value, from 0; values of one below, or beyond `number`, are left
+            out.
+        number: How many groups there are.
+    """
+    counts = np.zeros(number + 1, np.int64)
+    for piece in pieces(len(groups)):
+        counts[1:] += np.bincount(_inside(groups[piece], number), minlength=number + 1)[:number]
+    ends = np.cumsum(counts)
+    found = np.empty(int(ends[-1]), np.int32)
+    begins = ends[:-1].copy()
+    for piece in pieces(len(groups)):
+        of = _inside(groups[piece], number)
+        order = np.argsort(of, kind="stable")[: int((of < number).sum())]
+        here = np.bincount(of, minlength=number + 1)[:number]
+        # Each goes behind those of its group that came before it, in this piece and earlier.
+        before = np.repeat(begins - (np.cumsum(here) - here), here)
+        found[before + np.arange(len(order))] = order + piece.start
+        begins += here
+    return np.split(found, ends[1:-1])[:number]
+
+
+def _inside(groups: NDArray[Any], number: int) -> NDArray[Any]:
+    """Groups with one number behind the last for all that are none."""
+    return np.where((groups >= 0) & (groups < number), groups, number)

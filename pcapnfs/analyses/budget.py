@@ -160,6 +160,8 @@ def _by_kind(calls: Outstanding, given: Shares) -> Times:
     booked += np.bincount(row[owner] + calls.part_kind, given.parts, cells)
     # Taking the parts away may leave less than nothing of a kind, by what floats lose.
     whole = whole_nanoseconds(
-        np.maximum(booked, 0.0), np.repeat(np.arange(intervals.groups), kinds), given.open_ns
+        np.maximum(booked, 0.0),
+        np.repeat(np.arange(intervals.groups, dtype=np.int32), kinds),
+        given.open_ns,
     )
     return whole.reshape(-1, kinds)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcapnfs.analyses.arrays import counted, median, pieces
+from pcapnfs.analyses.arrays import by_group, median, pieces
 from pcapnfs.analyses.budget import Booked, Budget, budgets
 from pcapnfs.analyses.call_times import KindOfStable, kinds_of_stable, persistence, round_trip
 from pcapnfs.analyses.network_path import NOTHING, Way
@@ -149,7 +149,7 @@ def client_clocks(
     total, own = budgets(calls, booked, top=CLIENTS)
     number = {client: place for place, client in enumerate(calls.clients)}
     means, active = _means(calls), _active(calls)
-    members = _members(line.client, len(calls.clients))
+    members = by_group(line.client, len(calls.clients))
     found = []
     for budget in own:
         client = budget.client or ""
@@ -181,12 +181,6 @@ def client_clocks(
             )
         )
     return ClientClocks(total, tuple(found))
-
-
-def _members(group: NDArray[np.int32], groups: int) -> list[NDArray[np.int32]]:
-    """The places of each group's calls, in order."""
-    order = np.argsort(group, kind="stable").astype(np.int32)
-    return np.split(order, np.cumsum(counted(group, groups))[:-1])
 
 
 def _means(calls: Outstanding) -> Floats:

@@ -74,19 +74,6 @@ def whole_nanoseconds(shares: Floats, group: Numbers, totals: Times) -> Times:
     Running sums are rounded, not the shares, so that each share is off by less than a nanosecond
     but for what the arithmetic of floats has lost.
     """
-    order = np.argsort(group.astype(np.min_scalar_type(len(totals))), kind="stable")
-    running = np.cumsum(shares[order])
-    last = np.flatnonzero(np.diff(group[order], append=-1))
-    members = np.diff(last, prepend=-1)
-    reached = np.cumsum(totals[group[order[last]]])
-    start = reached - totals[group[order[last]]]
-    earlier = np.concatenate(([0.0], running[last]))[:-1]
-    running -= np.repeat(earlier, members)
-    steps = np.rint(running, out=running).astype(np.int64)
-    del running
-    steps += np.repeat(start, members)
-    np.minimum(steps, np.repeat(reached, members), out=steps)
-    steps[last] = reached
-    rounded = np.empty(len(shares), np.int64)
-    rounded[order] = np.diff(steps, prepend=0)
+    rounded = np.zeros(len(shares), np.int64)
+    walks.round_shares(shares, group, totals, rounded)
     return rounded

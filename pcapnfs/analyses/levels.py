@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import walks
-from pcapnfs.analyses.arrays import pieces
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -89,15 +88,17 @@ def most_at_once(intervals: Iterable[tuple[int, int]]) -> int:
     return most
 
 
-def open_at_begin(begin: Times, end: Times) -> NDArray[np.int32]:
-    """For each interval, how many were open when it began, itself included."""
-    # One array of 64 bits at a time: captures hold millions of calls.
-    begun = np.empty(len(begin), np.int32)
-    ordered = np.sort(begin)
-    for piece in pieces(len(begin)):
-        begun[piece] = np.searchsorted(ordered, begin[piece], side="right")
-    ordered = np.maximum(end, begin, out=ordered)
-    ordered.sort()
-    for piece in pieces(len(begin)):
-        begun[piece] -= np.searchsorted(ordered, begin[piece], side="right").astype(np.int32)
-    return np.maximum(begun, 1, out=begun)
+def open_at_begin(
+    begin: Times, end: Times, group: NDArray[np.int32], groups: int
+) -> NDArray[np.int32]:
+    """For each interval, how many of its group were open when it began, itself included.
+
+    Args:
+        begin: Begins of intervals, nanoseconds.
+        end: Their ends; where one lies before the begin, its interval is of no length.
+        group: The group of each, from 0; one below that counts nothing, and gets 1.
+        groups: How many groups there are.
+    """
+    found = np.zeros(len(begin), np.int32)
+    walks.open_at_begin((begin, end, group), groups, found)
+    return np.maximum(found, 1, out=found)

@@ -14,18 +14,30 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import parts, shares, traffic
-from pcapnfs.analyses.arrays import distinct, looked_up, quantiles
+from pcapnfs.analyses.arrays import (
+    by_group,
+    counted,
+    distinct,
+    largest,
+    looked_up,
+    pieces,
+    quantiles,
+)
 from pcapnfs.analyses.levels import LATEST_NS, open_at_begin
+from pcapnfs.analyses.outstanding import find
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
+
+    Calls = NDArray[np.unsignedinteger[Any]]
 
 READS = columns.together(
     shares.READS,
@@ -82,41 +94,51 @@ def load(trace: Trace) -> tuple[Load, ...]:
     for each in traffic.of_clients(trace):
         answered[each.server] += each.calls
     servers = sorted(answered, key=lambda server: (-answered[server], server))[:SERVERS]
-    call, rank, at_once = _at_once(trace, servers)
-    numbers = np.bincount(rank[rank >= 0], minlength=len(servers)).tolist()
+    call, rank, band = _at_once(trace, servers)
+    numbers = counted(rank[rank >= 0], len(servers)).tolist()
     # Without parameters: DuckDB takes far longer to hand over the rows of a query with them.
     rows = parts.arrays(
         trace,
         f"""
-        select call, greatest(srt, 0) as srt, share, call_frame as frame
+        select call, greatest(srt, 0) as srt, share
         from calls join shares using (call) where {shares.where(_SMALL)}
         """,
     )
-    places = np.searchsorted(call, rows["call"])
-    rank, band = rank[places], np.log2(at_once[places]).astype(np.int8)
-    del call, at_once, places
-    srt, share, frame = (np.asarray(rows[name]) for name in ("srt", "share", "frame"))
+    small, srt, share = (rows.pop(name) for name in ("call", "srt", "share"))
+    rank, band = _of(small, call, (rank, band))
+    del call
     found = []
-    for server, number, mine in zip(servers, numbers, _members(rank, len(servers)), strict=True):
-        bands = []
+    for server, number, mine in zip(servers, numbers, by_group(rank, len(servers)), strict=True):
         own = band[mine]
+        bands: list[tuple[Band, list[int]]] = []
         for power in distinct(own).tolist():
-            members = own == power
-            took = srt[mine][members]
+            members = mine[own == power]
+            took = srt[members]
             floor, median = (each / NANOSECONDS for each in quantiles(took, (FLOOR, 0.5)))
-            longest = np.argsort(-took, kind="stable")[:EXAMPLES]
-            bands.append(
-                Band(
-                    least=2**power,
-                    calls=len(took),
-                    floor_s=float(floor),
-                    median_s=float(median),
-                    time_s=int(share[mine][members].sum()) / NANOSECONDS,
-                    frames=tuple(int(each) for each in frame[mine][members][longest]),
-                )
+            told = Band(
+                least=2**power,
+                calls=len(took),
+                floor_s=float(floor),
+                median_s=float(median),
+                time_s=int(share[members].sum()) / NANOSECONDS,
+                frames=(),
             )
-        found.append(Load(server=server, calls=number, bands=tuple(bands)))
-    return tuple(found)
+            bands.append((told, small[members[largest(took, EXAMPLES)]].tolist()))
+        found.append((server, number, bands))
+    frames = _frames(
+        trace, [call for *_, bands in found for _, longest in bands for call in longest]
+    )
+    return tuple(
+        Load(
+            server=server,
+            calls=number,
+            bands=tuple(
+                replace(told, frames=tuple(frames[call] for call in longest))
+                for told, longest in bands
+            ),
+        )
+        for server, number, bands in found
+    )
 
 
 _SMALL = f"""
@@ -127,39 +149,44 @@ _SMALL = f"""
 
 def _at_once(
     trace: Trace, servers: Sequence[str]
-) -> tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.int32]]:
-    """The answered calls in ascending order of number: their servers, and how many were under way.
+) -> tuple[Calls, NDArray[np.int8], NDArray[np.int8]]:
+    """The answered calls in ascending order of number: their servers, and what was under way.
 
-    Of each the place of its server, -1 where that is none of these, and the calls under way at its
-    server when it was sent, itself included.
+    Of each the place of its server, -1 where that is none of these, and the power of two up to the
+    number of calls under way at its server when it was sent, itself included.
     """
-    rows = parts.arrays(
+    rows = parts.by_call(
         trace,
         f"""
         select call, mount, least(call_first_time, {LATEST_NS}) as begin,
-               least(greatest(reply_time, call_first_time), {LATEST_NS}) as end
+               least(reply_time, {LATEST_NS}) as end
         from calls where not callback and reply_time is not null
         """,
     )
     places = {server: place for place, server in enumerate(servers)}
     ranks = {mount: places.get(server, -1) for mount, (_, server) in traffic.mounts(trace).items()}
-    rank = looked_up(rows.pop("mount"), ranks).astype(np.int8)
-    call, begin, end = (np.asarray(rows.pop(name)) for name in ("call", "begin", "end"))
-    at_once = np.ones(len(rank), np.int32)
-    for mine in _members(rank, len(servers)):
-        at_once[mine] = open_at_begin(begin[mine], end[mine])
-    if np.any(call[1:] < call[:-1]):
-        order = np.argsort(call, kind="stable")
-        return call[order], rank[order], at_once[order]
-    return call, rank, at_once
+    rank = looked_up(rows.pop("mount"), ranks)
+    at_once = open_at_begin(rows.pop("begin"), rows.pop("end"), rank, len(servers))
+    band = np.empty(len(at_once), np.int8)
+    for piece in pieces(len(at_once)):
+        band[piece] = np.log2(at_once[piece])
+    return rows["call"], rank.astype(np.int8), band
 
 
-def _members(rank: NDArray[np.int8], count: int) -> Iterator[NDArray[np.int64] | slice]:
-    """Where each rank below `count` is, one after the other, in order of place."""
-    if count == 1 and not rank.any():
-        yield slice(None)  # The usual single server: no copies of all its calls.
-        return
-    order = np.argsort(rank, kind="stable")
-    bounds = np.searchsorted(rank[order], np.arange(count + 1))
-    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        yield order[first:last]
+def _of(
+    some: Calls, calls: Calls, told: tuple[NDArray[np.int8], NDArray[np.int8]]
+) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """What is told of calls in ascending order, for some of them in any."""
+    first, second = (np.empty(len(some), np.int8) for _ in told)
+    for piece in pieces(len(some)):
+        places = find(calls, some[piece])
+        first[piece], second[piece] = told[0][places], told[1][places]
+    return first, second
+
+
+def _frames(trace: Trace, calls: Sequence[int]) -> dict[int, int]:
+    """The frames of these calls."""
+    if not calls:
+        return {}
+    listed = ", ".join(map(str, calls))
+    return dict(trace.rows(f"select call, call_frame from calls where call in ({listed})"))

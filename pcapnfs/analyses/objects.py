@@ -14,6 +14,8 @@ from pcapnfs import columns
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
@@ -36,7 +38,7 @@ class Objects(Record):
     """It is a directory."""
 
 
-def objects(trace: Trace, numbers: NDArray[np.int64]) -> Objects:
+def objects(trace: Trace, numbers: NDArray[np.signedinteger[Any]]) -> Objects:
     """Ask the trace.
 
     Args:

@@ -27,7 +27,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import parts, same_calls, traffic
-from pcapnfs.analyses.arrays import distinct, looked_up
+from pcapnfs.analyses.arrays import distinct, looked_up, pieces
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.same_calls import NOT_READY
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.trace import Trace
 
+    Calls = NDArray[np.unsignedinteger[Any]]
     Places = NDArray[np.int64]
     Times = NDArray[np.int64]
     Rows = dict[str, NDArray[Any]]
@@ -82,7 +83,7 @@ class Outstanding(Record):
     """From the capture's first packet to its last, ns; at most `SPAN_LIMIT_NS`."""
     clients: tuple[str, ...]
     """Addresses of the clients, sorted; `intervals.group` counts them from 0."""
-    call: NDArray[np.uint64]
+    call: Calls
     """Number of each call (table calls), ascending."""
     kind: NDArray[np.uint8]
     """What each call was outstanding for: the place in `KINDS`, or `WAITING`."""
@@ -117,8 +118,9 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     placed = np.array([pair in known for pair in pairs], np.bool_)
     # Captures hold millions of calls: a column takes the place of what it is worked out from.
     pair, sent, refused = rows.pop("pair"), rows["sent"], rows.pop("refused")
-    group = np.array([number[client] for client, _ in pairs], np.int32)[pair]
-    counts = np.maximum(1, np.bincount(group, minlength=len(clients)))
+    of_pair = np.array([number[client] for client, _ in pairs], np.int32)
+    counts = np.bincount(pair, minlength=len(pairs))
+    of_clients = np.maximum(1, np.bincount(of_pair, counts, len(clients)))
     first = np.minimum(rows["first"], sent, out=rows.pop("first"))
     answered = _answered(rows, pair, span.length_ns)
     del rows["sent"]
@@ -148,8 +150,9 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     ends = np.concatenate([seen(part, part.end) for part in parts])
     # A call that was refused waited all along.
     kept = ~refused[part_of]
-    first -= before[pair]
-    answered += after[pair]
+    for piece in pieces(len(pair)):
+        first[piece] -= before[pair[piece]]
+        answered[piece] += after[pair[piece]]
     end = span.within(answered)
     end[resent] = np.maximum(end[resent], again - before[pair[resent]])
     return Outstanding(
@@ -160,16 +163,22 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         intervals=Intervals(
             begin=span.within(first),
             end=end,
-            group=group,
+            group=of_pair[pair],
             groups=len(clients),
             part_of=part_of[kept],
             part_begin=begins[kept],
             part_end=ends[kept],
         ),
         part_kind=kinds[kept],
-        added_ns=np.bincount(group, added[pair], len(clients)) / counts,
-        placed_share=np.bincount(group, placed[pair], len(clients)) / counts,
+        added_ns=np.bincount(of_pair, counts * added, len(clients)) / of_clients,
+        placed_share=np.bincount(of_pair, counts * placed, len(clients)) / of_clients,
     )
+
+
+def find(calls: Calls, some: Calls) -> Places:
+    """The places of some calls among others in ascending order."""
+    # Numbers of another type would have all of them copied.
+    return np.searchsorted(calls, some.astype(calls.dtype))
 
 
 def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outstanding:
@@ -253,7 +262,7 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
     unknown = KINDS.index("unknown")
     kinds = " ".join(f"when '{kind}' then {place}" for place, kind in enumerate(KINDS))
-    rows = parts.arrays(
+    rows = parts.by_call(
         trace,
         f"""
         select call, {"mount" if len(pairs) > 1 else "0::integer"} as pair,
@@ -271,9 +280,6 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
         places = {pair: place for place, pair in enumerate(pairs)}
         known = {mount: places[pair] for mount, pair in mounts.items()}
         rows["pair"] = looked_up(rows["pair"], known)
-    if np.any(rows["call"][1:] < rows["call"][:-1]):
-        order = np.argsort(rows["call"], kind="stable")
-        rows = {name: rows.pop(name)[order] for name in list(rows)}
     moments = ("first", "sent", "answering", "answered")
     for name in moments:
         span.since_start(rows[name])
@@ -302,7 +308,7 @@ def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
 
 
 def _reached(
-    trace: Trace, span: _Span, call: NDArray[np.uint64], resent: NDArray[np.bool_]
+    trace: Trace, span: _Span, call: Calls, resent: NDArray[np.bool_]
 ) -> tuple[Places, Times]:
     """Places of calls that were answered on a connection begun later than them; when it began."""
     if not resent.any():
@@ -314,12 +320,10 @@ def _reached(
         where not callback and transmissions > 1 and first_time > call_time
         """
     )
-    return np.searchsorted(call, moved["call"]), span.since_start(moved["reached"])
+    return find(call, moved["call"]), span.since_start(moved["reached"])
 
 
-def _again(
-    trace: Trace, span: _Span, call: NDArray[np.uint64], answered: Times
-) -> tuple[Places, Times]:
+def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Places, Times]:
     """Places of calls that the server was not ready for and that came again soon, and when."""
     if not same_calls.NEEDS.met(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -336,7 +340,7 @@ def _again(
             and refused.uid = same.uid and same.call_first_time >= refused.reply_time
         """
     )
-    places, again = np.searchsorted(call, sent["call"]), span.since_start(sent["again"])
+    places, again = find(call, sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
     return places[soon], again[soon]
 

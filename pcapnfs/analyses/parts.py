@@ -90,7 +90,7 @@ def _entries(trace: Trace) -> int:
 
 
 def arrays(trace: Trace, query: str) -> dict[str, NDArray[Any]]:
-    """The rows of a query about calls as an array for each column.
+    """The rows of a query about calls as an array for each column; `call` has 32 bits if it can.
 
     Args:
         trace: The trace.
@@ -99,14 +99,36 @@ def arrays(trace: Trace, query: str) -> dict[str, NDArray[Any]]:
     """
     pieces = number(trace, entries=False)
     if pieces == 1:
-        return trace.arrays(query)
+        return _narrow(trace, trace.arrays(query))
     width = -(-_calls_end(trace) // pieces)
     found = [
-        trace.arrays(f"{query} and call >= {begin} and call < {begin + width}")
+        _narrow(trace, trace.arrays(f"{query} and call >= {begin} and call < {begin + width}"))
         for begin in range(0, pieces * width, width)
     ]
     # One column after the other: the pieces of each go as soon as they are put together.
     return {name: np.concatenate([piece.pop(name) for piece in found]) for name in list(found[0])}
+
+
+def by_call(trace: Trace, query: str) -> dict[str, NDArray[Any]]:
+    """The same in ascending order of the column `call`.
+
+    Args:
+        trace: The trace.
+        query: As of `arrays`; it gives `call`.
+    """
+    rows = arrays(trace, query)
+    call = rows["call"]
+    if np.any(call[1:] < call[:-1]):
+        order = np.argsort(call, kind="stable")
+        rows = {name: rows.pop(name)[order] for name in list(rows)}
+    return rows
+
+
+def _narrow(trace: Trace, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Have numbers of calls take no more than they need: captures hold millions, and few 2^32."""
+    if "call" in rows and _calls_end(trace) <= 1 << 32:
+        rows["call"] = rows["call"].astype(np.uint32)
+    return rows
 
 
 @once

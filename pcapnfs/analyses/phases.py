@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns, units
-from pcapnfs.analyses import mixture
+from pcapnfs.analyses import mixture, parts
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.arrays import distinct
 from pcapnfs.analyses.budget import Budget, book, budgets
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
-from pcapnfs.analyses.outstanding import outstanding, within
+from pcapnfs.analyses.outstanding import find, outstanding, within
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.record import Record
 
@@ -135,26 +135,26 @@ class _What(Record):
     @classmethod
     def of(cls, trace: Trace) -> _What:
         """Ask the trace."""
-        rows = trace.arrays(
-            """
-            select call, number::integer as op, coalesce(file::bigint, -1) as file
+        rows = parts.by_call(
+            trace,
+            f"""
+            select call, number::integer as op, coalesce(file::integer, {NO_FILE}) as file
             from calls
                 join (
                     select op, row_number() over (order by op) - 1 as number
                     from (select distinct op from calls where not callback)
                 ) using (op)
             where not callback
-            """
+            """,
         )
-        file = np.asarray(rows["file"])
-        known = objects(trace, file)
+        known = objects(trace, rows["file"])
+        regular = np.where(known.regular, known.identity, np.int32(NO_FILE))
         names = trace.rows("select distinct op from calls where not callback order by op")
-        order = np.argsort(rows["call"], kind="stable")
         return cls(
             trace.meta.start_ns,
             tuple(name for (name,) in names),
-            rows["op"][order],
-            np.where(known.regular[file], known.identity[file], NO_FILE)[order],
+            rows["op"],
+            regular[rows["file"]],
         )
 
 
@@ -205,7 +205,7 @@ def _phase(
     """One phase; its members are the calls that began in it, its span is ns from the start."""
     part = within(calls, client, *span)
     given = equal_shares(part.intervals)
-    ops = what.op[np.searchsorted(calls.call, part.call)]
+    ops = what.op[find(calls.call, part.call)]
     times = np.bincount(ops, given.whole, len(what.names)) / NANOSECONDS
     counts = np.bincount(what.op[members], minlength=len(what.names))
     # Those that took longest; among equals the most frequent, then by name.

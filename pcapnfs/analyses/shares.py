@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pcapnfs import walks
 from pcapnfs.analyses import joined
 from pcapnfs.analyses import outstanding as _outstanding
-from pcapnfs.analyses.arrays import counted, gaps, pieces
 from pcapnfs.analyses.equal_shares import equal_shares, whole_nanoseconds
 from pcapnfs.analyses.once import answers
 from pcapnfs.analyses.outstanding import outstanding
@@ -56,23 +56,16 @@ def shares(calls: Outstanding, given: Shares | None = None) -> NDArray[np.int64]
     return whole_nanoseconds(given.whole, intervals.group, given.open_ns)
 
 
-def pauses(calls: Outstanding) -> NDArray[np.int64]:
+def pauses(calls: Outstanding) -> NDArray[np.int32]:
     """The pause of each of the calls, in their order, ns.
 
     It is 0 for the first and the last call of a client, for those beside which another one was
     outstanding at their begin or end, and for those that stand alone (`PAUSE_LIMIT_NS`).
     """
-    intervals = calls.intervals
-    order = np.lexsort((intervals.begin, intervals.group)).astype(np.int32)
-    counts = counted(intervals.group, intervals.groups)
-    found = np.zeros(len(order), np.int64)
-    for mine in np.split(order, np.cumsum(counts)[:-1]):
-        before = gaps(intervals.begin, intervals.end, mine)
-        for piece in pieces(len(before) - 1):
-            after = slice(piece.start + 1, piece.stop + 1)
-            least = np.minimum(before[piece], before[after])
-            least[least > PAUSE_LIMIT_NS] = 0
-            found[mine[after]] = np.maximum(least, 0, out=least)
+    each = calls.intervals
+    found = np.zeros(len(each.begin), np.int32)
+    times = (each.begin, each.end, each.group)
+    walks.pauses(times, each.groups, limit_ns=PAUSE_LIMIT_NS, found=found)
     return found
 
 
@@ -95,7 +88,7 @@ def _fill(trace: Trace, found: Outstanding, share: NDArray[np.int64] | None) -> 
     share = shares(found) if share is None else share
     with closing(trace.cursor()) as cursor:
         cursor.register("found", {"call": found.call, "share": share, "pause": pauses(found)})
-        cursor.execute(f"create table {TABLE} as select call, share, pause from found")
+        cursor.execute(f"create table {TABLE} as {_FOUND}")
         cursor.unregister("found")
 
 
@@ -105,3 +98,7 @@ def where(condition: str) -> str:
     Callbacks have no share and need not be left out.
     """
     return joined.condition(condition, other="share")
+
+
+_FOUND = "select call::ubigint as call, share, pause::bigint as pause from found"
+"""Arrays are as narrow as their numbers; who joins the table need not know."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcapnfs import columns
+from pcapnfs import columns, walks
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
-from pcapnfs.analyses.arrays import added, counted, gaps, pieces
+from pcapnfs.analyses.arrays import counted, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import TRANSFER, outstanding
@@ -82,7 +82,7 @@ class Timeline(Record):
 
     clients: tuple[str, ...]
     """Addresses of the clients; `client` counts them from 0."""
-    client: NDArray[np.int32]
+    client: NDArray[np.unsignedinteger[Any]]
     """Whose call it is."""
     unit: NDArray[np.int32]
     """What the call belongs to: the place in `units`."""
@@ -142,16 +142,23 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     refused, chosen = facts.pop("refused"), facts.pop("program")
     intervals, client = calls.intervals, calls.intervals.group
     transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
-    order = np.flatnonzero(chosen).astype(np.int32)
-    order = order[np.argsort(intervals.begin[order], kind="stable")]
-    number, unit = _in_order(facts.pop("unit")[order])
-    share_s = _shares(intervals, chosen)[order]
-    share_s /= NANOSECONDS
-    busy, shares = float(share_s.sum()), added(unit, share_s, len(number))
-    del share_s
-    waited_s = (intervals.end[order] - intervals.begin[order]) / NANOSECONDS
-    waited, waits = float(waited_s.sum()), added(unit, waited_s, len(number))
-    del waited_s
+    longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
+    service = facts.pop("srt")
+    answered = service >= 0
+    for piece in pieces(len(service)):
+        service[piece] += longer[connection[piece]]
+    service[~answered] = 0
+    shows = answered & ~refused
+    del connection, refused, answered
+    intervals = _together(intervals, chosen)
+    share_ns = equal_shares(intervals).whole
+    order, idle_s, alone = _idle(intervals, int(chosen.sum()))
+    del chosen
+    unit = facts.pop("unit")[order]
+    number = _in_order(unit)
+    busy, shares = _added(share_ns, order, unit, len(number))
+    del share_ns
+    waited, waits = _added(intervals.end - intervals.begin, order, unit, len(number))
     units = Units(
         number=number,
         regular=known.regular[number],
@@ -159,32 +166,26 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         waited_s=waits,
         share_s=shares,
     )
-    idle_s, alone = _idle(intervals, order)
-    longer = _by_connection(trace, added_ns)
-    service = facts.pop("srt")
-    answered = service >= 0
-    service += longer[facts.pop("connection")]
-    service[~answered] = 0
+    del intervals
     service_s = np.empty(len(order))
     for piece in pieces(len(order)):
         np.divide(service[order[piece]], NANOSECONDS, out=service_s[piece])
     del service
-    once, shows = facts.pop("once")[order], (answered & ~refused)[order]
+    once, shows = facts.pop("once")[order], shows[order]
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
-    client = client[order]
-    everybody = np.zeros_like(client)
+    whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
     operation = facts.pop("operation")[order]
     return Timeline(
         clients=calls.clients,
-        client=client,
+        client=whose,
         unit=unit,
         units=units,
         counted=facts.pop("counted")[order],
-        small=_undisturbed(small, once, everybody),
+        small=_undisturbed(small, once),
         stable=operation >= 0,
-        timed=_undisturbed(timed, once, everybody),
-        own_small=_undisturbed(small, once, client),
-        own_timed=_undisturbed(timed, once, client),
+        timed=_undisturbed(timed, once),
+        own_small=_undisturbed(small, once, whose),
+        own_timed=_undisturbed(timed, once, whose),
         operation=operation,
         operations=operations,
         service_s=service_s,
@@ -197,33 +198,77 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     )
 
 
-def _idle(intervals: Intervals, order: NDArray[np.int32]) -> tuple[Floats, Flags]:
-    """Of calls in order, the time before each in which none was outstanding, s; who is alone."""
-    idle, alone = np.zeros(len(order)), np.ones(len(order), np.bool_)
-    before = gaps(intervals.begin, intervals.end, order)
-    np.greater(before, 0, out=alone[1:])
+def _together(intervals: Intervals, chosen: Flags) -> Intervals:
+    """The chosen intervals as one group, without parts."""
+    nobody = np.zeros(0, np.int64)
+    return replace(
+        intervals,
+        # What is of no group shares nothing.
+        group=np.where(chosen, np.int32(0), np.int32(-1)),
+        groups=1,
+        part_of=nobody.astype(np.int32),
+        part_begin=nobody,
+        part_end=nobody,
+    )
+
+
+def _idle(intervals: Intervals, number: int) -> tuple[NDArray[np.int32], Floats, Flags]:
+    """The order of so many calls; in it, the time before each without any, s, and who is alone."""
+    order, before = np.zeros(number, np.int32), np.zeros(number, np.int64)
+    walks.put_in_order((intervals.begin, intervals.end, intervals.group), order, before)
+    alone = np.ones(number, np.bool_)
+    np.greater(before[1:], 0, out=alone[1:])
     # Behind a gap, what was reached is the call's own end.
-    alone[:-1] &= before >= 0
-    np.divide(np.maximum(before, 0, out=before), NANOSECONDS, out=idle[1:])
-    return idle, alone
+    alone[:-1] &= before[1:] >= 0
+    # In the place of what it is worked out from.
+    idle_s = before.view(np.float64)
+    for piece in pieces(number):
+        idle_s[piece] = np.maximum(before[piece], 0) / NANOSECONDS
+    return order, idle_s, alone
 
 
-def _in_order(numbers: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The different ones of numbers from `NO_FILE` on as they first come; the place of each."""
-    shifted = numbers - NO_FILE
+def _added(
+    times_ns: NDArray[Any], order: NDArray[np.int32], unit: NDArray[np.int32], units: int
+) -> tuple[float, Floats]:
+    """The times of calls in order added up, of all and by unit, seconds."""
+    found, whole = np.zeros(units), 0.0
+    for piece in pieces(len(order)):
+        times_s = times_ns[order[piece]] / NANOSECONDS
+        np.add.at(found, unit[piece], times_s)
+        whole += float(times_s.sum())
+    return whole, found
+
+
+def _in_order(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The different ones of numbers from `NO_FILE` on as they first come.
+
+    In the array, the place of each among them takes the number's place.
+    """
+    numbers -= NO_FILE
+    first = np.full(int(numbers.max(initial=0)) + 1, -1, np.int32)
     # Of what is written to one place, the last stays.
-    first = np.full(int(shifted.max(initial=0)) + 1, -1, np.int32)
-    first[shifted[::-1]] = np.arange(len(numbers), dtype=np.int32)[::-1]
+    for piece in reversed(list(pieces(len(numbers)))):
+        first[numbers[piece][::-1]] = np.arange(piece.start, piece.stop, dtype=np.int32)[::-1]
     met = np.flatnonzero(first >= 0).astype(np.int32)
     met = met[np.argsort(first[met])]
     place = first
     place[met] = np.arange(len(met), dtype=np.int32)
-    return met + np.int32(NO_FILE), place[shifted]
+    for piece in pieces(len(numbers)):
+        numbers[piece] = place[numbers[piece]]
+    return met + np.int32(NO_FILE)
 
 
-def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.int32]) -> Flags:
-    """Without calls sent again, whose time holds the wait for that, if a group has enough left."""
+def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.integer[Any]] | None = None) -> Flags:
+    """Without calls sent again, whose time holds the wait for that, if a group has enough left.
+
+    Args:
+        calls: The calls.
+        once: What was sent once.
+        group: The group of each; None: all are of one.
+    """
     left = calls & once
+    if group is None:
+        return left if left.sum() >= LEAST_CALLS else calls
     enough = counted(group, int(group.max(initial=0)) + 1, left) >= LEAST_CALLS
     found: Flags = np.where(enough[group], left, calls)
     return found
@@ -239,21 +284,6 @@ def _parts(
     waited = refused & chosen
     whole = (intervals.end[waited] - intervals.begin[waited]).sum()
     return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)
-
-
-def _shares(intervals: Intervals, chosen: Flags) -> Floats:
-    """What each of the chosen intervals gets of the time that all of them share, ns."""
-    nobody = np.zeros(0, np.int64)
-    together = replace(
-        intervals,
-        # What is of no group shares nothing.
-        group=np.where(chosen, np.int32(0), np.int32(-1)),
-        groups=1,
-        part_of=nobody.astype(np.int32),
-        part_begin=nobody,
-        part_end=nobody,
-    )
-    return equal_shares(together).whole
 
 
 def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:
@@ -273,10 +303,10 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
     # Written out: DuckDB takes far longer to hand over the rows of a query with parameters.
     places = " ".join(f"when {_text(op)} then {place}" for place, op in enumerate(operations))
     place = f"case op {places} else -1 end" if places else "-1"
-    rows = parts.arrays(
+    rows = parts.by_call(
         trace,
         f"""
-        select call, coalesce(file::bigint, {NO_FILE}) as unit,
+        select call, coalesce(file::integer, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
                stability = 'unstable' and program in {NFS_PROGRAMS}
                    and op in {SMALL_OPERATIONS} as small,
@@ -288,13 +318,10 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
         from calls where not callback
         """,
     )
-    known = objects(trace, np.asarray(rows["unit"]))
+    del rows["call"]
+    known = objects(trace, rows["unit"])
     rows["unit"] = known.identity[rows["unit"]]
-    call = rows.pop("call")
-    if np.any(call[1:] < call[:-1]):
-        order = np.argsort(call, kind="stable")
-        rows = {name: rows.pop(name)[order] for name in list(rows)}
-    return operations, known, {name: np.asarray(column) for name, column in rows.items()}
+    return operations, known, rows
 
 
 def _text(word: str) -> str:

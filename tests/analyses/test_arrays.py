@@ -1,4 +1,4 @@
-"""Median, quantiles and distinct values are numpy's; sums, counts and gaps those of all at once."""
+"""Median, quantiles and distinct values are numpy's; sums and counts those of all at once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from pcapnfs.analyses import arrays
 from pcapnfs.analyses.arrays import distinct, looked_up, median, quantiles
-from pcapnfs.analyses.levels import open_at_begin
 from tests.unit.rows import ROOT
 
 
@@ -71,16 +69,6 @@ def test_values_are_looked_up_however_large_they_are() -> None:
     assert looked_up(np.zeros(0, np.uint32), {}).tolist() == []
 
 
-SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40)
-"""Begins and lengths."""
-
-
-def intervals(spans: list[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Begins and ends."""
-    begin = np.array([begin for begin, _ in spans], np.int64)
-    return begin, begin + np.array([length for _, length in spans], np.int64)
-
-
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three values are looked at together."""
@@ -106,22 +94,17 @@ def test_sums_and_counts_of_groups_are_those_of_all_values_together(
 
 @pytest.mark.usefixtures("few")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(SPANS)
-def test_gaps_begin_where_all_before_have_ended(spans: list[tuple[int, int]]) -> None:
-    begin, end = intervals(spans)
-    order = np.argsort(begin, kind="stable").astype(np.int32)
-    expected = [
-        int(begin[order[place]] - end[order[:place]].max()) for place in range(1, len(spans))
-    ]
-    assert arrays.gaps(begin, end, order).tolist() == expected
+@given(st.lists(st.integers(-1, 5), max_size=40))
+def test_each_groups_places_are_found_in_order(groups: list[int]) -> None:
+    found = arrays.by_group(np.array(groups, np.int8), 4)
+    expected = [[place for place, of in enumerate(groups) if of == group] for group in range(4)]
+    assert [each.tolist() for each in found] == expected
+    assert arrays.by_group(np.array(groups, np.int8), 0) == []
 
 
-@pytest.mark.usefixtures("few")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(SPANS)
-def test_those_open_at_a_begin_are_counted_one_by_one(spans: list[tuple[int, int]]) -> None:
-    begin, end = intervals(spans)
-    expected = [
-        max(1, sum(other <= now < other + length for other, length in spans)) for now, _ in spans
-    ]
-    assert open_at_begin(begin, end).tolist() == expected
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 9))
+def test_the_largest_come_from_the_largest_down_and_of_equal_ones_the_first(
+    values: list[int], number: int
+) -> None:
+    found = arrays.largest(np.array(values, np.int64), number)
+    assert found.tolist() == sorted(range(len(values)), key=lambda place: -values[place])[:number]

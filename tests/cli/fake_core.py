@@ -128,8 +128,12 @@ WALKS = (
     "Steps",
     "equal_shares",
     "held",
+    "in_order",
     "learned",
     "levels",
+    "open_at_begin",
+    "pauses",
+    "rounded_shares",
     "under_way",
 )
 

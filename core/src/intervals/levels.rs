@@ -9,7 +9,8 @@ use arrow_array::RecordBatch;
 use arrow_array::types::{Int64Type, UInt32Type};
 use arrow_schema::ArrowError;
 
-use super::Groups;
+use super::times::Times as Ordered;
+use super::{Column, Groups, Sums};
 use crate::walk::input::whole;
 
 /// Begins and ends of the intervals of a group.
@@ -90,6 +91,57 @@ impl Times {
     }
 }
 
+/// Adds to `found` how many intervals of its group were open when each began, itself included. One that
+/// ends before it begins is of no length; what ends does so before others begin. Those of a group beyond
+/// `groups` are left out.
+pub fn open_at_begin<T: Column<i64> + ?Sized, N: Column<i32> + ?Sized>(
+    (begin, end, group): (&T, &T, &N),
+    groups: usize,
+    found: &mut (impl Sums<i32> + ?Sized),
+) {
+    let of = |place: usize| usize::try_from(group.at(place)).unwrap_or(usize::MAX);
+    let mut open = vec![0_i32; groups];
+    let end = &Ends { begin, end };
+    let (mut begins, mut ends) = (Ordered::of(begin), Ordered::of(end));
+    let mut newcomers = Vec::new();
+    while begins.left() {
+        let now = begins.next.min(ends.next);
+        newcomers.extend(std::iter::from_fn(|| begins.take(begin, now)));
+        for place in &newcomers {
+            if let Some(open) = open.get_mut(of(*place)) {
+                *open = open.saturating_add(1);
+            }
+        }
+        while let Some(place) = ends.take(end, now) {
+            if let Some(open) = open.get_mut(of(place)) {
+                *open = open.saturating_sub(1);
+            }
+        }
+        for place in newcomers.drain(..) {
+            if let Some(open) = open.get(of(place)) {
+                // One of no length has ended by now.
+                found.add(place, (*open).max(1));
+            }
+        }
+    }
+}
+
+/// Ends, none of which lies before its begin.
+struct Ends<'a, T: ?Sized> {
+    begin: &'a T,
+    end: &'a T,
+}
+
+impl<T: Column<i64> + ?Sized> Column<i64> for Ends<'_, T> {
+    fn len(&self) -> usize {
+        self.end.len()
+    }
+
+    fn at(&self, place: usize) -> i64 {
+        self.end.at(place).max(self.begin.at(place))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -133,7 +185,35 @@ mod tests {
         assert_eq!(found(&[(5, 3, 10), (9, 10, 10)], 9, 99)[&0], [4, 1]);
     }
 
+    fn at_begin(rows: &[(i64, i64, i32)], groups: usize) -> Vec<i32> {
+        let (begin, end): (Vec<_>, Vec<_>) = rows.iter().map(|row| (row.0, row.1)).unzip();
+        let group: Vec<_> = rows.iter().map(|row| row.2).collect();
+        let mut found = vec![0; rows.len()];
+        let given = (begin.as_slice(), end.as_slice(), group.as_slice());
+        open_at_begin(given, groups, found.as_mut_slice());
+        found
+    }
+
+    #[test]
+    fn who_begins_counts_itself_and_those_of_its_group_that_are_open() {
+        let rows =
+            [(0, 10, 0), (5, 8, 0), (8, 12, 0), (6, 9, 1), (7, 3, 0), (7, 7, 1), (1, 2, -1), (1, 2, 2)];
+        assert_eq!(at_begin(&rows, 2), [1, 2, 2, 1, 2, 1, 0, 0]);
+        assert_eq!(at_begin(&[(i64::MAX, i64::MIN, 0), (i64::MIN, i64::MAX, 0)], 1), [1, 1]);
+    }
+
     proptest! {
+        #[test]
+        fn those_open_at_a_begin_are_all_that_have_begun_and_not_ended(
+            rows in prop::collection::vec((0_i64..20, -3_i64..9, 0_i32..2), 0..30),
+        ) {
+            let rows: Vec<_> = rows.iter().map(|(begin, length, of)| (*begin, begin + length, *of)).collect();
+            for (found, (now, _, of)) in at_begin(&rows, 2).into_iter().zip(&rows) {
+                let open = rows.iter().filter(|row| row.2 == *of && row.0 <= *now && *now < row.1).count();
+                prop_assert_eq!(usize::try_from(found).unwrap(), open.max(1));
+            }
+        }
+
         #[test]
         fn each_instant_is_counted_once(
             rows in prop::collection::vec((0_i64..60, 0_i64..20, 10_u32..12), 1..30),

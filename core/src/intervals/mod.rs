@@ -7,7 +7,13 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+mod times;
+
+pub mod gaps;
+
 pub mod levels;
+
+pub mod rounding;
 
 pub mod sharing;
 

@@ -4,6 +4,7 @@
 //! open, the share of an interval is F(end) - F(begin), and that of a part of it likewise.
 //! `pcapnfs/analyses/equal_shares.py` says what for.
 
+use super::times::Times;
 use super::{Column, Sums};
 
 /// Half-open intervals in nanoseconds, each of a group, and parts of them.
@@ -96,50 +97,6 @@ impl Clock {
         }
         self.now = now;
         self.given
-    }
-}
-
-/// The times of a column, one after the other.
-struct Times {
-    /// Places in the order of their times.
-    order: Vec<u32>,
-    /// How many of them were taken.
-    taken: usize,
-    /// The next time; the latest possible when there is none.
-    next: i64,
-}
-
-impl Times {
-    /// Of the first 2^32 rows.
-    fn of<T: Column<i64> + ?Sized>(column: &T) -> Self {
-        let mut order: Vec<u32> = (0..u32::try_from(column.len()).unwrap_or(u32::MAX)).collect();
-        // Nearly sorted already, which a merge sort makes use of.
-        order.sort_by_key(|place| column.at(*place as usize));
-        let mut times = Self { order, taken: 0, next: i64::MAX };
-        times.look(column);
-        times
-    }
-
-    /// Whether there is another.
-    fn left(&self) -> bool {
-        self.taken < self.order.len()
-    }
-
-    /// The place of the next one, if its time is this; goes on behind it.
-    #[inline]
-    fn take<T: Column<i64> + ?Sized>(&mut self, column: &T, now: i64) -> Option<usize> {
-        if self.next != now {
-            return None;
-        }
-        let place = *self.order.get(self.taken)? as usize;
-        self.taken += 1;
-        self.look(column);
-        Some(place)
-    }
-
-    #[inline]
-    fn look<T: Column<i64> + ?Sized>(&mut self, column: &T) {
-        self.next = self.order.get(self.taken).map_or(i64::MAX, |place| column.at(*place as usize));
     }
 }
 

@@ -7,7 +7,8 @@ import pytest
 import pcapnfs
 from pcapnfs.analyses import time_budget as analysis
 from pcapnfs.analyses.budget import Budget, budgets
-from pcapnfs.analyses.outstanding import outstanding, within
+from pcapnfs.analyses.client_calls import Clients
+from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.phases import phases
 
 from .oracles.corpus import Capture, lab_captures, require_corpus
@@ -55,10 +56,11 @@ def test_budgets_add_up_to_the_clock(capture: Capture | None) -> None:
         waited_ns = sum(_rows_ns(phase.budget) for phase in mine)
         pauses_ns = sum(round(phase.pause_s * 1e9) for phase in mine)
         assert lasted_ns == waited_ns + pauses_ns <= span_ns
+    client = Clients(calls).client(0)
     for step in capture.truth()["steps"]:
         if "start_ns" in step and step.get("who") == capture.vantage:
             begin, end = int(step["start_ns"]) - start_ns, int(step["end_ns"]) - start_ns
-            total, _ = budgets(within(calls, 0, max(0, begin), min(end, span_ns)))
+            total, _ = budgets(client.within(max(0, begin), min(end, span_ns)))
             lasted_ns = min(end, span_ns) - max(0, begin)
             assert _rows_ns(total) == lasted_ns
             assert lasted_ns == pytest.approx(step["duration_s"] * 1e9, abs=2e6)

@@ -181,40 +181,6 @@ def find(calls: Calls, some: Calls) -> Places:
     return np.searchsorted(calls, some.astype(calls.dtype))
 
 
-def within(calls: Outstanding, client: int, begin_ns: int, end_ns: int) -> Outstanding:
-    """What was outstanding for one client from one instant to another, which becomes the span.
-
-    A call that began earlier, or ended later, is in it with what falls in between: at each instant
-    as many are outstanding as before.
-    """
-    intervals = calls.intervals
-    begin = np.maximum(intervals.begin, begin_ns)
-    end = np.minimum(intervals.end, end_ns)
-    kept = (intervals.group == client) & (begin <= end) & (intervals.begin < end_ns)
-    place = np.cumsum(kept, dtype=np.int32) - 1
-    part_begin = np.maximum(intervals.part_begin, begin_ns)
-    part_end = np.minimum(intervals.part_end, end_ns)
-    part_kept = kept[intervals.part_of] & (part_begin < part_end)
-    return Outstanding(
-        span_ns=end_ns - begin_ns,
-        clients=(calls.clients[client],),
-        call=calls.call[kept],
-        kind=calls.kind[kept],
-        intervals=Intervals(
-            begin=begin[kept] - begin_ns,
-            end=end[kept] - begin_ns,
-            group=np.zeros(int(kept.sum()), np.int32),
-            groups=1,
-            part_of=place[intervals.part_of[part_kept]],
-            part_begin=part_begin[part_kept] - begin_ns,
-            part_end=part_end[part_kept] - begin_ns,
-        ),
-        part_kind=calls.part_kind[part_kept],
-        added_ns=calls.added_ns[client : client + 1],
-        placed_share=calls.placed_share[client : client + 1],
-    )
-
-
 class _Parts(Record):
     """Parts of calls, all of one kind, as the capture shows them."""
 

@@ -18,9 +18,10 @@ from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.arrays import distinct
 from pcapnfs.analyses.budget import Budget, book, budgets
+from pcapnfs.analyses.client_calls import Clients
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
-from pcapnfs.analyses.outstanding import find, outstanding, within
+from pcapnfs.analyses.outstanding import find, outstanding
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.record import Record
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.client_calls import Client
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -113,10 +115,12 @@ def begun(
     """The phases, as of `phases`, each with the number of its first call (table calls)."""
     found = calls or outstanding(trace)
     what = _What.of(trace)
+    divided = Clients(found)
+    number = {client: place for place, client in enumerate(found.clients)}
     return tuple(
         phase
         for client in (found.clients if clients is None else clients)
-        for phase in _of_client(found, what, found.clients.index(client))
+        for phase in _of_client(found, what, divided.client(number[client]))
     )
 
 
@@ -158,13 +162,9 @@ class _What(Record):
         )
 
 
-def _of_client(calls: Outstanding, what: _What, client: int) -> list[tuple[Phase, int]]:
+def _of_client(calls: Outstanding, what: _What, client: Client) -> list[tuple[Phase, int]]:
     """The phases of one client in order, each with its first call."""
-    intervals = calls.intervals
-    mine = np.flatnonzero(intervals.group == client)
-    mine = mine[np.argsort(intervals.begin[mine], kind="stable")]
-    begin, end = intervals.begin[mine], intervals.end[mine]
-    reached = np.maximum.accumulate(end)
+    mine, begin, reached = client.places, client.begin, client.reached
     pauses = begin - np.concatenate(([0], reached))[:-1]
     starts = _divided(begin, reached, mixture.changes(what.op[mine], pauses))
     told: list[tuple[Phase, int]] = []
@@ -175,7 +175,9 @@ def _of_client(calls: Outstanding, what: _What, client: int) -> list[tuple[Phase
         if following < len(mine):
             last = min(last, int(begin[following]))
         members = mine[start:following]
-        phase = _phase(calls, what, client, members, (first, last), first - until)
+        part = client.within(first, last)
+        ops = what.op[find(calls.call, part.call)]
+        phase = _phase(what, part, ops, members, first, first - until)
         told.append((phase, int(calls.call[members[0]])))
         until = last
     return told
@@ -195,17 +197,24 @@ def _divided(begin: Places, reached: Places, starts: list[int]) -> list[int]:
 
 
 def _phase(
-    calls: Outstanding,
     what: _What,
-    client: int,
-    members: Places,
-    span: tuple[int, int],
+    part: Outstanding,
+    ops: NDArray[np.int32],
+    members: NDArray[np.int32],
+    start_ns: int,
     pause_ns: int,
 ) -> Phase:
-    """One phase; its members are the calls that began in it, its span is ns from the start."""
-    part = within(calls, client, *span)
+    """One phase.
+
+    Args:
+        what: What each call was.
+        part: What was outstanding in it.
+        ops: The operation of each of these, by its place in `what.names`.
+        members: The calls that began in it, as places.
+        start_ns: When it began, from the capture's start.
+        pause_ns: The pause before it.
+    """
     given = equal_shares(part.intervals)
-    ops = what.op[find(calls.call, part.call)]
     times = np.bincount(ops, given.whole, len(what.names)) / NANOSECONDS
     counts = np.bincount(what.op[members], minlength=len(what.names))
     # Those that took longest; among equals the most frequent, then by name.
@@ -218,10 +227,10 @@ def _phase(
     files = what.file[members]
     _, (budget,) = budgets(part, book(part, given))
     return Phase(
-        client=calls.clients[client],
+        client=part.clients[0],
         name=_name(operations),
-        start=None if what.start_ns is None else units.timestamp(what.start_ns + span[0]),
-        start_s=span[0] / NANOSECONDS,
+        start=None if what.start_ns is None else units.timestamp(what.start_ns + start_ns),
+        start_s=start_ns / NANOSECONDS,
         pause_s=pause_ns / NANOSECONDS,
         calls=len(members),
         files=len(distinct(files[files >= 0])),

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pcapnfs.analyses.budget import ROWS, Budget, budgets
-from pcapnfs.analyses.outstanding import KINDS, outstanding, within
+from pcapnfs.analyses.client_calls import Clients
+from pcapnfs.analyses.outstanding import KINDS, outstanding
 from pcapnfs.analyses.time_budget import time_budget
 from pcapnfs.errors import UsageError
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
@@ -103,7 +104,7 @@ def test_a_part_of_the_capture_holds_what_was_outstanding_then() -> None:
     ]
     with trace_of(calls=rows) as trace:
         calls = outstanding(trace)
-    part = within(calls, 0, 24 * MILLISECOND, 44 * MILLISECOND)
+    part = Clients(calls).client(0).within(24 * MILLISECOND, 44 * MILLISECOND)
     _, (budget,) = budgets(part)
     assert rows_of(budget) == {"stable": 1, "transfer": 2, "read": 13, "client": 4}
     assert part.call.tolist() == [1, 2]

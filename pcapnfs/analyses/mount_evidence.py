@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import walks
@@ -121,7 +121,7 @@ class Evidence(Record):
     """Example frames: of `moves`, `visits`, `pauses`, `listing`, `read`, `write` and `sync`."""
 
 
-def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence, ...]:
+def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
     """Count, for each pair of client and server in the order of their addresses."""
     moved = _steps(trace, cursor)
     cursor.execute(_ASKING)
@@ -143,14 +143,10 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Evidence,
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
-    return tuple(
-        _evidence(
-            client,
-            server,
-            {key: value for rows in found for key, value in rows.get(mount, {}).items()},
-        )
-        for mount, client, server in addresses
-    )
+    for mount, client, server in addresses:
+        # Of a hundred thousand clients, what is told need not be kept as well.
+        told = (rows.pop(mount, {}) for rows in found)
+        yield _evidence(client, server, {key: value for row in told for key, value in row.items()})
 
 
 def _steps(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:

@@ -141,13 +141,15 @@ def network(trace: Trace, *, top: int = 20) -> Network:
     order.check("paths", top=top)
     trips = round_trips(trace)
     together, by_pair = concurrency(trace)
-    calls = _calls(trace)
-    losses = _losses(trace)
-    in_use = _in_use(trace)
-    sizes = _sizes(trace)
+    told = trips.pairs[:top] if top else trips.pairs
+    pairs = {(trip.client, trip.server) for trip in told}
+    calls = _calls(trace, pairs)
+    losses = _losses(trace, pairs)
+    in_use = _in_use(trace, pairs)
+    sizes = _sizes(trace, pairs)
     number, shown = sessions(trace, top=top)
     paths = []
-    for trip in trips.pairs[:top] if top else trips.pairs:
+    for trip in told:
         pair = trip.client, trip.server
         flavors, resent = calls[pair]
         connections = in_use.get(pair, {})
@@ -176,7 +178,7 @@ def network(trace: Trace, *, top: int = 20) -> Network:
         tcp_rtt_s=trips.path_s,
         rtt_source=trips.source,
         vantage=trips.vantage,
-        resent_calls=sum(resent for _, resent in calls.values()),
+        resent_calls=_resent(trace),
         loss=_together(trace),
         concurrency=together,
         timeline=timeline(trace),
@@ -203,7 +205,7 @@ def _together(trace: Trace) -> Loss:
     return _loss(row)
 
 
-def _losses(trace: Trace) -> dict[Pair, tuple[Loss, tuple[str, ...]]]:
+def _losses(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[Loss, tuple[str, ...]]]:
     """What was lost between client and server, and the transports of their connections."""
     return {
         (client, server): (_loss(row), tuple(transports))
@@ -211,8 +213,15 @@ def _losses(trace: Trace) -> dict[Pair, tuple[Loss, tuple[str, ...]]]:
             f"""
             select client, server,
                    list_sort(list(distinct case when tls then 'TLS' else transport end)), {_LOSS}
-            from connections group by client, server
-            """
+            from connections
+                semi join (select unnest($clients) as client, unnest($servers) as server)
+                    using (client, server)
+            group by client, server
+            """,
+            {
+                "clients": [client for client, _ in pairs],
+                "servers": [server for _, server in pairs],
+            },
         )
     }
 
@@ -233,13 +242,23 @@ def _loss(row: list[object] | tuple[object, ...]) -> Loss:
     )
 
 
-def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int]]:
+def _resent(trace: Trace) -> int:
+    """Calls that were sent again."""
+    ((resent,),) = trace.rows("select count(*) from calls where not callback and transmissions > 1")
+    return integer(resent)
+
+
+def _calls(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[dict[str, int], int]]:
     """Calls by flavor, and calls sent again, of each client and server."""
+    known = traffic.mounts(trace)
+    mounts = [str(mount) for mount, pair in known.items() if pair in pairs]
+    some = f"mount in ({', '.join(mounts)})" if len(mounts) < len(known) else "true"
     found: dict[Pair, tuple[dict[str, int], int]] = {}
     for client, server, flavor, calls, resent in trace.rows(
-        """
+        f"""
         select client, server, flavor, count(*), count(*) filter (transmissions > 1)
-        from calls where not callback group by all order by 4 desc, flavor
+        from calls where not callback and {some}
+        group by all order by 4 desc, flavor
         """
     ):
         flavors, before = found.get((client, server), ({}, 0))
@@ -247,11 +266,11 @@ def _calls(trace: Trace) -> dict[Pair, tuple[dict[str, int], int]]:
     return found
 
 
-def _in_use(trace: Trace) -> dict[Pair, dict[int, tuple[int, int]]]:
+def _in_use(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, dict[int, tuple[int, int]]]:
     """From when to when each connection carried NFS, by client and server; ns."""
     found: dict[Pair, dict[int, tuple[int, int]]] = {}
     for each in traffic.of_clients(trace):
-        if each.program == NFS:
+        if each.program == NFS and (each.client, each.server) in pairs:
             used = found.setdefault((each.client, each.server), {})
             first, last = used.get(each.connection, (each.first_ns, each.last_ns))
             used[each.connection] = min(first, each.first_ns), max(last, each.last_ns)
@@ -266,7 +285,7 @@ def _at_once(spans: Collection[tuple[int, int]]) -> int:
     return max(accumulate(-change for _, change in sorted(events)), default=0)
 
 
-def _sizes(trace: Trace) -> dict[Pair, tuple[int | None, ...]]:
+def _sizes(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[int | None, ...]]:
     """The largest READ and WRITE, and what the server allows, of each client and server."""
     mounts = traffic.mounts(trace)
     found: dict[Pair, tuple[int | None, ...]] = {}
@@ -278,6 +297,8 @@ def _sizes(trace: Trace) -> dict[Pair, tuple[int | None, ...]]:
     for each in transfer_sizes.allowed(trace):
         known.append((each.mount, (None, None, each.read_bytes, each.write_bytes)))
     for mount, values in known:
+        if mounts[mount] not in pairs:
+            continue
         before = found.get(mounts[mount], (None,) * len(values))
         found[mounts[mount]] = tuple(map(_larger, before, values))
     return found

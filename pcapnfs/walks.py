@@ -8,7 +8,7 @@ some stands in arrays, which are read where they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -391,9 +391,9 @@ class Steps:
         _walk(lambda: self._walk.take(rows))
         _walk(lambda: self._walk.walk(entries))
 
-    def found(self) -> dict[int, dict[str, object]]:
+    def found(self) -> Iterator[tuple[int, dict[str, object]]]:
         """What the steps of each mount show, by the names in `mount_evidence.Evidence`."""
-        return {int(mount): found for mount, found in json.loads(self._walk.found()).items()}
+        return ((mount, json.loads(found)) for mount, found in self._walk.found())
 
 
 def _walk(walk: Callable[[], Walked]) -> Walked:

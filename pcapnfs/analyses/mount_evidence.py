@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import walks
@@ -123,33 +123,34 @@ class Evidence(Record):
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
     """Count, for each pair of client and server in the order of their addresses."""
-    moved = _steps(trace, cursor)
+    moved = _ByMount.of_named(_steps(trace, cursor))
     cursor.execute(_ASKING)
     cursor.execute(_SIZED)
     found = [
         moved,
         *(
-            _by_mount(cursor, query)
+            _ByMount.of_query(cursor, query)
             for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED), (_LIMITS, None))
             if needs is None or needs.met(trace)
         ),
     ]
     # Nothing could follow from pauses of the other mounts.
-    paused = [mount for mount, row in moved.items() if row["paused"]]
+    paused = [mount for mount in moved if moved.told(mount)["paused"]]
     if paused:
         parts.whole(cursor)
         cursor.execute(f"create temp table if not exists steps as {_STEPS}")
-        found.append(_by_mount(cursor, _PAUSES, {"paused": paused}))
+        found.append(_ByMount.of_query(cursor, _PAUSES, {"paused": paused}))
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
     for mount, client, server in addresses:
-        # Of a hundred thousand clients, what is told need not be kept as well.
-        told = (rows.pop(mount, {}) for rows in found)
+        told = (rows.told(mount) for rows in found)
         yield _evidence(client, server, {key: value for row in told for key, value in row.items()})
 
 
-def _steps(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> dict[int, dict[str, object]]:
+def _steps(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection
+) -> Iterator[tuple[int, dict[str, object]]]:
     """Moves, visits and first READs of each mount, by column."""
     walk = walks.Steps(
         together_s=TOGETHER_S,
@@ -193,14 +194,44 @@ def _places(some: range, many: int) -> tuple[str, str]:
     return parts.within("mount, file", some, many), parts.within("mount, directory", some, many)
 
 
-def _by_mount(
-    cursor: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, object] | None = None
-) -> dict[int, dict[str, object]]:
-    """The row of each mount, by column."""
-    cursor.execute(query, parameters) if parameters else cursor.execute(query)
-    names = [str(column[0]) for column in cursor.description or ()]
-    rows = (dict(zip(names, row, strict=True)) for row in cursor.fetchall())
-    return {integer(row.pop("mount")): row for row in rows}
+class _ByMount(dict[int, Sequence[object]]):
+    """A row for each mount. A dictionary for each of a hundred thousand would take ten times that.
+
+    Rows have the same columns, which `told` names.
+    """
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._names = names
+
+    @classmethod
+    def of_query(
+        cls,
+        cursor: duckdb.DuckDBPyConnection,
+        query: str,
+        parameters: Mapping[str, object] | None = None,
+    ) -> _ByMount:
+        """The rows of a query, one of whose columns is the mount."""
+        cursor.execute(query, parameters) if parameters else cursor.execute(query)
+        names = [str(column[0]) for column in cursor.description or ()]
+        mount = names.index("mount")
+        found = cls(names)
+        found.update((integer(row[mount]), row) for row in cursor.fetchall())
+        return found
+
+    @classmethod
+    def of_named(cls, rows: Iterable[tuple[int, dict[str, object]]]) -> _ByMount:
+        """Rows that all have the same names."""
+        found = cls()
+        for mount, row in rows:
+            found._names = found._names or tuple(row)
+            found[mount] = tuple(row.values())
+        return found
+
+    def told(self, mount: int) -> dict[str, object]:
+        """The row of a mount by name; nothing without one."""
+        row = self.get(mount)
+        return {} if row is None else dict(zip(self._names, row, strict=True))
 
 
 def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:

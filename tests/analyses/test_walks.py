@@ -307,7 +307,7 @@ def test_steps(database: duckdb.DuckDBPyConnection, rows: Rows, entries: Rows, m
         of_part = parts.within("mount, file", range(part, part + 1), many)
         listed = database.sql(f"from entries where {of_part}")
         walk.add(database.sql(mount_evidence.steps("steps", part, many)), listed)
-    found = walk.found()
+    found = dict(walk.found())
 
     def told(names: Sequence[str]) -> dict[int, tuple[object, ...]]:
         answers = {mount: tuple(row[name] for name in names) for mount, row in found.items()}

@@ -1,8 +1,8 @@
 """What numpy would import masked arrays for, and what of many values takes little memory.
 
 That import takes 8 ms, more than most questions take of a small capture: median, quantiles and
-distinct values. Sums, counts and gaps are worked out of some values at a time. Arithmetic, knows no
-trace.
+distinct values. Sums, counts and the places of groups are worked out of some values at a time.
+Arithmetic, knows no trace.
 """
 
 from __future__ import annotations

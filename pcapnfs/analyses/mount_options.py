@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
@@ -135,9 +136,15 @@ def _mount(seen: Evidence) -> Mount:
 def _too_little(seen: Evidence) -> str | None:
     if seen.moves >= ENOUGH or seen.visits >= ENOUGH:
         return None
+    return _needed(seen.moves, seen.visits)
+
+
+@cache
+def _needed(moves: int, visits: int) -> str:
+    """One text for all mounts of a hundred thousand that have as little."""
     return (
-        f"{_times(seen.moves, 'move')} from one child of a directory to the next and "
-        f"{_times(seen.visits, 'visit')} of files; {ENOUGH} of either are needed"
+        f"{_times(moves, 'move')} from one child of a directory to the next and "
+        f"{_times(visits, 'visit')} of files; {ENOUGH} of either are needed"
     )
 
 

@@ -60,7 +60,7 @@ def names(name: str) -> str:
 def of_row(row: Sequence[object]) -> Spared:
     """Read the four values of `columns`."""
     calls, share, pause, frames = row
-    if calls is None:  # No row to join: nothing of the kind.
+    if not calls:  # One record for all of a hundred thousand clients; None: no row to join.
         return NONE
     assert isinstance(frames, list)
     return Spared(

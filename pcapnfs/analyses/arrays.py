@@ -141,6 +141,12 @@ def looked_up(values: NDArray[Any], known: Mapping[int, int]) -> NDArray[np.int3
     return found
 
 
+def find(values: NDArray[Kind], some: NDArray[Any]) -> NDArray[np.int64]:
+    """The places of some values among others in ascending order."""
+    # Numbers of another type would have all of them copied.
+    return np.searchsorted(values, some.astype(values.dtype))
+
+
 def largest(values: NDArray[Any], number: int) -> NDArray[np.int64]:
     """The places of so many of the largest values, from the largest down; of equal ones the first.
 

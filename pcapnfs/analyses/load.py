@@ -18,26 +18,24 @@ from pcapnfs.analyses.arrays import (
     by_group,
     counted,
     distinct,
+    find,
     largest,
     looked_up,
     pieces,
     quantiles,
 )
 from pcapnfs.analyses.levels import LATEST_NS, open_at_begin
-from pcapnfs.analyses.outstanding import find
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.outstanding import Calls
     from pcapnfs.trace import Trace
-
-    Calls = NDArray[np.unsignedinteger[Any]]
 
 READS = columns.together(
     shares.READS,

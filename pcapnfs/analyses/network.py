@@ -143,7 +143,7 @@ def network(trace: Trace, *, top: int = 20) -> Network:
     together, by_pair = concurrency(trace)
     told = trips.pairs[:top] if top else trips.pairs
     pairs = {(trip.client, trip.server) for trip in told}
-    calls = _calls(trace, pairs)
+    resent_calls, calls = _calls(trace, pairs)
     losses = _losses(trace, pairs)
     in_use = _in_use(trace, pairs)
     sizes = _sizes(trace, pairs)
@@ -178,7 +178,7 @@ def network(trace: Trace, *, top: int = 20) -> Network:
         tcp_rtt_s=trips.path_s,
         rtt_source=trips.source,
         vantage=trips.vantage,
-        resent_calls=_resent(trace),
+        resent_calls=resent_calls,
         loss=_together(trace),
         concurrency=together,
         timeline=timeline(trace),
@@ -242,28 +242,28 @@ def _loss(row: list[object] | tuple[object, ...]) -> Loss:
     )
 
 
-def _resent(trace: Trace) -> int:
-    """Calls that were sent again."""
-    ((resent,),) = trace.rows("select count(*) from calls where not callback and transmissions > 1")
-    return integer(resent)
-
-
-def _calls(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[dict[str, int], int]]:
-    """Calls by flavor, and calls sent again, of each client and server."""
+def _calls(
+    trace: Trace, pairs: Collection[Pair]
+) -> tuple[int, dict[Pair, tuple[dict[str, int], int]]]:
+    """Calls sent again; calls by flavor, and those sent again, of some clients and servers."""
     known = traffic.mounts(trace)
     mounts = [str(mount) for mount, pair in known.items() if pair in pairs]
-    some = f"mount in ({', '.join(mounts)})" if len(mounts) < len(known) else "true"
+    told = f"mount in ({', '.join(mounts)})" if len(mounts) < len(known) else "true"
+    total = 0
     found: dict[Pair, tuple[dict[str, int], int]] = {}
+    # All others are one row, or a few.
     for client, server, flavor, calls, resent in trace.rows(
         f"""
-        select client, server, flavor, count(*), count(*) filter (transmissions > 1)
-        from calls where not callback and {some}
-        group by all order by 4 desc, flavor
+        select case when {told} then client end, case when {told} then server end, flavor,
+               count(*), count(*) filter (transmissions > 1)
+        from calls where not callback group by all order by 4 desc, flavor
         """
     ):
-        flavors, before = found.get((client, server), ({}, 0))
-        found[client, server] = ({**flavors, flavor: calls}, before + resent)
-    return found
+        total += resent
+        if client is not None:
+            flavors, before = found.get((client, server), ({}, 0))
+            found[client, server] = ({**flavors, flavor: calls}, before + resent)
+    return total, found
 
 
 def _in_use(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, dict[int, tuple[int, int]]]:

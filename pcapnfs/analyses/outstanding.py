@@ -27,7 +27,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import parts, same_calls, traffic
-from pcapnfs.analyses.arrays import distinct, looked_up, pieces
+from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.same_calls import NOT_READY
@@ -173,12 +173,6 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         added_ns=np.bincount(of_pair, counts * added, len(clients)) / of_clients,
         placed_share=np.bincount(of_pair, counts * placed, len(clients)) / of_clients,
     )
-
-
-def find(calls: Calls, some: Calls) -> Places:
-    """The places of some calls among others in ascending order."""
-    # Numbers of another type would have all of them copied.
-    return np.searchsorted(calls, some.astype(calls.dtype))
 
 
 class _Parts(Record):

@@ -99,10 +99,10 @@ def arrays(trace: Trace, query: str) -> dict[str, NDArray[Any]]:
     """
     pieces = number(trace, entries=False)
     if pieces == 1:
-        return _narrow(trace, trace.arrays(query))
+        return _narrow(trace.arrays(query))
     width = -(-_calls_end(trace) // pieces)
     found = [
-        _narrow(trace, trace.arrays(f"{query} and call >= {begin} and call < {begin + width}"))
+        _narrow(trace.arrays(f"{query} and call >= {begin} and call < {begin + width}"))
         for begin in range(0, pieces * width, width)
     ]
     # One column after the other: the pieces of each go as soon as they are put together.
@@ -124,9 +124,9 @@ def by_call(trace: Trace, query: str) -> dict[str, NDArray[Any]]:
     return rows
 
 
-def _narrow(trace: Trace, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _narrow(rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Have numbers of calls take no more than they need: captures hold millions, and few 2^32."""
-    if "call" in rows and _calls_end(trace) <= 1 << 32:
+    if "call" in rows and rows["call"].max(initial=0) < 1 << 32:
         rows["call"] = rows["call"].astype(np.uint32)
     return rows
 

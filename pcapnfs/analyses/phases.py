@@ -16,12 +16,12 @@ from pcapnfs import columns, units
 from pcapnfs.analyses import mixture, parts
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
-from pcapnfs.analyses.arrays import distinct
+from pcapnfs.analyses.arrays import distinct, find
 from pcapnfs.analyses.budget import Budget, book, budgets
 from pcapnfs.analyses.client_calls import Clients
 from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
-from pcapnfs.analyses.outstanding import find, outstanding
+from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.record import Record
 

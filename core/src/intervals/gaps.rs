@@ -1,7 +1,7 @@
 //! What lies between intervals: the time in which none was open.
 
 use super::times::ordered;
-use super::{Column, Sums};
+use super::{Column, Sums, group_at};
 
 /// Adds to `found` the pause at each interval: the shorter one of two gaps between intervals of its
 /// group, that before its begin and that behind all which began until then. Where one of them is none,
@@ -18,8 +18,7 @@ pub fn pauses<T: Column<i64> + ?Sized, N: Column<i32> + ?Sized>(
     let mut clocks = vec![Clock::default(); groups];
     for place in ordered(begin) {
         let place = place as usize;
-        let clock = usize::try_from(group.at(place)).ok().and_then(|group| clocks.get_mut(group));
-        let Some(clock) = clock else { continue };
+        let Some(clock) = clocks.get_mut(group_at(group, place)) else { continue };
         let gap = clock.gap(begin.at(place), end.at(place));
         if let (Some(before), Some(after)) = (clock.gap_before, gap)
             && let Ok(pause) = i32::try_from(before.min(after))

@@ -10,7 +10,7 @@ use arrow_array::types::{Int64Type, UInt32Type};
 use arrow_schema::ArrowError;
 
 use super::times::Times as Ordered;
-use super::{Column, Groups, Sums};
+use super::{Column, Groups, Sums, group_at};
 use crate::walk::input::whole;
 
 /// Begins and ends of the intervals of a group.
@@ -99,7 +99,7 @@ pub fn open_at_begin<T: Column<i64> + ?Sized, N: Column<i32> + ?Sized>(
     groups: usize,
     found: &mut (impl Sums<i32> + ?Sized),
 ) {
-    let of = |place: usize| usize::try_from(group.at(place)).unwrap_or(usize::MAX);
+    let of = |place: usize| group_at(group, place);
     let mut open = vec![0_i32; groups];
     let end = &Ends { begin, end };
     let (mut begins, mut ends) = (Ordered::of(begin), Ordered::of(end));

@@ -46,6 +46,12 @@ impl<T: Copy + Default> Column<T> for [T] {
     }
 }
 
+/// The group of an interval by its place; where it is of none, a number beyond all groups.
+fn group_at<N: Column<i32> + ?Sized>(group: &N, interval: usize) -> usize {
+    let none = usize::MAX;
+    if interval < group.len() { usize::try_from(group.at(interval)).unwrap_or(none) } else { none }
+}
+
 /// A column that is added to.
 pub trait Sums<T> {
     /// Adds to one of its numbers; beyond the last, nothing.

@@ -1,6 +1,6 @@
 //! Shares of time in whole nanoseconds that add up.
 
-use super::{Column, Sums};
+use super::{Column, Sums, group_at};
 
 /// Adds to `rounded` the shares as whole numbers of which those of each group add up to its total.
 ///
@@ -14,7 +14,7 @@ pub fn round<S: Column<f64> + ?Sized, N: Column<i32> + ?Sized, T: Column<i64> + 
     rounded: &mut (impl Sums<i64> + ?Sized),
 ) {
     let mut groups = vec![Running::default(); totals.len()];
-    let of = |place: usize| usize::try_from(group.at(place)).unwrap_or(usize::MAX);
+    let of = |place: usize| group_at(group, place);
     for place in 0..shares.len() {
         if let Some(running) = groups.get_mut(of(place)) {
             running.last = place;

@@ -5,7 +5,7 @@
 //! `pcapnfs/analyses/equal_shares.py` says what for.
 
 use super::times::Times;
-use super::{Column, Sums};
+use super::{Column, Sums, group_at};
 
 /// Half-open intervals in nanoseconds, each of a group, and parts of them.
 pub struct Intervals<'a, T: ?Sized, N: ?Sized> {
@@ -34,11 +34,8 @@ pub fn share<T: Column<i64> + ?Sized, N: Column<i32> + ?Sized>(
 ) {
     let Intervals { begin, end, group, part_of, part_begin, part_end } = intervals;
     let mut clocks = vec![Clock::default(); groups];
-    let none = usize::MAX;
-    let of = |interval: usize| {
-        if interval < group.len() { usize::try_from(group.at(interval)).unwrap_or(none) } else { none }
-    };
-    let of_part = |part: usize| usize::try_from(part_of.at(part)).map_or(none, of);
+    let of = |interval: usize| group_at(*group, interval);
+    let of_part = |part: usize| usize::try_from(part_of.at(part)).map_or(usize::MAX, of);
     let mut begins = Times::of(*begin);
     let mut ends = Times::of(*end);
     let mut part_begins = Times::of(*part_begin);

@@ -63,6 +63,31 @@ def test_300000_connections_of_one_packet(tmp_path: Path, idle_bytes: int) -> No
     assert rows(path, "SELECT count(*) FROM connections", every_table=True) == [(count,)]
 
 
+def test_100000_clients(tmp_path: Path, idle_bytes: int) -> None:
+    """So many are told apart; the others are told together, and no call is lost."""
+    call = rpc.call(7, *nfs3.access(FH), rpc.auth_sys())
+    frame = bytearray(_one_frame(call))
+    at = bytes(frame).index(call)
+    count, apart = 100_000, 1 << 15
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i in range(count):
+            frame[26:30] = struct.pack(">I", 0x0A000000 + i)
+            frame[at : at + 4] = struct.pack(">I", i)
+            yield T + i * 1000, bytes(frame)
+
+    path = write(tmp_path / "clients.pcap", frames())
+    peak, meta = measure(path)
+    assert (meta["calls"], meta["limits_hit"]["pairs_limit"]) == (count, count - apart)
+    assert peak - idle_bytes < MEMORY_LIMIT
+    clients = "SELECT count(DISTINCT client), count(*) FILTER (client = 'others')"
+    for table in ("calls", "connections"):
+        found = rows(path, f"{clients} FROM {table}", every_table=True)
+        assert found == [(apart + 1, count - apart)]
+    mounts = "SELECT count(DISTINCT mount), count(DISTINCT server) FROM calls"
+    assert rows(path, mounts, every_table=True) == [(apart + 1, 1)]
+
+
 def test_one_pair_of_ports_opened_100000_times(tmp_path: Path, idle_bytes: int) -> None:
     talk = Conversation(timestamp_bases=None)
     syn, call = (

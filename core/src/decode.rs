@@ -224,6 +224,7 @@ impl Decoder {
             (Reason::RecordLimit.code(), conversations.records_cut()),
             ("early_limit", conversations.replies_displaced()),
             ("ports_limit", conversations.ports_overlooked()),
+            ("pairs_limit", conversations.hosts_overlooked()),
             ("servers_limit", servers_overlooked),
             ("devices_limit", devices_overlooked),
             ("rdma_limit", self.dissector.overlooked_rdma()),

@@ -3,11 +3,12 @@
 //! Takes the records of all connections, each with the parties of its own. Promises that each is
 //! counted: in a row of calls, or in a note with its reason.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 
+use super::hosts::{Hosts, OTHERS};
 use super::parties::{Parties, Sealed, offset_in};
 use super::unread::{Listener, Unread};
 use crate::cursor::Cursor;
@@ -33,10 +34,7 @@ pub(super) struct Messages {
     pub(super) names: Names,
     pub(super) tables: Tables,
     placed: Placed,
-    pub(super) servers: HashMap<IpAddr, ServerId, RandomState>,
-    pub(super) server_texts: Vec<String>,
-    /// Numbers of the pairs of client and server.
-    mounts: HashMap<(IpAddr, IpAddr), u32, RandomState>,
+    pub(super) hosts: Hosts,
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     pub(super) unread: Unread,
@@ -217,7 +215,7 @@ impl Messages {
         let callback = program::is_for_client(header.program, header.procedure);
         let client = if callback { request.caller.other() } else { request.caller };
         let server = self.server(parties, client.other());
-        let mount = self.mount(parties, client);
+        let mount = self.mount(parties, client, server);
         if header.program == program::PORTMAP {
             self.learn_ports(server, &walk);
         }
@@ -275,23 +273,21 @@ impl Messages {
 
     fn server(&mut self, parties: &mut Parties, side: Side) -> ServerId {
         let address = parties.ends.of(side).ip();
-        *parties.servers.of_mut(side).get_or_insert_with(|| self.server_at(address))
+        *parties.servers.of_mut(side).get_or_insert_with(|| self.hosts.server(address))
     }
 
-    fn mount(&mut self, parties: &mut Parties, client: Side) -> u32 {
-        let pair = (parties.ends.of(client).ip(), parties.ends.of(client.other()).ip());
-        *parties.mounts.of_mut(client).get_or_insert_with(|| {
-            let next = self.mounts.len() as u32;
-            *self.mounts.entry(pair).or_insert(next)
-        })
-    }
-
-    fn server_at(&mut self, address: IpAddr) -> ServerId {
-        let texts = &mut self.server_texts;
-        *self.servers.entry(address).or_insert_with(|| {
-            texts.push(address.to_string());
-            (texts.len() - 1) as ServerId
-        })
+    fn mount(&mut self, parties: &mut Parties, client: Side, server: ServerId) -> u32 {
+        if let Some(known) = parties.mounts.of(client) {
+            return *known;
+        }
+        let pair = self.hosts.pair(parties.ends.of(client).ip(), server);
+        for (side, one_of_many) in [(client, pair.any_client), (client.other(), pair.any_server)] {
+            if one_of_many {
+                parties.addresses.of_mut(side).set(OTHERS);
+            }
+        }
+        *parties.mounts.of_mut(client) = Some(pair.mount);
+        pair.mount
     }
 
     /// Learns what the server at `address` says of itself and of data servers.
@@ -303,7 +299,7 @@ impl Messages {
             }
             for data_server in &told.data_servers {
                 if let (true, Some(device)) = (self.roles.name(*data_server), told.device) {
-                    let data_server = self.server_at(data_server.address.ip());
+                    let data_server = self.hosts.server(data_server.address.ip());
                     self.names.locate_device(server, device, data_server);
                 }
             }

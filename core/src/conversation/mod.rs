@@ -4,6 +4,8 @@
 //! which end is the NFS client, and hands each pair through [`crate::nfs`] and [`crate::names`] to
 //! [`crate::table`].
 
+mod hosts;
+
 mod messages;
 
 mod parties;
@@ -116,6 +118,11 @@ impl Conversations {
     /// Servers of pNFS, and devices of data servers, that were not learnt.
     pub(crate) fn servers_overlooked(&self) -> [u64; 2] {
         [self.messages.roles.overlooked, self.messages.names.devices_overlooked()]
+    }
+
+    /// Servers, and pairs of a client and a server, that were not told apart.
+    pub(crate) fn hosts_overlooked(&self) -> u64 {
+        self.messages.hosts.overlooked
     }
 
     /// Replies that were held for their calls and gave way to others.
@@ -326,8 +333,8 @@ impl Conversations {
 
     /// Writes some of the files; `false` when there are no more.
     pub(crate) fn write_files(&mut self) -> bool {
-        let Messages { tables, names, server_texts, .. } = &mut self.messages;
-        self.ending.as_mut().is_some_and(|ending| tables.append_files(ending, names, server_texts))
+        let Messages { tables, names, hosts, .. } = &mut self.messages;
+        self.ending.as_mut().is_some_and(|ending| tables.append_files(ending, names, hosts.servers()))
     }
 
     /// Says what is to be said of a connection once it is over.
@@ -339,7 +346,7 @@ impl Conversations {
         if let (Some(client), Some(connection)) = (parties.client, connection) {
             let sealed = parties.sealed.map(|sealed| sealed.bytes);
             let role = self.messages.roles.of(*parties.ends.of(client.other()), parties.carried);
-            self.messages.tables.append_connection(id, connection, client, role, sealed);
+            self.messages.tables.append_connection(id, connection, client, &parties.addresses, role, sealed);
         }
     }
 
@@ -414,10 +421,10 @@ impl Conversations {
         [Side::Low, Side::High].into_iter().find(|side| {
             let end = connection.ends.of(*side);
             let learnt = &self.messages.learnt;
-            let server = if learnt.is_empty() { None } else { self.messages.servers.get(&end.ip()) };
+            let server = if learnt.is_empty() { None } else { self.messages.hosts.find(end.ip()) };
             self.ports.contains(&end.port())
                 || self.messages.roles.is_named(*end)
-                || server.is_some_and(|server| learnt.contains(&(*server, end.port())))
+                || server.is_some_and(|server| learnt.contains(&(server, end.port())))
         })
     }
 }

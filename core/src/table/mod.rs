@@ -32,7 +32,7 @@ use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
 use crate::stream::assembler::Stamp;
-use crate::stream::{Connection, ConnectionId, Side, Transport};
+use crate::stream::{Connection, ConnectionId, Side, Sides, Transport};
 use crate::table::columns::{SPREAD, Word, Wording};
 use crate::table::schema::{
     CallRow, CallsBatch, ConnectionRow, ConnectionsBatch, EntriesBatch, EntryRow, FileRow, FilesBatch,
@@ -217,12 +217,14 @@ impl Tables {
 
     /// Writes a connection that carried RPC.
     ///
-    /// `role` is that of its server in pNFS; `sealed` is how many bytes of it were under TLS, if it was.
+    /// `addresses` are what its ends are called; `role` is that of its server in pNFS; `sealed` is how many
+    /// bytes of it were under TLS, if it was.
     pub fn append_connection(
         &mut self,
         id: ConnectionId,
         connection: &Connection,
         client: Side,
+        addresses: &Sides<Word>,
         role: Option<Role>,
         sealed: Option<u64>,
     ) {
@@ -239,9 +241,9 @@ impl Tables {
                 Transport::Tcp => "TCP",
                 Transport::Udp => "UDP",
             },
-            client: Wording::Text(&near.ip().to_string()),
+            client: Wording::Word(addresses.of(client)),
             client_port: u32::from(near.port()),
-            server: Wording::Text(&far.ip().to_string()),
+            server: Wording::Word(addresses.of(client.other())),
             server_port: u32::from(far.port()),
             role: role.map(Role::name),
             first_frame: connection.first.frame,

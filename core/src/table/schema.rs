@@ -241,7 +241,7 @@ macro_rules! table {
 table! { CALLS CallRow CallsBatch "calls" "An RPC call with its reply. A call that was sent again with the same xid is one row; a call without reply has NULL in the reply's columns."
         call             U64  false ""      "Number of the call in this trace, in the order in which calls were completed or given up."
         connection       U32  false ""      "The connection that carried the call (table connections)."
-        client           Word false ""      "Address of the NFS client, also for callbacks."
+        client           Word false ""      "Address of the NFS client, also for callbacks; `others` where there are more clients than are told apart."
         server           Word false ""      "Address of the NFS server, also for callbacks."
         mount            U32  false ""      "Number of this pair of client and server in this trace."
         callback         Bool false ""      "The server called the client (NFSv4 callback, NLM GRANTED)."

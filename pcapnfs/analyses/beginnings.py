@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pcapnfs import columns
 from pcapnfs.analyses import joined, traffic
 from pcapnfs.analyses.service_time import integer
@@ -16,7 +18,6 @@ from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.traffic import Traffic
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -32,6 +33,10 @@ READS = columns.together(
 
 MOUNTING = ("MNT", "FSINFO", "PUTROOTFH", "EXCHANGE_ID", "SETCLIENTID", "CREATE_SESSION")
 """Operations that a client sends when it mounts, and hardly ever later."""
+
+
+EXAMPLES = 5
+"""Frames that are told."""
 
 
 class Beginning(Record):
@@ -61,15 +66,7 @@ class Beginning(Record):
 
 def beginnings(trace: Trace) -> tuple[Beginning, ...]:
     """Look at the beginning for each client and server with NFS over TCP, most calls first."""
-    tcp = {
-        number: (bool(running), integer(frame))
-        for number, running, frame in trace.rows(_CONNECTIONS)
-    }
-    between: dict[tuple[str, str], _Used] = {}
-    for each in traffic.of_clients(trace):
-        if each.program == NFS and each.connection in tcp:
-            used = between.setdefault((each.client, each.server), _Used())
-            used.add(each, running=tcp[each.connection][0])
+    between = _between(trace)
     if not between:
         return ()
     mounts = traffic.mounts(trace)
@@ -85,14 +82,14 @@ def beginnings(trace: Trace) -> tuple[Beginning, ...]:
             Beginning(
                 client=client,
                 server=server,
-                connections=len(used.connections),
-                running=len(used.running),
+                connections=used.connections,
+                running=used.running,
                 calls=used.running_calls,
                 versions=tuple(sorted(used.versions)),
                 mounted=(client, server) in mounted,
                 files=files,
                 unrooted=unrooted,
-                frames=tuple(sorted(tcp[number][1] for number in used.running)[:5]),
+                frames=tuple(used.frames),
             )
         )
     return tuple(
@@ -111,25 +108,45 @@ class _Used:
     """The connections of a client and a server."""
 
     def __init__(self) -> None:
-        self.connections: set[int] = set()
+        self.connections = 0
         self.calls = 0
         # Of those that were open before the capture began.
-        self.running: set[int] = set()
+        self.running = 0
         self.running_calls = 0
         self.versions: set[int] = set()
+        # The first of them.
+        self.frames: list[int] = []
 
-    def add(self, line: Traffic, *, running: bool) -> None:
-        """Take what one of them carried."""
-        self.connections.add(line.connection)
-        self.calls += line.calls
-        if running:
-            self.running.add(line.connection)
-            self.running_calls += line.calls
-            self.versions.add(line.version)
+
+def _between(trace: Trace) -> dict[tuple[str, str], _Used]:
+    """The TCP connections with calls of NFS, by client and server."""
+    tcp = trace.arrays(_CONNECTIONS)
+    lines = traffic.of_clients(trace)
+    numbers = lines.numbers
+    over_tcp = np.isin(numbers["connection"], tcp["connection"])
+    lines = lines.where((numbers["program"] == NFS) & over_tcp)
+    found: dict[tuple[str, str], _Used] = {}
+    before = None
+    # They come in the order of connections, and so do these.
+    places = np.searchsorted(tcp["connection"], lines.numbers["connection"])
+    running, frames = tcp["running"][places], tcp["frame"][places]
+    for line, ran, frame in zip(lines, running, frames, strict=True):
+        used = found.setdefault((line.client, line.server), _Used())
+        another, before = (line.mount, line.connection) != before, (line.mount, line.connection)
+        used.connections += another
+        used.calls += line.calls
+        if ran:
+            used.running += another
+            used.running_calls += line.calls
+            used.versions.add(line.version)
+            if another:
+                used.frames = sorted([*used.frames, int(frame)])[:EXAMPLES]
+    return found
 
 
 _CONNECTIONS = """
-    select connection, not handshake, first_frame from connections where transport = 'TCP'
+    select connection, not handshake as running, first_frame as frame
+    from connections where transport = 'TCP' order by connection
 """
 
 _MOUNTED = f"""

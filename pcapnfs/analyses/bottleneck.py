@@ -8,12 +8,11 @@ Of several clients each has its own besides, from its own clock.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import given, shares, traffic
 from pcapnfs.analyses import measurement as _measurement
-from pcapnfs.analyses import shares, traffic
 from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.same_calls import NOT_READY
@@ -196,9 +195,7 @@ def _seen(trace: Trace, clients: Sequence[str]) -> dict[str, _Seen]:
 
     Of others nothing is asked: examples by client are lists, which the database cannot spill.
     """
-    calls: Counter[tuple[str, str]] = Counter()
-    for each in traffic.of_clients(trace):
-        calls[each.client, each.server] += each.calls
+    calls = traffic.by_pair(trace)
     # The last of a client is the server with most of its calls.
     servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
     rows = trace.rows(
@@ -208,9 +205,11 @@ def _seen(trace: Trace, clients: Sequence[str]) -> dict[str, _Seen]:
                min_by(call_frame, (srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
                min_by(call_frame, call, {EXAMPLES}) filter ({_SHOWS["small"]}),
                sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint)
-        from calls where not callback and client in (select unnest($clients)) group by client
+        from calls
+        where not callback and client in (select {given.rows("clients", "varchar")})
+        group by client
         """,
-        {"clients": list(clients)},
+        {"clients": given.text(clients)},
     )
     return {
         str(client): _Seen(
@@ -240,7 +239,8 @@ def _rows(
     found = trace.rows(
         f"""
         with added as (
-            select unnest($mounts::uinteger[]) as mount, unnest($added::bigint[]) as added
+            select {given.rows("mounts", "uinteger")} as mount,
+                   {given.rows("added", "bigint")} as added
         ),
         timed as (
             select stability, share, greatest(srt + coalesce(added, 0), 1) as took
@@ -252,8 +252,8 @@ def _rows(
         from timed group by stability
         """,
         {
-            "mounts": list(mounts),
-            "added": [network.added_ns.get(pair, 0) for pair in mounts.values()],
+            "mounts": given.text(mounts),
+            "added": given.text(network.added_ns.get(pair, 0) for pair in mounts.values()),
             "rtt": (measured.rtt_s or 0.0) * NANOSECONDS,
             "network": (network.rtt_s or 0.0) * NANOSECONDS,
         },

@@ -6,9 +6,11 @@ under way, and for each session how long all its slots were taken (RFC 8881 sect
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import sessions as _sessions
@@ -20,16 +22,20 @@ from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
+
+    Times = NDArray[np.int64]
 
 READS = columns.together(
     _sessions.READS,
     traffic.READS,
     columns.of(
-        calls="call connection callback program session call_first_time reply_time",
-        connections="connection client server transport",
+        calls="call mount callback program session call_first_time reply_time",
+        connections="connection transport",
     ),
 )
 """The columns that the queries here read."""
@@ -97,79 +103,45 @@ def caps(trace: Trace) -> Caps:
     return Caps(pairs=_pairs(trace), slots=tuple(_slots(trace)))
 
 
-class _Use(Record):
-    """What a connection carried of NFS."""
-
-    calls: int
-    """Calls answered."""
-    begin_ns: int
-    """When the first of them began, nanoseconds since 1970."""
-    end_ns: int
-    """When the last of them ended, likewise."""
-
-
 def _pairs(trace: Trace) -> tuple[Pair, ...]:
-    used = _used(trace)
-    between: dict[tuple[str, str], dict[int, bool]] = {}
-    for number, client, server, tcp in trace.rows(
-        "select connection, client, server, transport = 'TCP' from connections order by connection"
-    ):
-        if number in used:
-            between.setdefault((client, server), {})[number] = tcp
-    calls = {pair: sum(used[number].calls for number in on) for pair, on in between.items()}
-    most = sorted(between, key=lambda pair: (-calls[pair], pair))[:PAIRS]
-    open_for = _at_once(
-        trace,
-        f"connection as key from calls where {_ANSWERED}",
-        {number: place for place, pair in enumerate(most) for number in between[pair]},
-    )
-    in_sessions = _in_sessions(trace)
-    return tuple(
-        _pair(
-            pair,
-            [used[number] for number in between[pair]],
-            open_for.get(place, NONE_OPEN),
-            tcp=all(between[pair].values()),
-            sessions=not in_sessions.isdisjoint(between[pair]),
+    lines = traffic.of_clients(trace)
+    numbers = lines.numbers
+    lines = lines.where((numbers["program"] == NFS) & (numbers["answered"] > 0))
+    mounts = lines.mounts()
+    calls: Counter[tuple[str, str]] = Counter()
+    for mount, answered in lines.by_mount("answered").items():
+        calls[mounts[mount]] += answered
+    most = sorted(calls, key=lambda pair: (-calls[pair], pair))[:PAIRS]
+    places = {pair: place for place, pair in enumerate(most)}
+    groups = {mount: places[pair] for mount, pair in mounts.items() if pair in places}
+    open_for = _at_once(trace, f"mount as key from calls where {_ANSWERED}", groups)
+    lines = lines.of_mounts(groups)
+    spans: dict[int, list[tuple[Times, Times]]] = {}
+    for mount, begin, end in lines.spans("first_answered", "last_answered"):
+        spans.setdefault(groups[mount], []).append((begin, end))
+    datagrams = {groups[mount] for mount in _over_udp(trace, lines).mounts()}
+    in_sessions = {groups[mount] for mount in _in_sessions(trace) if mount in groups}
+    found = []
+    for place, (client, server) in enumerate(most):
+        begin, end = map(np.concatenate, zip(*spans[place], strict=True))
+        level = open_for.get(place, NONE_OPEN)
+        found.append(
+            Pair(
+                client=client,
+                server=server,
+                calls=calls[client, server],
+                busy_s=level.busy_ns / NANOSECONDS,
+                mean=level.mean,
+                peak=level.peak,
+                at_peak_s=level.at_least_ns(level.peak) / NANOSECONDS if level.peak else 0.0,
+                connections=max(
+                    1, most_at_once(np.minimum(begin, LATEST_NS), np.minimum(end, LATEST_NS))
+                ),
+                tcp=place not in datagrams,
+                sessions=place in in_sessions,
+            )
         )
-        for place, pair in enumerate(most)
-    )
-
-
-def _pair(
-    pair: tuple[str, str], uses: Sequence[_Use], open_for: Levels, *, tcp: bool, sessions: bool
-) -> Pair:
-    client, server = pair
-    spans = [(min(use.begin_ns, LATEST_NS), min(use.end_ns, LATEST_NS)) for use in uses]
-    return Pair(
-        client=client,
-        server=server,
-        calls=sum(use.calls for use in uses),
-        busy_s=open_for.busy_ns / NANOSECONDS,
-        mean=open_for.mean,
-        peak=open_for.peak,
-        at_peak_s=open_for.at_least_ns(open_for.peak) / NANOSECONDS if open_for.peak else 0.0,
-        connections=max(1, most_at_once(spans)),
-        tcp=tcp,
-        sessions=sessions,
-    )
-
-
-def _used(trace: Trace) -> dict[int, _Use]:
-    """The connections with answered calls of NFS."""
-    parts = defaultdict(list)
-    for each in traffic.of_clients(trace):
-        begin, end = each.first_answered_ns, each.last_answered_ns
-        if each.program == NFS and begin is not None and end is not None:
-            parts[each.connection].append(_Use(each.answered, begin, end))
-    return {
-        number: _Use(
-            sum(use.calls for use in uses),
-            min(use.begin_ns for use in uses),
-            max(use.end_ns for use in uses),
-        )
-        for number, uses in parts.items()
-    }
+    return tuple(found)
 
 
 _ANSWERED = f"not callback and program = {NFS} and reply_time is not null"
@@ -192,14 +164,18 @@ def _at_once(trace: Trace, keyed: str, groups: Mapping[int, int]) -> dict[int, L
         return levels(rows, groups)
 
 
+def _over_udp(trace: Trace, lines: traffic.Lines) -> traffic.Lines:
+    """Those on connections that are not TCP."""
+    others = trace.arrays("select connection from connections where transport <> 'TCP'")
+    return lines.where(np.isin(lines.numbers["connection"], others["connection"]))
+
+
 def _in_sessions(trace: Trace) -> set[int]:
-    """Connections with calls in sessions; these are NFSv4's."""
-    if all(each.version < 4 for each in traffic.of_clients(trace)):
+    """Mounts with calls in sessions; these are NFSv4's."""
+    if not np.any(traffic.of_clients(trace).numbers["version"] >= 4):
         return set()
-    rows = trace.rows(
-        f"select distinct connection from calls where {_ANSWERED} and session is not null"
-    )
-    return {number for (number,) in rows}
+    rows = trace.rows(f"select distinct mount from calls where {_ANSWERED} and session is not null")
+    return {mount for (mount,) in rows}
 
 
 def _slots(trace: Trace) -> list[Slots]:

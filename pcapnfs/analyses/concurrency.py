@@ -83,11 +83,7 @@ _ANSWERED = """
 
 def concurrency(trace: Trace) -> tuple[Concurrency, Mapping[Pair, Concurrency]]:
     """Calls under way of all clients together, and of each client at each server."""
-    known = {
-        each.mount: (each.client, each.server)
-        for each in sorted(traffic.of_clients(trace), key=lambda each: each.connection)
-        if each.answered
-    }
+    known = _answered(trace).mounts()
     if not known:
         return NOBODY, {}
     pairs = list(dict.fromkeys(known.values()))
@@ -146,14 +142,18 @@ def timeline(trace: Trace) -> tuple[Moment, ...]:
 
 def span(trace: Trace) -> Span | None:
     """The time that `timeline` divides; None without answered calls."""
-    known = traffic.of_clients(trace)
-    begins = [each.first_answered_ns for each in known if each.first_answered_ns is not None]
-    ends = [each.last_answered_ns for each in known if each.last_answered_ns is not None]
-    if not begins:
+    known = _answered(trace)
+    if not len(known):
         return None
-    start = min(begins)
-    end = min(max(ends), start + LONGEST_NS)
+    start = int(known.numbers["first_answered"].min())
+    end = min(int(known.numbers["last_answered"].max()), start + LONGEST_NS)
     return Span(start, end, -(-(end - start + 1) // MOMENTS))
+
+
+def _answered(trace: Trace) -> traffic.Lines:
+    """Where calls were answered."""
+    known = traffic.of_clients(trace)
+    return known.where(known.numbers["answered"] > 0)
 
 
 def _of(found: tuple[int, int, int, int]) -> Concurrency:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import concurrency
+from pcapnfs.analyses import concurrency, given
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.record import Record
 
@@ -94,8 +94,8 @@ def times_of(trace: Trace, frames: Collection[int]) -> Mapping[int, float]:
     if span is None or not frames:
         return {}
     rows = trace.rows(
-        """
-        with wanted as (select unnest($frames) as frame),
+        f"""
+        with wanted as (select {given.rows("frames", "ubigint")} as frame),
         known as (
             select call_first_frame as frame, call_first_time as time from calls
             union all select call_frame, call_time from calls
@@ -105,6 +105,6 @@ def times_of(trace: Trace, frames: Collection[int]) -> Mapping[int, float]:
         select frame, min(time) from known semi join wanted using (frame)
         where time between $start and $end group by frame order by frame
         """,
-        {"frames": sorted(set(frames)), "start": span.start_ns, "end": span.end_ns},
+        {"frames": given.text(sorted(set(frames))), "start": span.start_ns, "end": span.end_ns},
     )
     return {integer(frame): (integer(time) - span.start_ns) / NANOSECONDS for frame, time in rows}

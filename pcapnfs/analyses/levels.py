@@ -6,7 +6,7 @@ Knows nothing of calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,18 +74,20 @@ def levels(rows: duckdb.DuckDBPyRelation, groups: Mapping[int, int]) -> dict[int
     return {group: Levels(tuple(times_ns)) for group, times_ns in found.items()}
 
 
-def most_at_once(intervals: Iterable[tuple[int, int]]) -> int:
-    """The most of a few intervals, as begin and end, that were open at once.
+def most_at_once(begin: Times, end: Times, *, touching: bool = False) -> int:
+    """The most intervals that were open at once.
 
-    Where one ends as another begins, they were not. One of no length, or that ends before it
-    begins, is never open.
+    One of no length, or that ends before it begins, is never open.
+
+    Args:
+        begin: Begins of intervals, nanoseconds.
+        end: Their ends.
+        touching: Also count one that ends as another begins, and those of no length.
     """
-    steps = [step for begin, end in intervals if begin < end for step in ((begin, 1), (end, -1))]
-    most = now = 0
-    for _, step in sorted(steps):
-        now += step
-        most = max(most, now)
-    return most
+    kept = begin <= end if touching else begin < end
+    begins, ends = np.sort(begin[kept]), np.sort(end[kept])
+    over = np.searchsorted(ends, begins, side="left" if touching else "right")
+    return int((np.arange(1, len(begins) + 1) - over).max(initial=0))
 
 
 def open_at_begin(

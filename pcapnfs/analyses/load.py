@@ -89,8 +89,8 @@ def load(trace: Trace) -> tuple[Load, ...]:
     """Measure each server, most calls first."""
     shares.register(trace)
     answered: Counter[str] = Counter()
-    for each in traffic.of_clients(trace):
-        answered[each.server] += each.calls
+    for (_, server), calls in traffic.by_pair(trace).items():
+        answered[server] += calls
     servers = sorted(answered, key=lambda server: (-answered[server], server))[:SERVERS]
     call, rank, band = _at_once(trace, servers)
     numbers = counted(rank[rank >= 0], len(servers)).tolist()

@@ -8,15 +8,17 @@ point are those of `round_trip`, calls under way those of `concurrency`, slots t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import accumulate
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import concurrency as _concurrency
-from pcapnfs.analyses import order, traffic, transfer_sizes
+from pcapnfs.analyses import given, order, traffic, transfer_sizes
 from pcapnfs.analyses import round_trip as _round_trip
 from pcapnfs.analyses import sessions as _sessions
 from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment, concurrency, timeline
+from pcapnfs.analyses.levels import most_at_once
 from pcapnfs.analyses.round_trip import RoundTrip, Source, Vantage, round_trips
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.sessions import Session, sessions
@@ -24,7 +26,11 @@ from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
+
+    Times = NDArray[np.int64]
 
 READS = columns.together(
     _concurrency.READS,
@@ -145,21 +151,21 @@ def network(trace: Trace, *, top: int = 20) -> Network:
     pairs = {(trip.client, trip.server) for trip in told}
     resent_calls, calls = _calls(trace, pairs)
     losses = _losses(trace, pairs)
-    in_use = _in_use(trace, pairs)
+    connections = _in_use(trace, pairs)
     sizes = _sizes(trace, pairs)
     number, shown = sessions(trace, top=top)
     paths = []
     for trip in told:
         pair = trip.client, trip.server
         flavors, resent = calls[pair]
-        connections = in_use.get(pair, {})
+        in_use, at_once = connections.get(pair, (0, 0))
         loss, transports = losses.get(pair, (NO_LOSS, ()))
         read, write, max_read, max_write = sizes.get(pair, (None,) * 4)
         paths.append(
             Path(
                 round_trip=trip,
-                nfs_connections=len(connections),
-                nfs_connections_at_once=_at_once(connections.values()),
+                nfs_connections=in_use,
+                nfs_connections_at_once=at_once,
                 transports=transports,
                 flavors=flavors,
                 rsize_bytes=read,
@@ -214,13 +220,15 @@ def _losses(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[Loss, tup
             select client, server,
                    list_sort(list(distinct case when tls then 'TLS' else transport end)), {_LOSS}
             from connections
-                semi join (select unnest($clients) as client, unnest($servers) as server)
-                    using (client, server)
+                semi join (
+                    select {given.rows("clients", "varchar")} as client,
+                           {given.rows("servers", "varchar")} as server
+                ) using (client, server)
             group by client, server
             """,
             {
-                "clients": [client for client, _ in pairs],
-                "servers": [server for _, server in pairs],
+                "clients": given.text(client for client, _ in pairs),
+                "servers": given.text(server for _, server in pairs),
             },
         )
     }
@@ -266,23 +274,25 @@ def _calls(
     return total, found
 
 
-def _in_use(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, dict[int, tuple[int, int]]]:
-    """From when to when each connection carried NFS, by client and server; ns."""
-    found: dict[Pair, dict[int, tuple[int, int]]] = {}
-    for each in traffic.of_clients(trace):
-        if each.program == NFS and (each.client, each.server) in pairs:
-            used = found.setdefault((each.client, each.server), {})
-            first, last = used.get(each.connection, (each.first_ns, each.last_ns))
-            used[each.connection] = min(first, each.first_ns), max(last, each.last_ns)
+def _in_use(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[int, int]]:
+    """How many connections carried NFS, and the most at a time, by client and server.
+
+    One that follows another begins later.
+    """
+    mounts = traffic.mounts(trace)
+    known = traffic.of_clients(trace).of_mounts(
+        mount for mount, pair in mounts.items() if pair in pairs
+    )
+    nfs = known.where(known.numbers["program"] == NFS)
+    spans: dict[Pair, list[tuple[Times, Times]]] = {}
+    # A trace of several parts has a mount of the two in each.
+    for mount, begin, end in nfs.spans("first", "last"):
+        spans.setdefault(mounts[mount], []).append((begin, end))
+    found = {}
+    for pair, parts in spans.items():
+        begin, end = map(np.concatenate, zip(*parts, strict=True))
+        found[pair] = len(begin), most_at_once(begin, end, touching=True)
     return found
-
-
-def _at_once(spans: Collection[tuple[int, int]]) -> int:
-    """The most of them at a time; one that follows another begins later."""
-    # At one instant connections begin before others end.
-    events = [(first, -1) for first, _ in spans]
-    events += [(last, 1) for _, last in spans]
-    return max(accumulate(-change for _, change in sorted(events)), default=0)
 
 
 def _sizes(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[int | None, ...]]:

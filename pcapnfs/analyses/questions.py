@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import change_ids as _change_ids
-from pcapnfs.analyses import shares, spared, traffic
+from pcapnfs.analyses import given, shares, spared, traffic
 from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
@@ -82,8 +82,9 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questio
     shares.register(trace)
     calls = traffic.answered(trace, NFS_PROGRAMS)
     mounts = traffic.mounts(trace)
-    opening = {each.mount for each in traffic.of_clients(trace) if each.version < 4}
-    rows = cursor.execute(_QUESTIONS, {"opening": list(opening)}).fetchall()
+    lines = traffic.of_clients(trace)
+    opening = lines.where(lines.numbers["version"] < 4).mounts()
+    rows = cursor.execute(_QUESTIONS, {"opening": given.text(opening)}).fetchall()
     found = [
         Questions(
             client=mounts[mount][0],
@@ -118,9 +119,9 @@ _ASKED = """
 _QUESTIONS = f"""
     -- An OPEN of NFSv4 brings its own question, so that the order does not matter there.
     with asked as (
-        {_ASKED.format(soon=_SOON)} and mount in (select unnest($opening::uinteger[]))
+        {_ASKED.format(soon=_SOON)} and mount in (select {given.rows("opening", "uinteger")})
         union all
-        {_ASKED.format(soon="false")} and mount not in (select unnest($opening::uinteger[]))
+        {_ASKED.format(soon="false")} and mount not in (select {given.rows("opening", "uinteger")})
     ),
     objects as (select file, role in ('directory', 'pseudo') as directory from files),
     timed as (

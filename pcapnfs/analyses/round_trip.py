@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses import given
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.record import Record
@@ -189,7 +190,7 @@ def additions(trace: Trace) -> Additions:
     pairs = _pairs(trace)
     ns: dict[int, int] = {}
     unknown = set()
-    for number, client, server in trace.rows("select connection, client, server from connections"):
+    for number, client, server in trace.each("select connection, client, server from connections"):
         addition = pairs[client, server].addition_s if (client, server) in pairs else None
         ns[number] = round((addition or 0.0) * NANOSECONDS)
         if addition is None:
@@ -212,13 +213,15 @@ _CALLS = """
     group by client, server order by 3 desc, client, server
 """
 
-_GAPS = """
+_GAPS = f"""
     with ordered as (
         select client, server, call_first_time, max(reply_time) over earlier as answered,
                count(*) over earlier as before, count(reply_time) over earlier as replies
         from calls
-        semi join (select unnest($clients) as client, unnest($servers) as server)
-             using (client, server)
+        semi join (
+            select {given.rows("clients", "varchar")} as client,
+                   {given.rows("servers", "varchar")} as server
+        ) using (client, server)
         where not callback
         window earlier as (
             partition by client, server order by call_first_time, call
@@ -301,7 +304,7 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
     client_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
     server_sides: defaultdict[tuple[str, str], _Evidence] = defaultdict(_Evidence)
     connections: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for client, server, syn, ack, *values in trace.rows(_CONNECTIONS):
+    for client, server, syn, ack, *values in trace.each(_CONNECTIONS):
         connections[client, server] += 1
         client_sides[client, server].add(ack, values[:6])
         server_sides[client, server].add(syn, values[6:])
@@ -336,7 +339,11 @@ def _gaps(trace: Trace, pairs: Sequence[Sequence[str]]) -> dict[tuple[str, str],
     if not pairs:
         return {}
     clients, servers = zip(*pairs, strict=True)
-    parameters = {"clients": clients, "servers": servers, "limit": GAP_LIMIT_NS}
+    parameters: dict[str, object] = {
+        "clients": given.text(clients),
+        "servers": given.text(servers),
+        "limit": GAP_LIMIT_NS,
+    }
     return {
         (client, server): (gaps, integer(gap))
         for client, server, gaps, gap in trace.rows(_GAPS, parameters)

@@ -11,7 +11,7 @@ from collections.abc import Sequence as Numbers
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses import lookup, owners, steps
+from pcapnfs.analyses import given, lookup, owners, steps
 from pcapnfs.analyses.owners import OWNED
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.steps import STEPS
@@ -317,13 +317,14 @@ def _step(row: tuple[Any, ...], operations: tuple[Operation, ...]) -> Step:
 
 def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ...]]:
     rows = trace.rows(
-        """
+        f"""
         select call, op, executed, status_name, stability, name, new_name, "offset", requested,
                "count", stable_requested, committed, set_size
-        from operations semi join (select unnest($calls) as call) using (call)
+        from operations semi join (select {given.rows("calls", "ubigint")} as call)
+            using (call)
         order by call, position
         """,
-        {"calls": calls},
+        {"calls": given.text(calls)},
     )
     found: dict[int, list[Operation]] = {}
     for call, op, executed, status, stability, name, new_name, *data in rows:

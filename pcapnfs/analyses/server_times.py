@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import round_trip, shares, traffic
+from pcapnfs.analyses import given, round_trip, shares, traffic
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
@@ -74,7 +74,8 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     rows = trace.rows(
         f"""
         with halves as (
-            select unnest($mounts::uinteger[]) as mount, unnest($halves::bigint[]) as network
+            select {given.rows("mounts", "uinteger")} as mount,
+                   {given.rows("halves", "bigint")} as network
         ),
         timed as (
             select server, op, stability, call_frame, share,
@@ -87,8 +88,8 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         from timed group by server, op, stability order by sum(share) desc, server, op
         """,
         {
-            "mounts": list(mounts),
-            "halves": [halves.get(pair, 0) for pair in mounts.values()],
+            "mounts": given.text(mounts),
+            "halves": given.text(halves.get(pair, 0) for pair in mounts.values()),
         },
     )
     return tuple(

@@ -288,10 +288,12 @@ def _parts(
 
 def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:
     """What is added to the calls of each connection, ns."""
-    known = traffic.of_clients(trace)
-    added = np.zeros(max((each.connection for each in known), default=0) + 1, np.int64)
-    for each in known:
-        added[each.connection] = added_ns.get((each.client, each.server), 0)
+    numbers, mounts = traffic.of_clients(trace).numbers, traffic.mounts(trace)
+    of_mount = np.zeros(max(mounts, default=0) + 1, np.int64)
+    for mount, pair in mounts.items():
+        of_mount[mount] = added_ns.get(pair, 0)
+    added = np.zeros(int(numbers["connection"].max(initial=0)) + 1, np.int64)
+    added[numbers["connection"]] = of_mount[numbers["mount"]]
     return added
 
 

@@ -9,12 +9,14 @@ what records take: a hostile capture may have a connection for each call.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import given
+from pcapnfs.analyses.arrays import distinct
 from pcapnfs.analyses.once import once
 from pcapnfs.record import Record
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pcapnfs.trace import Trace
+
+    Times = NDArray[np.int64]
 
 READS = columns.of(
     calls="mount client server connection callback program version call_first_time reply_time"
@@ -71,12 +75,13 @@ class Lines:
     def __init__(self, pairs: dict[int, tuple[str, str]], numbers: dict[str, NDArray[Any]]) -> None:
         """Keep the addresses of each mount, and the other columns of the lines."""
         self._pairs = pairs
-        self._numbers = numbers
+        self.numbers = numbers
+        """The other fields of `Traffic`, by name; those that may be None are 0 there."""
 
     def __iter__(self) -> Iterator[Traffic]:
         """In the order of mounts and connections."""
         for begin in range(0, len(self), PIECE):
-            piece = (each[begin : begin + PIECE].tolist() for each in self._numbers.values())
+            piece = (each[begin : begin + PIECE].tolist() for each in self.numbers.values())
             for mount, connection, callback, program, version, calls, answered, *times in zip(
                 *piece, strict=True
             ):
@@ -90,13 +95,58 @@ class Lines:
 
     def __len__(self) -> int:
         """How many there are."""
-        return len(self._numbers["mount"])
+        return len(self.numbers["mount"])
 
     def of_clients(self) -> Lines:
         """Those of clients' calls."""
-        called = ~self._numbers["callback"]
-        numbers = {name: values[called] for name, values in self._numbers.items()}
+        called = ~self.numbers["callback"]
+        return self.where(called)
+
+    def where(self, which: NDArray[np.bool_]) -> Lines:
+        """Some of them."""
+        if which.all():
+            return self  # As a rule there are no callbacks: a copy would hold the same.
+        numbers = {name: values[which] for name, values in self.numbers.items()}
         return Lines(self._pairs, numbers)
+
+    def by_mount(self, name: str) -> Counter[int]:
+        """The sum of a field of theirs by mount, in order of its number."""
+        mount, values = self.numbers["mount"], self.numbers[name]
+        found = np.zeros(int(mount.max(initial=0)) + 1, np.int64)
+        np.add.at(found, mount, values)
+        return Counter({number: int(found[number]) for number in distinct(mount).tolist()})
+
+    def of_mounts(self, some: Iterable[int]) -> Lines:
+        """Those of some mounts."""
+        return self.where(np.isin(self.numbers["mount"], list(some)))
+
+    def spans(self, first: str, last: str) -> Iterator[tuple[int, Times, Times]]:
+        """Each mount, and from when to when each of its connections was in use.
+
+        Args:
+            first: The field that tells the begin of a line's use.
+            last: That which tells its end.
+        """
+        if not len(self):
+            return
+        mount, connection = self.numbers["mount"], self.numbers["connection"]
+        another = np.append(0, 1 + np.flatnonzero(_changes(mount) | _changes(connection)))
+        begins = np.minimum.reduceat(self.numbers[first], another)
+        ends = np.maximum.reduceat(self.numbers[last], another)
+        of = mount[another]
+        places = 1 + np.flatnonzero(_changes(of))
+        each = of[np.append(0, places)].tolist()
+        yield from zip(each, np.split(begins, places), np.split(ends, places), strict=True)
+
+    def mounts(self) -> dict[int, tuple[str, str]]:
+        """Client and server of each mount among them, by its number."""
+        return {mount: self._pairs[mount] for mount in distinct(self.numbers["mount"]).tolist()}
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before it, from the second on."""
+    differs: NDArray[np.bool_] = values[1:] != values[:-1]
+    return differs
 
 
 @once
@@ -115,17 +165,19 @@ def of_clients(trace: Trace) -> Lines:
     return traffic(trace).of_clients()
 
 
-def mounts(trace: Trace) -> dict[int, tuple[str, str]]:
+@once
+def mounts(trace: Trace) -> Mapping[int, tuple[str, str]]:
     """Client and server of each mount with calls of the client.
 
     In a trace of several parts, a client and a server have a mount in each.
     """
-    return {each.mount: (each.client, each.server) for each in of_clients(trace)}
+    return of_clients(trace).mounts()
 
 
-NAMED = """(
-    select unnest($mounts::uinteger[]) as mount, unnest($clients::varchar[]) as client,
-           unnest($servers::varchar[]) as server
+NAMED = f"""(
+    select {given.rows("mounts", "uinteger")} as mount,
+           {given.rows("clients", "varchar")} as client,
+           {given.rows("servers", "varchar")} as server
 )"""
 """SQL: what `mounts` gives, as a table; `named` gives its parameters."""
 
@@ -134,18 +186,25 @@ def named(trace: Trace) -> dict[str, object]:
     """The parameters of a query with `NAMED`."""
     known = mounts(trace)
     return {
-        "mounts": list(known),
-        "clients": [client for client, _ in known.values()],
-        "servers": [server for _, server in known.values()],
+        "mounts": given.text(known),
+        "clients": given.text(client for client, _ in known.values()),
+        "servers": given.text(server for _, server in known.values()),
     }
 
 
-def answered(trace: Trace, programs: Container[int]) -> Counter[int]:
+def answered(trace: Trace, programs: Iterable[int]) -> Counter[int]:
     """How many calls of clients were answered, of some programs, by mount."""
-    found: Counter[int] = Counter()
-    for each in of_clients(trace):
-        if each.program in programs:
-            found[each.mount] += each.answered
+    known = of_clients(trace)
+    chosen = known.where(np.isin(known.numbers["program"], list(programs)))
+    return chosen.by_mount("answered")
+
+
+def by_pair(trace: Trace) -> Counter[tuple[str, str]]:
+    """How many calls each client made at each server, answered or not."""
+    known = mounts(trace)
+    found: Counter[tuple[str, str]] = Counter()
+    for mount, calls in of_clients(trace).by_mount("calls").items():
+        found[known[mount]] += calls
     return found
 
 

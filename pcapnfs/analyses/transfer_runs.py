@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population, shares, spared
+from pcapnfs.analyses import given, population, shares, spared
 from pcapnfs.analyses import transfers as _transfers
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.spared import Spared
@@ -94,12 +94,15 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
     with closing(trace.cursor()) as cursor:
         cursor.register("walked", walked.runs)
         limits = allowed(trace)
+        reads = [(each.mount, each.read_bytes) for each in limits if each.read_bytes is not None]
+        writes = [(each.mount, each.write_bytes) for each in limits if each.write_bytes is not None]
         cursor.execute(
             _RUNS,
             {
-                "mounts": [each.mount for each in limits],
-                "reads": [each.read_bytes for each in limits],
-                "writes": [each.write_bytes for each in limits],
+                "reading": given.text(mount for mount, _ in reads),
+                "reads": given.text(told for _, told in reads),
+                "writing": given.text(mount for mount, _ in writes),
+                "writes": given.text(told for _, told in writes),
                 "largest": LARGEST_BYTES,
             },
         )
@@ -166,13 +169,13 @@ def _runs(
     )
 
 
-_RUNS = """
+_RUNS = f"""
     create temp table runs as
     with limits as (
-        select unnest($mounts::uinteger[]) as mount, true as reading,
-               unnest($reads::ubigint[]) as told
+        select {given.rows("reading", "uinteger")} as mount, true as reading,
+               {given.rows("reads", "ubigint")} as told
         union all
-        select unnest($mounts::uinteger[]), false, unnest($writes::ubigint[])
+        select {given.rows("writing", "uinteger")}, false, {given.rows("writes", "ubigint")}
     )
     -- The least of NULL and a number is the number.
     select walked.*, case when told is not null then least(told, $largest) end as allowed

@@ -17,6 +17,8 @@ from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pcapnfs._core import Batch
     from pcapnfs.trace import Trace
 
@@ -52,7 +54,7 @@ SOON_S = 1.0
 class Transfers(Record):
     """What the walk found."""
 
-    mounts: dict[int, tuple[str, str]]
+    mounts: Mapping[int, tuple[str, str]]
     """Addresses of client and server of each mount (`calls.mount`) with calls that were answered
     or not."""
     runs: Batch

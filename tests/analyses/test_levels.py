@@ -37,9 +37,17 @@ def test_an_interval_counts_itself_and_what_is_open(intervals: list[Interval]) -
 
 @given(INTERVALS)
 def test_the_most_at_once_is_that_of_some_instant(intervals: list[Interval]) -> None:
-    spans = [(begin, begin + length) for begin, length in intervals]
+    begin, end = arrays(intervals)
     expected = max((open_at(intervals, instant) for instant in range(80)), default=0)
-    assert most_at_once(spans) == expected
+    assert most_at_once(begin, end) == expected
+
+
+@given(INTERVALS)
+def test_those_that_touch_may_count_as_open_at_once(intervals: list[Interval]) -> None:
+    begin, end = arrays(intervals)
+    longer = [(begin, length + 1) for begin, length in intervals]
+    expected = max((open_at(longer, instant) for instant in range(80)), default=0)
+    assert most_at_once(begin, end, touching=True) == expected
 
 
 def test_groups_have_levels_of_their_own() -> None:

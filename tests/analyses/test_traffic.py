@@ -44,6 +44,8 @@ def test_a_mount_has_its_two_addresses_and_its_answers() -> None:
             9: ("10.0.0.2", "10.0.0.1"),
         }
         assert traffic.answered(trace, (100003,)) == {7: 1, 8: 1, 9: 0}
+        by_pair = {("10.0.0.2", "10.0.0.1"): 2, ("10.0.0.3", "10.0.0.1"): 2}
+        assert traffic.by_pair(trace) == by_pair
         table = f"from {traffic.NAMED} order by mount"
         rows = trace.sql(table, traffic.named(trace)).fetchall()
     assert rows == [
@@ -51,6 +53,35 @@ def test_a_mount_has_its_two_addresses_and_its_answers() -> None:
         (8, "10.0.0.3", "10.0.0.1"),
         (9, "10.0.0.2", "10.0.0.1"),
     ]
+
+
+def test_a_mounts_connections_are_in_use_from_their_first_line_to_their_last() -> None:
+    calls = [
+        call(1, "GETATTR", 2, mount=7, connection=1),
+        call(2, "GETATTR", 2, mount=7, connection=4, version=4),
+        call(3, "GETATTR", 2, mount=7, connection=4),
+        call(4, "GETATTR", 2, mount=8, connection=5),
+        call(9, "GETATTR", 4, mount=8, connection=5),
+        call(6, "GETATTR", None, mount=9, connection=6),
+    ]
+    with trace_of(calls=calls) as trace:
+        lines = traffic.of_clients(trace)
+        found = {
+            mount: list(zip(begin.tolist(), end.tolist(), strict=True))
+            for mount, begin, end in lines.spans("first", "last")
+        }
+        some = [mount for mount, _, _ in lines.of_mounts([7, 9]).spans("first", "last")]
+        nothing = list(lines.of_mounts([]).spans("first", "last"))
+
+    def at(milliseconds: int) -> int:
+        return START_NS + milliseconds * MILLISECOND
+
+    assert found == {
+        7: [(at(10), at(12)), (at(20), at(32))],
+        8: [(at(40), at(94))],
+        9: [(at(60), at(60))],
+    }
+    assert (some, nothing) == ([7, 9], [])
 
 
 def test_without_calls_there_is_no_traffic() -> None:

@@ -1,11 +1,12 @@
-"""Counts the instructions that decoding takes: the same on a busy machine as on a quiet one.
+"""Counts the instructions that commands take: the same on a busy machine as on a quiet one.
 
     python benchmarks/instructions.py            compare with benchmarks/instructions.json
     python benchmarks/instructions.py --record   write it anew
 
-valgrind counts them; what Python needs to start is taken away by decoding once and three times.
-The captures are simulated, always the same. `tests/test_instructions.py` lets no change add more
-than a fifth; who means it records anew, and says why in the commit.
+valgrind counts them. The captures are simulated, always the same. Of decoding, what Python needs to
+start is taken away by decoding once and three times; of `summarize`, what does not grow with the
+capture by summarizing a small and a larger one. `tests/test_instructions.py` lets no change add
+more than a fifth; who means it records anew, and says why in the commit.
 """
 
 from __future__ import annotations
@@ -18,15 +19,22 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 RECORDED = Path(__file__).with_name("instructions.json")
 
-WORKLOADS = {
-    "tar, NFSv3": ("tar", "--nfs", "3", "--files", "600", "--size", "4096"),
-    "tar, NFSv4.2": ("tar", "--nfs", "4.2", "--files", "600", "--size", "4096"),
-    "walk, NFSv3": ("walk", "--nfs", "3", "--files", "3000"),
+DECODED = {
+    "decode tar, NFSv3: a packet": ("tar", "--nfs", "3", "--files", "600", "--size", "4096"),
+    "decode tar, NFSv4.2: a packet": ("tar", "--nfs", "4.2", "--files", "600", "--size", "4096"),
+    "decode walk, NFSv3: a packet": ("walk", "--nfs", "3", "--files", "3000"),
 }
-"""What `pcapnfs synth` simulates."""
+"""What `pcapnfs synth` simulates for decoding."""
+
+SUMMARIZED = ("tar", "--nfs", "3", "--size", "4096", "--files")
+"""What it simulates for `summarize`, of so many files."""
+
+FEW, MANY = 600, 3000
+"""Files of the small capture and of the larger one."""
 
 SLOWER = 1.2
 """How many times the recorded number is too many."""
@@ -49,58 +57,72 @@ def valgrind() -> str | None:
 
 
 def measure() -> dict[str, int]:
-    """Instructions for a packet of each workload."""
-    with tempfile.TemporaryDirectory(prefix="pcapnfs-instructions-") as folder:
-        return {
-            name: _of_capture(_simulated(options, Path(folder, f"{place}.pcap")))
-            for place, (name, options) in enumerate(WORKLOADS.items())
-        }
+    """Instructions of each, by what is counted."""
+    with tempfile.TemporaryDirectory(prefix="pcapnfs-instructions-") as name:
+        folder = Path(name)
+        found = {what: _decoding(_simulated(options, folder)) for what, options in DECODED.items()}
+        few, many = (_simulated((*SUMMARIZED, str(files)), folder) for files in (FEW, MANY))
+        summarize = ("-m", "pcapnfs", "summarize", "--json")
+        _run(*summarize, str(few))  # Modules are compiled at the first start, and kept.
+        of_few, of_many = (_instructions(*summarize, str(capture)) for capture in (few, many))
+        calls = _told(many)["calls"] - _told(few)["calls"]
+        found["summarize tar, NFSv3: a call"] = round((of_many - of_few) / calls)
+        found[f"summarize tar of {FEW} files, NFSv3"] = of_few
+        return found
 
 
-def _simulated(options: tuple[str, ...], capture: Path) -> Path:
-    synth = [sys.executable, "-m", "pcapnfs", "synth", *options, "--seed", "1"]
-    subprocess.run([*synth, "-o", str(capture)], check=True, capture_output=True)
+def _simulated(options: tuple[str, ...], folder: Path) -> Path:
+    capture = folder / f"{'-'.join(options)}.pcap"
+    _run("-m", "pcapnfs", "synth", *options, "--seed", "1", "-o", str(capture))
     return capture
 
 
-def _of_capture(capture: Path) -> int:
-    once, thrice = (_instructions(times, capture) for times in (1, 3))
-    return round((thrice - once) / 2 / _packets(capture))
+def _decoding(capture: Path) -> int:
+    once, thrice = (_instructions("-c", DECODE, str(times), str(capture)) for times in (1, 3))
+    packets: int = sum(file["packets"] for file in _told(capture)["files"])
+    return round((thrice - once) / 2 / packets)
 
 
-def _instructions(times: int, capture: Path) -> int:
-    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    program = [sys.executable, "-c", DECODE, str(times), str(capture)]
-    done = subprocess.run([*tool, *program], check=True, capture_output=True, text=True)
-    collected = re.search(r"Collected : (\d+)", done.stderr)
-    assert collected is not None, done.stderr
-    return int(collected[1])
+def _instructions(*program: str) -> int:
+    """How many a Python program takes."""
+    tool = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
+    counted = re.search(r"I +refs: +([\d,]+)", _run(*program, under=tool))
+    assert counted is not None
+    return int(counted[1].replace(",", ""))
 
 
-def _packets(capture: Path) -> int:
+def _run(*program: str, under: tuple[str, ...] = ()) -> str:
+    """Run a Python program; what it says on standard error."""
+    command = [*under, sys.executable, *program]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stderr
+
+
+def _told(capture: Path) -> dict[str, Any]:
+    """What the decoder says of a capture."""
     from pcapnfs import _core
 
     decoder = _core.Decoder([str(capture)])
     while decoder.next() is not None:
         pass
-    return sum(file["packets"] for file in json.loads(decoder.finish())["files"])
+    told: dict[str, Any] = json.loads(decoder.finish())
+    return told
 
 
 def main() -> int:
     """Compare or record."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--record", action="store_true", help="write the recorded numbers anew")
+    record = parser.parse_args().record
     if valgrind() is None:
         print("valgrind is not installed (Debian: apt install valgrind)", file=sys.stderr)
         return 1
-    record = parser.parse_args().record
     found = measure()
     if record:
         RECORDED.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", "utf-8")
     recorded = json.loads(RECORDED.read_text("utf-8"))
-    for name, number in found.items():
-        print(f"{name}: {number} instructions a packet, {number / recorded[name]:.3f} of recorded")
-    return int(any(number > SLOWER * recorded[name] for name, number in found.items()))
+    for what, number in found.items():
+        print(f"{what}: {number} instructions, {number / recorded[what]:.3f} of recorded")
+    return int(any(number > SLOWER * recorded[what] for what, number in found.items()))
 
 
 if __name__ == "__main__":

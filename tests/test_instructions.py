@@ -1,4 +1,4 @@
-"""Decoding takes no more instructions than recorded: a slowdown of a fifth fails here."""
+"""Commands take no more instructions than recorded: a slowdown of a fifth fails here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.rows import ROOT
 
 
 @pytest.mark.long
-def test_no_change_makes_decoding_a_fifth_slower() -> None:
+def test_no_change_makes_decoding_or_summarizing_a_fifth_slower() -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed (Debian: apt install valgrind)")
     command = [sys.executable, str(ROOT / "benchmarks" / "instructions.py")]

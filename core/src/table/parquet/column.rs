@@ -8,6 +8,7 @@ use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, StringArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use foldhash::fast::RandomState;
 
+use crate::table::parquet::delta;
 use crate::table::parquet::thrift::varint;
 use crate::table::schema::{Column, Kind};
 
@@ -71,12 +72,24 @@ pub(super) struct Chunk {
     range: Option<Range>,
 }
 
+/// How the values of a page are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Plain,
+    /// As places in the dictionary.
+    Words,
+    /// As steps from one to the next.
+    Steps,
+}
+
 /// A row group's column ready to be compressed.
 pub(super) struct Pages {
     /// The dictionary's values, and how many they are; `None` also where every row is NULL.
     pub(super) dictionary: Option<(Vec<u8>, usize)>,
     /// Which rows have values, and the values.
     pub(super) data: Vec<u8>,
+    /// How the values are encoded.
+    pub(super) encoding: Encoding,
     /// Rows, those with NULL too.
     pub(super) rows: usize,
     /// Rows with NULL.
@@ -206,13 +219,19 @@ impl Chunk {
         Some(())
     }
 
-    /// Hands over what was appended.
-    pub(super) fn finish(mut self) -> Pages {
+    /// Hands over what was appended. `narrow`: numbers as steps, where that takes less room.
+    pub(super) fn finish(mut self, narrow: bool) -> Pages {
+        let mut encoding = Encoding::Plain;
+        if narrow && let Some(steps) = self.steps() {
+            self.values = steps;
+            encoding = Encoding::Steps;
+        }
         let mut data = Vec::new();
         if self.nullable {
             put_levels(&mut data, &self.validity.finish(), self.nulls);
         }
         let dictionary = self.dictionary.filter(|dictionary| !dictionary.keys.is_empty()).map(|dictionary| {
+            encoding = Encoding::Words;
             let words = dictionary.places.len();
             put_keys(&mut data, &dictionary.keys, words);
             (dictionary.page, words)
@@ -225,7 +244,21 @@ impl Chunk {
         } else {
             data.extend(self.values);
         }
-        Pages { dictionary, data, rows: self.rows, nulls: self.nulls, range: self.range }
+        Pages { dictionary, data, encoding, rows: self.rows, nulls: self.nulls, range: self.range }
+    }
+
+    /// Numbers as steps; `None` for other kinds, and where it would take more room.
+    fn steps(&self) -> Option<Vec<u8>> {
+        let steps = match self.kind {
+            Kind::U32 => {
+                delta::encode(self.values.as_chunks().0.iter().map(|each| i32::from_le_bytes(*each)))
+            }
+            Kind::U64 | Kind::I64 => {
+                delta::encode(self.values.as_chunks().0.iter().map(|each| i64::from_le_bytes(*each)))
+            }
+            _ => return None,
+        };
+        (steps.len() < self.values.len()).then_some(steps)
     }
 }
 

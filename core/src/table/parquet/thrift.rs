@@ -103,7 +103,7 @@ fn binary(bytes: &mut Vec<u8>, value: &[u8]) {
 }
 
 /// Small numbers of either sign to small numbers without: 0, -1, 1, -2 … to 0, 1, 2, 3 …
-fn zigzag(value: i64) -> u64 {
+pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 

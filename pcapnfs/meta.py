@@ -62,6 +62,9 @@ class Meta(Record):
     """Rows of the table calls."""
     undecoded: int
     """Messages that were not decoded to their end."""
+    nfs_calls: int = 0
+    """Calls of NFS and its access control lists, and callbacks; 0 also in traces that were written
+    before they were counted."""
 
     @property
     def start_ns(self) -> int | None:
@@ -80,7 +83,14 @@ def parse(document: str) -> Meta:
     """Read the text of `Decoder.finish()`."""
     told = json.loads(document)
     files = tuple(file(each) for each in told["files"])
-    return Meta(files, told["packets"], told["limits_hit"], told["calls"], told["undecoded"])
+    return Meta(
+        files,
+        told["packets"],
+        told["limits_hit"],
+        told["calls"],
+        told["undecoded"],
+        told.get("nfs_calls", 0),
+    )
 
 
 def file(told: Mapping[str, Any]) -> CaptureFile:

@@ -85,6 +85,23 @@ def placed_file(target: Path) -> Iterator[Path]:
         fresh.unlink(missing_ok=True)
 
 
+@contextmanager
+def beside(target: Path) -> Iterator[Path]:
+    """Give an empty directory beside the target for what will become it; it is removed at the end.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    target = target.absolute()
+    prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
+    temporary.sweep(target.parent, prefix)
+    held = temporary.make(target.parent, prefix)
+    try:
+        yield held.path
+    finally:
+        held.remove()
+
+
 def _exchange(fresh: Path, target: Path, *, replace: bool) -> None:
     """Give a directory the target's name; what had it gets the other name, if there was any."""
     try:

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 from pcapnfs import digests, meta, schema
 from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError, said
 from pcapnfs.record import Record, plain, replace
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.digests import Digest
 
 SUFFIX = ".nfstrace"
@@ -186,6 +186,8 @@ def attach(
     Raises:
         CaptureError: A file is not the table that it should be.
     """
+    import duckdb  # Who writes a trace needs no database.
+
     if own:
         connection.execute("set parquet_metadata_cache = true")
         connection.execute("set validate_external_file_cache = 'NO_VALIDATION'")
@@ -231,6 +233,7 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
         dict(sorted(limits.items())),
         sum(part.meta.calls for part in parts),
         sum(part.meta.undecoded for part in parts),
+        sum(part.meta.nfs_calls for part in parts),
     )
 
 
@@ -352,7 +355,13 @@ def _damaged(path: str) -> CaptureError:
 
 def _sound(told: meta.Meta) -> meta.Meta:
     """Refuse values of other types than the decoder writes; what sums them up believes them."""
-    counts = [told.calls, told.undecoded, *told.packets.values(), *told.limits_hit.values()]
+    counts = [
+        told.calls,
+        told.undecoded,
+        told.nfs_calls,
+        *told.packets.values(),
+        *told.limits_hit.values(),
+    ]
     texts: list[object] = []
     for file in told.files:
         counts += [file.packets, file.bytes, file.truncated_packets]

@@ -15,7 +15,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs import export
-from pcapnfs.errors import UsageError, WriteError
+from pcapnfs.errors import CaptureError, UsageError, WriteError
 from tests.traces import SAMPLES, written
 from tests.unit.rows import ROOT, call, file, tables, trace_of
 
@@ -122,6 +122,54 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
             export.to_file(opened, "calls", "csv", tmp_path / "nowhere" / "t.csv")
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("table", [table.name for table in tables()])
+def test_captures_are_written_without_a_database_alike(table: str, tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_text("old")
+    told = export.decode_to_file([str(CAPTURE)], table, tmp_path / "t.parquet")
+    assert told.nfs_calls > 0
+    assert duckdb.sql(f"from '{tmp_path}/t.parquet'").fetchall() == rows(CAPTURE, table)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_a_failure_while_decoding_keeps_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "t.parquet"
+    target.write_text("old")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, limit[1]))
+        with pytest.raises(WriteError, match=r"t\.parquet"):
+            export.decode_to_file([str(CAPTURE)], "calls", target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    with pytest.raises(CaptureError, match="No such"):
+        export.decode_to_file([str(tmp_path / "no.pcap")], "calls", target)
+    with pytest.raises(UsageError, match="no table 'users'"):
+        export.decode_to_file([str(CAPTURE)], "users", target)
+    with pytest.raises(UsageError, match="directory"):
+        export.decode_to_file([str(CAPTURE)], "calls", tmp_path)
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_a_capture_without_nfs_leaves_no_file(tmp_path: Path) -> None:
+    capture = tmp_path / "other.pcap"
+    capture.write_bytes(CAPTURE.read_bytes()[:24])
+    done = run("export", str(capture), "-o", str(tmp_path / "t.parquet"), stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert b"no NFS call in it (it is empty)" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["other.pcap"]
+
+
+def test_a_damaged_capture_is_written_as_far_as_it_goes(tmp_path: Path) -> None:
+    capture = tmp_path / "cut.pcap"
+    capture.write_bytes(CAPTURE.read_bytes()[:-7])
+    done = run("export", str(capture), "-o", str(tmp_path / "t.parquet"), stderr=subprocess.PIPE)
+    assert done.returncode == 0
+    assert b"everything before that was read" in done.stderr
+    ((calls,),) = duckdb.sql(f"select count(*) from '{tmp_path}/t.parquet'").fetchall()
+    assert calls == len(rows(capture, "calls"))
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:

@@ -147,6 +147,7 @@ fn meta(meta: &Meta) -> Value {
         "packets": meta.packets,
         "limits_hit": meta.limits_hit,
         "calls": meta.calls,
+        "nfs_calls": meta.nfs_calls,
         "undecoded": meta.undecoded,
     })
 }

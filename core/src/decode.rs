@@ -76,6 +76,8 @@ pub struct Meta {
     pub limits_hit: BTreeMap<&'static str, u64>,
     /// Calls found.
     pub calls: u64,
+    /// Those of NFS and its access control lists, and callbacks.
+    pub nfs_calls: u64,
     /// Messages that were not decoded to their end.
     pub undecoded: u64,
 }
@@ -215,6 +217,7 @@ impl Decoder {
         let connections = &self.connections;
         conversations.finish(|id| connections.get(id));
         (self.meta.calls, self.meta.undecoded) = conversations.counts();
+        self.meta.nfs_calls = conversations.nfs_calls();
         self.tally.write(&mut self.meta.packets);
         let [servers_overlooked, devices_overlooked] = conversations.servers_overlooked();
         for (code, count) in [

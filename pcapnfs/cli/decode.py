@@ -80,6 +80,8 @@ def decode(
 
 
 def _demand_nfs(parts: Sequence[Stored]) -> None:
+    if any(part.meta.nfs_calls for part in parts):
+        return
     from pcapnfs import trace as traces
 
     with traces.open([str(part.directory) for part in parts], columns=options.READS) as trace:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pcapnfs import columns
+from pcapnfs import columns, units
 from pcapnfs.cli import options, output
+from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
+
+if TYPE_CHECKING:
+    from pcapnfs.meta import Meta
 
 
 def export(
@@ -56,12 +60,31 @@ def export(
     names = exports.tables()
     if table not in names:
         raise UsageError(f"there is no table {table!r}; there are {', '.join(names)}")
+    if memory is not None:
+        units.parse_size(memory)
     stream = target is None or str(target) == "-"
     chosen = "jsonl" if json else form or _by_name(target)
     if stream and chosen == "parquet":
         raise UsageError("Parquet is no stream: name a file with -o")
     wanted = columns.together(exports.reads(table), options.READS)
-    with options.open_trace(captures, port, memory, wanted, stored=True) as trace:
+    named = options.named(captures, port)
+    paths = [Path(path) for path in named.paths]
+    simple = chosen == "parquet" and not spreadsheet and all(path.is_file() for path in paths)
+    if target is not None and simple:
+
+        def accept(told: Meta) -> None:
+            if not told.nfs_calls:
+                # It says what is in them instead.
+                options.open_trace(paths, named.ports, memory, options.READS).close()
+
+        with progress() as report:
+            told = exports.decode_to_file(
+                named.paths, table, target, ports=named.ports, accept=accept, progress=report
+            )
+        options.opened(named, told)
+        return
+    wanted = columns.together(exports.reads(table), options.READS)
+    with options.open_trace(paths, named.ports, memory, wanted, stored=True) as trace:
         if target is not None and not stream:
             exports.to_file(trace, table, chosen, target, spreadsheet=spreadsheet)
         else:

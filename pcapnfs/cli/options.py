@@ -21,6 +21,7 @@ from pcapnfs.text import escape
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
+    from pcapnfs.meta import Meta
     from pcapnfs.redacted import Pseudonyms
     from pcapnfs.trace import Trace
 
@@ -96,13 +97,7 @@ def open_trace(
         UsageError: No capture is named or remembered, or the memory limit is no size.
     """
     limit = None if memory is None else units.parse_size(memory)
-    chosen = last.Captures(tuple(str(path) for path in captures or ()), tuple(ports or ()))
-    if not chosen.paths:
-        remembered = last.recall()
-        if remembered is None:
-            raise UsageError("name a capture; there is none from a command before")
-        chosen = last.Captures(remembered.paths, chosen.ports or remembered.ports)
-        output.tell(escape(f"using {', '.join(chosen.paths)} of the command before"))
+    chosen = named(captures, ports)
     from pcapnfs import redacted
     from pcapnfs import trace as traces
 
@@ -131,11 +126,32 @@ def open_trace(
     except BaseException:
         trace.close()
         raise
+    opened(chosen, trace.meta)
+    return trace
+
+
+def named(captures: Sequence[Path] | None, ports: Sequence[int] | None) -> last.Captures:
+    """The captures or traces named, or those of the command before.
+
+    Raises:
+        UsageError: None is named or remembered.
+    """
+    chosen = last.Captures(tuple(str(path) for path in captures or ()), tuple(ports or ()))
+    if chosen.paths:
+        return chosen
+    remembered = last.recall()
+    if remembered is None:
+        raise UsageError("name a capture; there is none from a command before")
+    output.tell(escape(f"using {', '.join(remembered.paths)} of the command before"))
+    return last.Captures(remembered.paths, chosen.ports or remembered.ports)
+
+
+def opened(chosen: last.Captures, meta: Meta) -> None:
+    """Remember what was read for the next command, and tell where it breaks off."""
     last.remember(chosen)
-    for file in trace.meta.files:
+    for file in meta.files:
         if file.damage is not None:
             output.tell(escape(f"{file.path}: {file.damage}; everything before that was read"))
-    return trace
 
 
 def demand_nfs(trace: Trace) -> None:
@@ -144,6 +160,8 @@ def demand_nfs(trace: Trace) -> None:
     Raises:
         CaptureError: No call of NFS, nor of a callback, is in it.
     """
+    if trace.meta.nfs_calls:
+        return
     found = trace.sql(
         "select 1 from calls where callback or list_contains($programs, program) limit 1",
         {"programs": NFS_PROGRAMS},

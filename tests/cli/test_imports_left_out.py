@@ -19,6 +19,28 @@ finally:
 """
 
 
+LIGHT = """
+import sys
+sys.argv = ["pcapnfs", *sys.argv[1:]]
+from pcapnfs.cli import app
+try:
+    app.main()
+finally:
+    print(sorted(name for name in ("duckdb", "numpy") if name in sys.modules))
+"""
+
+
+def test_what_writes_tables_of_captures_needs_no_database(tmp_path: Path) -> None:
+    sample = str(ROOT / "samples" / "k61-tar-v3.pcap")
+    for arguments in (
+        ["export", sample, "-o", str(tmp_path / "calls.parquet")],
+        ["decode", sample, "-o", str(tmp_path / "a.nfstrace"), "--json"],
+    ):
+        command = [sys.executable, "-c", LIGHT, *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert done.stdout.endswith("[]\n"), done.stdout
+
+
 def test_libraries_that_duckdb_would_take_are_not_imported(tmp_path: Path) -> None:
     for name in ("pandas", "pyarrow"):
         (tmp_path / f"{name}.py").write_text('raise RuntimeError("imported")\n', encoding="utf-8")

@@ -42,6 +42,8 @@ pub(super) struct Messages {
     /// Ports at which portmappers said that one of the known programs is.
     pub(super) learnt: HashSet<(ServerId, u16), RandomState>,
     pub(super) calls: u64,
+    /// Those of NFS and its access control lists, and callbacks.
+    pub(super) nfs_calls: u64,
     pub(super) undecoded: u64,
     /// Records of which only the beginning was kept.
     pub(super) records_cut: u64,
@@ -213,6 +215,8 @@ impl Messages {
         let room = emptied(std::mem::take(&mut self.operations));
         let walk = Walk::of(room, shape, header.procedure, arguments, results);
         let callback = program::is_for_client(header.program, header.procedure);
+        let of_nfs = matches!(header.program, program::NFS | program::NFSACL);
+        self.nfs_calls += u64::from(callback || of_nfs);
         let client = if callback { request.caller.other() } else { request.caller };
         let server = self.server(parties, client.other());
         let mount = self.mount(parties, client, server);

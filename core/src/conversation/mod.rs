@@ -100,6 +100,11 @@ impl Conversations {
         (self.messages.calls, self.messages.undecoded)
     }
 
+    /// Calls of NFS and callbacks so far.
+    pub(crate) fn nfs_calls(&self) -> u64 {
+        self.messages.nfs_calls
+    }
+
     /// Calls given up, or kept only in part, because too many were waiting.
     pub(crate) fn given_up(&self) -> u64 {
         self.given_up + self.messages.pairing.shortened

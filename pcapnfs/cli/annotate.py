@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 from pcapnfs.cli.progress import progress
 
@@ -41,9 +42,8 @@ def annotate(
     Example: pcapnfs annotate slow.pcap annotated.pcapng
     """
     from pcapnfs import annotation, rewriting
-    from pcapnfs.views import annotate as view
 
     rewriting.check(captures, out, overwrite=force)  # Before the work is done for it.
     with options.open_trace(captures, port, memory, annotation.READS) as trace, progress() as shown:
         result = annotation.annotate(trace, out, top=top, overwrite=force, progress=shown)
-    output.answer(result, lambda: view.screen(result, str(out)), json=json)
+    output.answer(result, lambda: views.annotate.screen(result, str(out)), json=json)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -24,8 +25,7 @@ def budget(
     Example: pcapnfs budget slow.pcap
     """
     from pcapnfs.analyses import time_budget as analysis
-    from pcapnfs.views import budget as view
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.time_budget(trace, top=top)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.budget.screen(result), json=json)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -27,8 +28,7 @@ def cache(
     Example: pcapnfs cache slow.pcap
     """
     from pcapnfs.analyses import cache as analysis
-    from pcapnfs.views import caching
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.cache(trace, top=top, sort=sort)
-    output.answer(result, lambda: caching.cache(result), json=json)
+    output.answer(result, lambda: views.caching.cache(result), json=json)

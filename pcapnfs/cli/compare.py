@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import files, options, output
 from pcapnfs.errors import UsageError
 
@@ -68,7 +69,6 @@ def compare(
     Example: pcapnfs compare sync.pcap async.pcap
     """
     from pcapnfs.comparison import comparing, side
-    from pcapnfs.views import compare as view
 
     if to is not None:
         if json:
@@ -85,7 +85,7 @@ def compare(
     if to is not None:
         files.replace(to, _written(result, to), force=force)
         return
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.compare.screen(result), json=json)
 
 
 def _written(result: Comparison, path: Path) -> str:

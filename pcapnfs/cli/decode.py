@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import last, options, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
@@ -58,7 +59,6 @@ def decode(
     Example: pcapnfs decode slow.pcap0 slow.pcap1 -o slow.nfstrace
     """
     from pcapnfs import decoding
-    from pcapnfs.views import decoded as view
 
     if jobs is not None and not independent:
         raise UsageError("--jobs is for captures that are --independent; others are one stream")
@@ -76,7 +76,7 @@ def decode(
     last.remember(last.Captures((result.trace,), ()))
     for damage in result.damage:
         output.tell(escape(f"{damage}; everything before that was read"))
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.decoded.screen(result), json=json)
 
 
 def _demand_nfs(parts: Sequence[Stored]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import units
+from pcapnfs import units, views
 from pcapnfs.cli import options, output
 
 
@@ -61,7 +61,6 @@ def estimate(
     """
     from pcapnfs.analyses import model as analysis
     from pcapnfs.analyses.overrides import Overrides
-    from pcapnfs.views import estimate as view
 
     given = Overrides(
         files=files,
@@ -77,7 +76,7 @@ def estimate(
     else:
         with options.open_trace(captures, port, memory, analysis.READS) as trace:
             result = analysis.model(trace, given)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.estimate.screen(result), json=json)
 
 
 def _seconds(text: str | None) -> float | None:

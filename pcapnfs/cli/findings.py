@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 Threshold = Annotated[
@@ -43,9 +44,8 @@ def findings(
     Example: pcapnfs findings slow.pcap
     """
     from pcapnfs.diagnosis import judging, thresholds
-    from pcapnfs.views import findings as view
 
     values = thresholds.chosen(judging.thresholds(), threshold or (), config)
     with options.open_trace(captures, port, memory, judging.READS) as trace:
         result = judging.findings(trace, values=values)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.findings.screen(result), json=json)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -24,8 +25,7 @@ def network(
     Example: pcapnfs network slow.pcap
     """
     from pcapnfs.analyses import network as analysis
-    from pcapnfs.views import network as view
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.network(trace, top=top)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.network.screen(result), json=json)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -23,8 +24,7 @@ def patterns(
     Example: pcapnfs patterns slow.pcap
     """
     from pcapnfs.analyses import patterns as analysis
-    from pcapnfs.views import patterns as view
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.patterns(trace, top=top)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.patterns.screen(result), json=json)

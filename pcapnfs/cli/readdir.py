@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -27,8 +28,7 @@ def readdir(
     Example: pcapnfs readdir slow.pcap
     """
     from pcapnfs.analyses import readdir as analysis
-    from pcapnfs.views import caching
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.readdir(trace, top=top, sort=sort)
-    output.answer(result, lambda: caching.readdir(result), json=json)
+    output.answer(result, lambda: views.caching.readdir(result), json=json)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
 
@@ -49,13 +50,12 @@ def sequence(
     Example: pcapnfs sequence slow.pcap --file src/main.c
     """
     from pcapnfs.analyses import sequence as analysis
-    from pcapnfs.views import sequence as view
 
     if json and wireshark:
         raise UsageError("either --json or --wireshark, not both")
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.sequence(trace, file=file, name=name, top=top, calls=calls)
     if wireshark:
-        output.write([view.display_filter(result) + "\n"])
+        output.write([views.sequence.display_filter(result) + "\n"])
     else:
-        output.answer(result, lambda: view.screen(result), json=json)
+        output.answer(result, lambda: views.sequence.screen(result), json=json)

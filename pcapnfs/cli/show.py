@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -27,10 +28,9 @@ def show(
     Example: pcapnfs show slow.pcap 1512
     """
     from pcapnfs.verify import dissection, tool
-    from pcapnfs.views import show as view
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
     with options.open_trace(captures, port, memory, dissection.READS) as trace:
         paths = trace.captures()
         result = dissection.show(trace, paths, frame, every_layer=all_layers)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.show.screen(result), json=json)

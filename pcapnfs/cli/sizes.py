@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -23,8 +24,7 @@ def sizes(
     Example: pcapnfs sizes slow.pcap
     """
     from pcapnfs.analyses import sizes as analysis
-    from pcapnfs.views import sizes as view
 
     with options.open_trace(captures, port, memory, analysis.READS) as trace:
         result = analysis.sizes(trace, listed_too=listed_too)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.sizes.screen(result), json=json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
@@ -16,8 +17,7 @@ def summarize(
     Example: pcapnfs summarize slow.pcap
     """
     from pcapnfs import summary
-    from pcapnfs.views import screen
 
     with options.open_trace(captures, port, memory, summary.READS) as trace:
         result = summary.summarize(trace)
-    output.answer(result, lambda: screen.summary(result), json=json)
+    output.answer(result, lambda: views.screen.summary(result), json=json)

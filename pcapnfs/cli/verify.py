@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcapnfs import views
 from pcapnfs.cli import options, output
 from pcapnfs.cli.progress import progress
 
@@ -32,11 +33,10 @@ def verify(
     """
     from pcapnfs.verify import ours, tool
     from pcapnfs.verify import verification as checks
-    from pcapnfs.views import verify as view
 
     tool.find()  # Before the capture is decoded: without tshark that is for nothing.
     with options.open_trace(captures, port, memory, ours.READS) as trace:
         paths = trace.captures()
         with progress() as report:
             result = checks.verify(trace, paths, packets=packets, progress=report)
-    output.answer(result, lambda: view.screen(result), json=json)
+    output.answer(result, lambda: views.verify.screen(result), json=json)

@@ -26,7 +26,7 @@ from pcapnfs.cli import app
 try:
     app.main()
 finally:
-    print(sorted(name for name in ("duckdb", "numpy") if name in sys.modules))
+    print(sorted(name for name in ("duckdb", "numpy", "rich") if name in sys.modules))
 """
 
 
@@ -39,6 +39,14 @@ def test_what_writes_tables_of_captures_needs_no_database(tmp_path: Path) -> Non
         command = [sys.executable, "-c", LIGHT, *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         assert done.stdout.endswith("[]\n"), done.stdout
+
+
+def test_a_document_needs_no_screen() -> None:
+    sample = str(ROOT / "samples" / "k61-tar-v3.pcap")
+    for command in ("summarize", "findings", "cache"):
+        run = [sys.executable, "-c", LIGHT, command, sample, "--json"]
+        done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert done.stdout.endswith("['duckdb', 'numpy']\n"), done.stdout[-200:]
 
 
 def test_libraries_that_duckdb_would_take_are_not_imported(tmp_path: Path) -> None:

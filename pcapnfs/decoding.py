@@ -154,7 +154,9 @@ def demand_free(target: Path, *, force: bool) -> None:
     """
     if not os.path.lexists(target):
         return
-    if target.is_symlink() or not (store.is_trace(str(target)) or _is_empty(target)):
+    if target.is_symlink():
+        raise UsageError(f"{target}: that is a symbolic link; name the trace that it leads to")
+    if not (store.is_trace(str(target)) or _is_empty(target)):
         raise UsageError(f"{target}: there is something else with this name, which is no trace")
     if not force:
         raise UsageError(f"{target}: there is a trace with this name; --force replaces it")

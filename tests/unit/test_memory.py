@@ -52,8 +52,8 @@ def test_as_many_analyses_at_a_time_as_leave_the_database_half() -> None:
 
 
 def test_a_tight_limit_makes_walks_shorter_and_threads_fewer() -> None:
-    assert memory.walked(None, 10**9) == memory.walked(4 * GB, 0) == memory.WALKED_CALLS
-    assert memory.walked(100 << 20, 0) == memory.LEAST_WALKED_CALLS
+    assert memory.walked(None, 10**9) == memory.walked(8 * GB, 0) == memory.WALKED_CALLS
+    assert memory.walked(50 << 20, 0) == memory.LEAST_WALKED_CALLS
     assert memory.LEAST_WALKED_CALLS < memory.walked(GB // 2, 0) < memory.WALKED_CALLS
     assert memory.threads(None, 1_000_000, 8) == 8
     assert memory.threads(8 * GB, 1_000_000, 8) == 8

@@ -25,9 +25,9 @@ WALK_BYTES = 100
 """What a walk over rows in order (walks.py) holds of each call besides, until it is through."""
 
 WALKED_CALLS = 1 << 23
-"""Calls of which a walk holds anything at the same time, or somewhat more: those of 18 GB of a usual
-capture. What clients learnt of files took 16 s of the processor's time at 10 GB, and 23 s in six
-parts: each is looked for among all rows, which the database writes down first …"""
+"""Calls of which a walk holds anything at the same time, or somewhat more: those of 18 GB of a
+usual capture. What clients learnt of files took 16 s of the processor's time at 10 GB, and 23 s in
+six parts: each is looked for among all rows, which the database writes down first …"""
 
 LEAST_WALKED_CALLS = 1 << 16
 """… and those of which it does under a limit that is too tight for more."""

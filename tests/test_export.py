@@ -162,6 +162,16 @@ def test_a_capture_without_nfs_leaves_no_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["other.pcap"]
 
 
+def test_the_capture_itself_is_never_written_over(tmp_path: Path) -> None:
+    capture = tmp_path / "a.pcap"
+    capture.write_bytes(CAPTURE.read_bytes())
+    for form in ("parquet", "csv"):
+        command = ("export", str(capture), "--format", form, "-o", str(capture))
+        done = run(*command, stderr=subprocess.PIPE)
+        assert (done.returncode, b"is the capture itself" in done.stderr) == (2, True)
+    assert capture.read_bytes() == CAPTURE.read_bytes()
+
+
 def test_a_damaged_capture_is_written_as_far_as_it_goes(tmp_path: Path) -> None:
     capture = tmp_path / "cut.pcap"
     capture.write_bytes(CAPTURE.read_bytes()[:-7])

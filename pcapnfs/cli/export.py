@@ -66,20 +66,27 @@ def export(
     chosen = "jsonl" if json else form or _by_name(target)
     if stream and chosen == "parquet":
         raise UsageError("Parquet is no stream: name a file with -o")
-    wanted = columns.together(exports.reads(table), options.READS)
     named = options.named(captures, port)
     paths = [Path(path) for path in named.paths]
-    simple = chosen == "parquet" and not spreadsheet and all(path.is_file() for path in paths)
-    if target is not None and simple:
+    here = [path for path in paths if path.exists()]
+    if target is not None and target.exists() and any(map(target.samefile, here)):
+        raise UsageError(f"{target} is the capture itself")
+    # A trace has its tables, and what is no file cannot be read again to say what is in it.
+    simple = not spreadsheet and all(path.is_file() for path in paths)
+    if target is not None and chosen == "parquet" and simple:
 
         def accept(told: Meta) -> None:
             if not told.nfs_calls:
-                # It says what is in them instead.
                 options.open_trace(paths, named.ports, memory, options.READS).close()
 
         with progress() as report:
             told = exports.decode_to_file(
-                named.paths, table, target, ports=named.ports, accept=accept, progress=report
+                named.paths,
+                table,
+                target,
+                ports=named.ports,
+                accept=accept,
+                progress=report,
             )
         options.opened(named, told)
         return

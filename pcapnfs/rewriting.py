@@ -55,11 +55,19 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
         raise UsageError(f"{target}: {target.suffix} is not written; {kinds} are")
     if target.is_dir():
         raise UsageError(f"{target} is a directory")
-    if target.exists():
-        if any(source.exists() and target.samefile(source) for source in sources):
-            raise UsageError(f"{target} is the capture itself")
-        if not overwrite:
-            raise UsageError(f"{target} is there already; --force overwrites it")
+    demand_another(sources, target)
+    if target.exists() and not overwrite:
+        raise UsageError(f"{target} is there already; --force overwrites it")
+
+
+def demand_another(sources: Sequence[Path], target: Path) -> None:
+    """Refuse to write over a source.
+
+    Raises:
+        UsageError: The target is one of them.
+    """
+    if target.exists() and any(source.exists() and target.samefile(source) for source in sources):
+        raise UsageError(f"{target} is the capture itself")
 
 
 def reporter(

@@ -6,7 +6,6 @@ under way, and for each session how long all its slots were taken (RFC 8881 sect
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -24,11 +23,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pcapnfs.trace import Trace
-
-    Times = NDArray[np.int64]
 
 READS = columns.together(
     _sessions.READS,
@@ -108,22 +103,18 @@ def _pairs(trace: Trace) -> tuple[Pair, ...]:
     numbers = lines.numbers
     lines = lines.where((numbers["program"] == NFS) & (numbers["answered"] > 0))
     mounts = lines.mounts()
-    calls: Counter[tuple[str, str]] = Counter()
-    for mount, answered in lines.by_mount("answered").items():
-        calls[mounts[mount]] += answered
+    calls = lines.by_pair("answered")
     most = sorted(calls, key=lambda pair: (-calls[pair], pair))[:PAIRS]
     places = {pair: place for place, pair in enumerate(most)}
     groups = {mount: places[pair] for mount, pair in mounts.items() if pair in places}
     open_for = _at_once(trace, f"mount as key from calls where {_ANSWERED}", groups)
     lines = lines.of_mounts(groups)
-    spans: dict[int, list[tuple[Times, Times]]] = {}
-    for mount, begin, end in lines.spans("first_answered", "last_answered"):
-        spans.setdefault(groups[mount], []).append((begin, end))
+    spans = lines.spans("first_answered", "last_answered")
     datagrams = {groups[mount] for mount in _over_udp(trace, lines).mounts()}
     in_sessions = {groups[mount] for mount in _in_sessions(trace) if mount in groups}
     found = []
     for place, (client, server) in enumerate(most):
-        begin, end = map(np.concatenate, zip(*spans[place], strict=True))
+        begin, end = spans[client, server]
         level = open_for.get(place, NONE_OPEN)
         found.append(
             Pair(

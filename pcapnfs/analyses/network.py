@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pcapnfs import columns
 from pcapnfs.analyses import concurrency as _concurrency
 from pcapnfs.analyses import given, order, traffic, transfer_sizes
@@ -26,11 +24,7 @@ from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pcapnfs.trace import Trace
-
-    Times = NDArray[np.int64]
 
 READS = columns.together(
     _concurrency.READS,
@@ -279,20 +273,14 @@ def _in_use(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[int, int]
 
     One that follows another begins later.
     """
-    mounts = traffic.mounts(trace)
     known = traffic.of_clients(trace).of_mounts(
-        mount for mount, pair in mounts.items() if pair in pairs
+        mount for mount, pair in traffic.mounts(trace).items() if pair in pairs
     )
     nfs = known.where(known.numbers["program"] == NFS)
-    spans: dict[Pair, list[tuple[Times, Times]]] = {}
-    # A trace of several parts has a mount of the two in each.
-    for mount, begin, end in nfs.spans("first", "last"):
-        spans.setdefault(mounts[mount], []).append((begin, end))
-    found = {}
-    for pair, parts in spans.items():
-        begin, end = map(np.concatenate, zip(*parts, strict=True))
-        found[pair] = len(begin), most_at_once(begin, end, touching=True)
-    return found
+    return {
+        pair: (len(begin), most_at_once(begin, end, touching=True))
+        for pair, (begin, end) in nfs.spans("first", "last").items()
+    }
 
 
 def _sizes(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[int | None, ...]]:

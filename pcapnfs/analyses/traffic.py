@@ -116,27 +116,46 @@ class Lines:
         np.add.at(found, mount, values)
         return Counter({number: int(found[number]) for number in distinct(mount).tolist()})
 
+    def by_pair(self, name: str) -> Counter[tuple[str, str]]:
+        """The same by client and server."""
+        found: Counter[tuple[str, str]] = Counter()
+        for mount, total in self.by_mount(name).items():
+            found[self._pairs[mount]] += total
+        return found
+
     def of_mounts(self, some: Iterable[int]) -> Lines:
         """Those of some mounts."""
         return self.where(np.isin(self.numbers["mount"], list(some)))
 
-    def spans(self, first: str, last: str) -> Iterator[tuple[int, Times, Times]]:
-        """Each mount, and from when to when each of its connections was in use.
+    def spans(self, first: str, last: str) -> dict[tuple[str, str], tuple[Times, Times]]:
+        """From when to when each connection was in use, by client and server.
 
         Args:
             first: The field that tells the begin of a line's use.
             last: That which tells its end.
         """
         if not len(self):
-            return
+            return {}
         mount, connection = self.numbers["mount"], self.numbers["connection"]
         another = np.append(0, 1 + np.flatnonzero(_changes(mount) | _changes(connection)))
         begins = np.minimum.reduceat(self.numbers[first], another)
         ends = np.maximum.reduceat(self.numbers[last], another)
         of = mount[another]
         places = 1 + np.flatnonzero(_changes(of))
-        each = of[np.append(0, places)].tolist()
-        yield from zip(each, np.split(begins, places), np.split(ends, places), strict=True)
+        mounts = of[np.append(0, places)].tolist()
+        by_pair: dict[tuple[str, str], list[tuple[Times, Times]]] = {}
+        # A trace of several parts has a mount of the two in each.
+        for number, begin, end in zip(
+            mounts, np.split(begins, places), np.split(ends, places), strict=True
+        ):
+            by_pair.setdefault(self._pairs[number], []).append((begin, end))
+        return {
+            pair: (
+                np.concatenate([begin for begin, _ in spans]),
+                np.concatenate([end for _, end in spans]),
+            )
+            for pair, spans in by_pair.items()
+        }
 
     def mounts(self) -> dict[int, tuple[str, str]]:
         """Client and server of each mount among them, by its number."""
@@ -201,11 +220,7 @@ def answered(trace: Trace, programs: Iterable[int]) -> Counter[int]:
 
 def by_pair(trace: Trace) -> Counter[tuple[str, str]]:
     """How many calls each client made at each server, answered or not."""
-    known = mounts(trace)
-    found: Counter[tuple[str, str]] = Counter()
-    for mount, calls in of_clients(trace).by_mount("calls").items():
-        found[known[mount]] += calls
-    return found
+    return of_clients(trace).by_pair("calls")
 
 
 # The two addresses follow from the mount: that is three texts less to compare in each row. No

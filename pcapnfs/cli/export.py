@@ -56,6 +56,7 @@ def export(
     Example: pcapnfs export slow.pcap --table calls -o calls.parquet
     """
     from pcapnfs import export as exports
+    from pcapnfs import rewriting
 
     names = exports.tables()
     if table not in names:
@@ -68,9 +69,8 @@ def export(
         raise UsageError("Parquet is no stream: name a file with -o")
     named = options.named(captures, port)
     paths = [Path(path) for path in named.paths]
-    here = [path for path in paths if path.exists()]
-    if target is not None and target.exists() and any(map(target.samefile, here)):
-        raise UsageError(f"{target} is the capture itself")
+    if target is not None:
+        rewriting.demand_another(paths, target)
     # A trace has its tables, and what is no file cannot be read again to say what is in it.
     simple = not spreadsheet and all(path.is_file() for path in paths)
     if target is not None and chosen == "parquet" and simple:

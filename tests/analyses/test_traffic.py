@@ -55,33 +55,33 @@ def test_a_mount_has_its_two_addresses_and_its_answers() -> None:
     ]
 
 
-def test_a_mounts_connections_are_in_use_from_their_first_line_to_their_last() -> None:
+def test_connections_are_in_use_from_their_first_line_to_their_last() -> None:
     calls = [
         call(1, "GETATTR", 2, mount=7, connection=1),
         call(2, "GETATTR", 2, mount=7, connection=4, version=4),
         call(3, "GETATTR", 2, mount=7, connection=4),
-        call(4, "GETATTR", 2, mount=8, connection=5),
-        call(9, "GETATTR", 4, mount=8, connection=5),
+        call(4, "GETATTR", 2, mount=8, connection=5, client="10.0.0.3"),
+        call(9, "GETATTR", 4, mount=8, connection=5, client="10.0.0.3"),
+        # Of the first two addresses, in another part of the trace.
         call(6, "GETATTR", None, mount=9, connection=6),
     ]
     with trace_of(calls=calls) as trace:
         lines = traffic.of_clients(trace)
         found = {
-            mount: list(zip(begin.tolist(), end.tolist(), strict=True))
-            for mount, begin, end in lines.spans("first", "last")
+            client: list(zip(begin.tolist(), end.tolist(), strict=True))
+            for (client, _), (begin, end) in lines.spans("first", "last").items()
         }
-        some = [mount for mount, _, _ in lines.of_mounts([7, 9]).spans("first", "last")]
-        nothing = list(lines.of_mounts([]).spans("first", "last"))
+        some = [client for client, _ in lines.of_mounts([7, 9]).spans("first", "last")]
+        nothing = lines.of_mounts([]).spans("first", "last")
 
     def at(milliseconds: int) -> int:
         return START_NS + milliseconds * MILLISECOND
 
     assert found == {
-        7: [(at(10), at(12)), (at(20), at(32))],
-        8: [(at(40), at(94))],
-        9: [(at(60), at(60))],
+        "10.0.0.2": [(at(10), at(12)), (at(20), at(32)), (at(60), at(60))],
+        "10.0.0.3": [(at(40), at(94))],
     }
-    assert (some, nothing) == ([7, 9], [])
+    assert (some, nothing) == (["10.0.0.2"], {})
 
 
 def test_without_calls_there_is_no_traffic() -> None:

@@ -61,13 +61,18 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
 
 
 def demand_another(sources: Sequence[Path], target: Path) -> None:
-    """Refuse to write over a source.
+    """Refuse to write over a source, or over a table of one that is a trace.
 
     Raises:
-        UsageError: The target is one of them.
+        UsageError: The target is one of them, or in one.
     """
-    if target.exists() and any(source.exists() and target.samefile(source) for source in sources):
-        raise UsageError(f"{target} is the capture itself")
+    if not target.exists():
+        return
+    for source in filter(Path.exists, sources):
+        if target.samefile(source):
+            raise UsageError(f"{target} is the capture itself")
+        if target.parent.samefile(source):
+            raise UsageError(f"{target} is a part of the trace itself")
 
 
 def reporter(

@@ -172,6 +172,18 @@ def test_the_capture_itself_is_never_written_over(tmp_path: Path) -> None:
     assert capture.read_bytes() == CAPTURE.read_bytes()
 
 
+def test_a_trace_is_never_written_over(tmp_path: Path) -> None:
+    trace = tmp_path / "a.nfstrace"
+    run("decode", str(CAPTURE), "-o", str(trace))
+    table = trace / "calls.parquet"
+    before = table.read_bytes()
+    for command in (["export"], ["report", "--force"]):
+        done = run(*command, str(trace), "-o", str(table), stderr=subprocess.PIPE)
+        assert done.returncode == 2
+        assert b"calls.parquet is a part of the trace itself" in done.stderr
+    assert table.read_bytes() == before
+
+
 def test_a_damaged_capture_is_written_as_far_as_it_goes(tmp_path: Path) -> None:
     capture = tmp_path / "cut.pcap"
     capture.write_bytes(CAPTURE.read_bytes()[:-7])

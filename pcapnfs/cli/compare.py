@@ -68,6 +68,7 @@ def compare(
 
     Example: pcapnfs compare sync.pcap async.pcap
     """
+    from pcapnfs import rewriting
     from pcapnfs.comparison import comparing, side
 
     if to is not None:
@@ -75,6 +76,8 @@ def compare(
             raise UsageError("--output writes HTML or Markdown; --json goes to standard output")
         files.refuse(to, force=force)
     first, second = _sides(captures or [], before or [], after or [])
+    if to is not None:
+        rewriting.demand_another([*first, *second], to)
 
     def gathered(named: list[Path]) -> Side:
         # One after the other: two captures of some size would share the memory of one.

@@ -59,11 +59,17 @@ def report(
     Example: pcapnfs report slow.pcap -o case.html --redact --key support.key
     """
     from pcapnfs import report as contents
+    from pcapnfs import rewriting
     from pcapnfs.cli import files
 
     files.refuse(to, force=force)
+    named = options.named(captures, port)
+    paths = [Path(path) for path in named.paths]
+    rewriting.demand_another(paths, to)
     pseudonyms = _pseudonyms(key, redact=redact, strict=strict)
-    with options.open_trace(captures, port, memory, contents.READS, pseudonyms=pseudonyms) as trace:
+    with options.open_trace(
+        paths, named.ports, memory, contents.READS, pseudonyms=pseudonyms
+    ) as trace:
         found = contents.report(trace, redacted=redact)
     text = _written(found, "json" if json else form or _by_ending(to))
     if str(to) == files.STANDARD_OUTPUT:

@@ -57,6 +57,14 @@ def test_a_page_is_written_once(tmp_path: Path, capsys: Printed) -> None:
     assert run(["compare", BEFORE, BEFORE, "-o", str(tmp_path / "c.html"), "--json"]) == 2
 
 
+def test_a_capture_is_never_written_over(tmp_path: Path, capsys: Printed) -> None:
+    after = tmp_path / "after.pcap"
+    after.write_bytes(Path(AFTER).read_bytes())
+    assert run(["compare", BEFORE, str(after), "-o", str(after), "--force"]) == 2
+    assert "after.pcap is the capture itself" in capsys.readouterr().err
+    assert after.read_bytes() == Path(AFTER).read_bytes()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

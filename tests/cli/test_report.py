@@ -40,6 +40,20 @@ def test_a_file_is_not_overwritten_unasked(
     assert target.read_text(encoding="utf-8") != "mine"
 
 
+def test_a_capture_is_never_written_over(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = tmp_path / "named.pcap"
+    named.write_bytes(capture.read_bytes())
+    assert run(["report", str(named), "-o", str(named), "--force"]) == 2
+    assert "named.pcap is the capture itself" in capsys.readouterr().err
+    # Also where it is that of the command before.
+    assert run(["summarize", str(named), "--json"]) == 0
+    assert run(["report", "-o", str(named), "--force"]) == 2
+    assert "named.pcap is the capture itself" in capsys.readouterr().err
+    assert named.read_bytes() == capture.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("target", "why"), [("missing/case.html", "no directory"), (".", "no regular file")]
 )

@@ -65,6 +65,17 @@ def naming(material: Material, cause: str) -> Callable[[str], bool]:
     return lambda client: () in found or (client,) in found
 
 
+def own(material: Material) -> Callable[[str], Bottleneck]:
+    """Tells of a client's address what its own calls show; where they show nothing, those of all.
+
+    Clients of one server may be at any distance from it: what all of them show together is then
+    true of none.
+    """
+    whole = material.bottleneck
+    each = {found.about[0]: found for found in whole.clients}
+    return lambda client: each.get(client, whole)
+
+
 def active_s(material: Material, found: Bottleneck) -> float:
     """The time by which it is grave, seconds.
 

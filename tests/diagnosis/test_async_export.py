@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pcapnfs.diagnosis.rules.async_export import RULE
-from tests.diagnosis.bottlenecks import bound_by
+from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import bound_by, of_client
 from tests.diagnosis.material import seen_by
 
 FAST: dict[str, Any] = {"usual_s": 0.0003, "stable_median_s": 0.00044, "stable_calls": 30}
@@ -39,3 +40,14 @@ def test_a_little_slower_is_a_device(change: dict[str, Any]) -> None:
 def test_the_user_may_think_otherwise() -> None:
     slower = bound_by("round_trips", **(FAST | {"stable_median_s": 0.00046}))
     assert seen_by(RULE, slower, "async_export.ratio=2")
+
+
+def test_of_several_clients_each_is_judged_by_its_own_calls() -> None:
+    # Far from the server, a call without storage takes longer than a change does nearby.
+    far = of_client(2, "round_trips", **(FAST | {"usual_s": 0.02, "stable_median_s": 0.0202}))
+    near = of_client(3, "persistence", **(FAST | {"usual_s": 0.0002, "stable_median_s": 0.002}))
+    both = bound_by("round_trips", **(FAST | {"usual_s": 0.02, "stable_median_s": 0.002}))
+    several = replace(both, bottleneck=replace(both.bottleneck, clients=(far, near)))
+    (seen,) = seen_by(RULE, several)
+    assert seen.about == ("10.0.0.2", "10.0.0.1")
+    assert "took 20.2 ms, a call that needs no storage 20.0 ms" in seen.seen

@@ -8,7 +8,7 @@ from pcapnfs.analyses.commits import Commits
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.commit_cost import RULE
 from pcapnfs.record import replace
-from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.bottlenecks import bound_by, of_client
 from tests.diagnosis.material import seen_by
 
 MANY = Commits(
@@ -56,3 +56,11 @@ def test_little_before_each_asks_for_fewer() -> None:
 def test_commits_behind_a_cache_are_a_note() -> None:
     (seen,) = seen_by(RULE, found(replace(MANY, mean_s=0.0019)))
     assert seen.severity == "note"
+
+
+def test_the_round_trip_is_that_of_the_client_itself() -> None:
+    material = found(MANY)  # A round trip of 1 ms.
+    far, other = of_client(2, rtt_s=0.04), of_client(3, rtt_s=0.0001)
+    several = replace(material, bottleneck=replace(material.bottleneck, clients=(far, other)))
+    (seen,) = seen_by(RULE, several)
+    assert round(seen.claims[0].seconds, 9) == 0.11

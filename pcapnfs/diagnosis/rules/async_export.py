@@ -11,6 +11,7 @@ from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.bottleneck import Bottleneck
     from pcapnfs.diagnosis.material import Material
 
 RATIO = Threshold(
@@ -30,23 +31,28 @@ LEAST = Threshold(
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for all clients."""
-    found = material.bottleneck
-    if (
-        found.verdict is None
-        or found.usual_s is None
-        or found.stable_median_s is None
-        or found.stable_calls < values[LEAST.name]
-        or found.stable_median_s >= values[RATIO.name] * found.usual_s
-        or found.stable_median_s - found.usual_s >= values[DIFFERENCE.name]
-    ):
-        return
-    yield Observed(
+    """One for the only client, or for each of several: they may be at any distance."""
+    whole = material.bottleneck
+    for found in whole.clients or (whole,):
+        if (
+            found.verdict is not None
+            and found.usual_s is not None
+            and found.stable_median_s is not None
+            and found.stable_calls >= values[LEAST.name]
+            and found.stable_median_s < values[RATIO.name] * found.usual_s
+            and found.stable_median_s - found.usual_s < values[DIFFERENCE.name]
+        ):
+            yield _observed(found, found.usual_s, found.stable_median_s)
+
+
+def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
+    """Its stable calls take no longer than others."""
+    return Observed(
         severity="note",
         title="Changes are answered as fast as from memory: async export, or protected cache?",
         seen=f"The median of {units.count(found.stable_calls)} stable calls took "
-        f"{units.duration(found.stable_median_s)}, a call that needs no storage "
-        f"{units.duration(found.usual_s)}.",
+        f"{units.duration(stable_s)}, a call that needs no storage "
+        f"{units.duration(usual_s)}.",
         why="No disk is that fast. Either the server has a write cache that survives a power "
         "failure (NVRAM, battery, flash with capacitors), and all is well; or it answers before "
         "the data is safe (export option async, a disk cache that lies), and what it has "
@@ -64,6 +70,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         confidence="possible",
         data=bound.data(found),
         frames=found.fastest,
+        about=found.about,
     )
 
 

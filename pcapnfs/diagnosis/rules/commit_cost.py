@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -32,10 +32,11 @@ MEAN = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     total = sum(material.budget_rows().values())
+    own = bound.own(material)
     for pair in material.commits:
         if pair.commits < values[LEAST.name]:
             continue
-        beyond = pair.time_s - pair.commits * (material.bottleneck.rtt_s or 0.0)
+        beyond = pair.time_s - pair.commits * (own(pair.client).rtt_s or 0.0)
         claims = (Claim("stable", max(0.0, beyond)),)
         if beyond <= 0 or beyond < values[SHARE.name] * total:
             continue

@@ -29,6 +29,9 @@ WALKED_CALLS = 1 << 23
 usual capture. What clients learnt of files took 16 s of the processor's time at 10 GB, and 23 s in
 six parts: each is looked for among all rows, which the database writes down first …"""
 
+WALKED_PART = 4
+"""… what fits into one of so many parts of a limit, of a tight one into half of that …"""
+
 LEAST_WALKED_CALLS = 1 << 16
 """… and those of which it does under a limit that is too tight for more."""
 
@@ -50,8 +53,14 @@ for those up to 32 MB that come again and again once, keeps them when they are f
 with gaps between what is still there: 150 MB of them for 1.5 million calls. It takes a tenth more
 of the processor's time."""
 
-TIGHT = 10
-"""Limits of so many times what an analysis holds are tight."""
+TIGHT = 4
+"""Limits are tight that have less than so many times what an analysis holds, beside what the
+process takes anyhow. Of 4.4 million calls, two gigabytes are just enough: a summary takes 1.8, and
+no more time than without a limit; as a tight limit they cost two fifths more."""
+
+ASKING_BYTES = 64 << 20
+"""What the database and the allocator hold besides for each question that is asked at a time: of
+half a million calls and fewer that is as much as their arrays."""
 
 MOST_WORKERS = 4
 """Analyses at a time at most: those that build on one another take a third of a summary."""
@@ -79,8 +88,8 @@ def free() -> int | None:
 def of_database(limit: int, calls: int = 0) -> int:
     """What the database gets of the limit of the whole process, in bytes.
 
-    At least half; of a tight limit three eighths (of what it does not count, it takes more when it
-    has more), or what the rest leaves, if that is less, down to half of that.
+    At least three eighths (of what it does not count, it takes more when it has more); of a tight
+    limit what the rest leaves, if that is less, down to half of that.
     `LEAST_DATABASE_BYTES` in any case: where that leaves not enough for the rest, the process takes
     somewhat more.
 
@@ -89,14 +98,17 @@ def of_database(limit: int, calls: int = 0) -> int:
         calls: Calls that will be analysed, once they are known.
     """
     held = workers(limit, calls) * _of_analysis(calls, limit)
-    least = limit // 2
+    least = limit * 3 // 8
     if tight(limit, calls):
-        least = min(limit * 3 // 8, max(limit - held, limit * 3 // 16))
+        least = min(least, max(limit - held, limit * 3 // 16))
     return max(limit - DECODING_BYTES - held, least, LEAST_DATABASE_BYTES)
 
 
 def workers(limit: int | None, calls: int) -> int:
-    """How many analyses may hold arrays at a time: half of the limit is left to the database.
+    """How many analyses may hold arrays at a time.
+
+    They do not all hold as much as they may at once, so that the database's share is not taken off.
+    Under a tight limit it needs that more than a second question its turn.
 
     Args:
         limit: That of the whole process, in bytes; None: there is none.
@@ -104,12 +116,14 @@ def workers(limit: int | None, calls: int) -> int:
     """
     if limit is None or not calls:
         return MOST_WORKERS
-    room = limit // 2 - DECODING_BYTES
-    return min(max(room // _of_analysis(calls, limit), 1), MOST_WORKERS)
+    if tight(limit, calls):
+        return 1
+    each = _of_analysis(calls, limit) + ASKING_BYTES
+    return min(max((limit - DECODING_BYTES) // each, 1), MOST_WORKERS)
 
 
 def walked(limit: int | None, calls: int) -> int:
-    """Calls of which a walk holds anything at a time: an eighth of the limit is theirs.
+    """Calls of which a walk holds anything at a time: theirs is a quarter or eighth of the limit.
 
     Where one analysis has its turn at a time, a walk may have what others have for their arrays:
     each part of the objects takes a look at all rows.
@@ -119,14 +133,15 @@ def walked(limit: int | None, calls: int) -> int:
         calls: Calls that are analysed.
     """
     alone = workers(limit, calls) == 1
-    return max(_walked_beside(limit), calls // WALKED_SHARE if alone else 0)
+    return max(_walked_beside(limit, calls), calls // WALKED_SHARE if alone else 0)
 
 
-def _walked_beside(limit: int | None) -> int:
+def _walked_beside(limit: int | None, calls: int) -> int:
     """The same while other analyses hold arrays."""
     if limit is None:
         return WALKED_CALLS
-    return min(max(limit // 8 // WALK_BYTES, LEAST_WALKED_CALLS), WALKED_CALLS)
+    room = limit // WALKED_PART // (2 if tight(limit, calls) else 1)
+    return min(max(room // WALK_BYTES, LEAST_WALKED_CALLS), WALKED_CALLS)
 
 
 def threads(limit: int | None, calls: int, wanted: int) -> int:
@@ -149,7 +164,7 @@ def tight(limit: int | None, calls: int) -> bool:
         limit: That of the whole process, in bytes; None: there is none.
         calls: Calls that will be analysed.
     """
-    return limit is not None and limit <= TIGHT * calls * CALL_BYTES
+    return limit is not None and limit - DECODING_BYTES <= TIGHT * calls * CALL_BYTES
 
 
 def give_back() -> None:
@@ -164,7 +179,7 @@ def give_back() -> None:
 
 def _of_analysis(calls: int, limit: int) -> int:
     """What one analysis holds beside the database, in bytes, a walk of its own included."""
-    return calls * CALL_BYTES + min(calls, _walked_beside(limit)) * WALK_BYTES
+    return calls * CALL_BYTES + min(calls, _walked_beside(limit, calls)) * WALK_BYTES
 
 
 def _rooms() -> Iterator[int]:

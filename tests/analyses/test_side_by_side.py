@@ -73,6 +73,14 @@ def test_a_large_trace_is_asked_side_by_side(monkeypatch: pytest.MonkeyPatch) ->
         assert tight.workers == 1
 
 
+def test_what_another_version_of_the_database_optimizes_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(traces, "THOROUGH", ("join_order", "of_another_version"))
+    with pcapnfs.open(ROOT / "samples" / "k61-tar-v3.pcap") as small:
+        assert small.rows("select current_setting('disabled_optimizers')") == [("join_order",)]
+
+
 def test_each_thread_has_a_connection_of_its_own(trace: Trace) -> None:
     trace.workers = 4
 

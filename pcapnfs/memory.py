@@ -56,7 +56,8 @@ of the processor's time."""
 TIGHT = 4
 """Limits are tight that have less than so many times what an analysis holds, beside what the
 process takes anyhow. Of 4.4 million calls, two gigabytes are just enough: a summary takes 1.8, and
-no more time than without a limit; as a tight limit they cost two fifths more."""
+no more time than without a limit. As a tight limit they took 61 s of the processor's time instead
+of 47, and 41 s by the clock instead of 25."""
 
 ASKING_BYTES = 64 << 20
 """What the database and the allocator hold besides for each question that is asked at a time: of

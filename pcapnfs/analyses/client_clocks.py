@@ -19,6 +19,7 @@ from pcapnfs.analyses.call_times import KindOfStable, kinds_of_stable, persisten
 from pcapnfs.analyses.network_path import NOTHING, Way
 from pcapnfs.analyses.outstanding import KINDS
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.traffic import OTHERS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ class ClientClocks(Record):
     total: Budget
     """All of them added up."""
     each: tuple[ClientClock, ...]
-    """The clock of each, who waited longest first; the first thousand."""
+    """The clock of each, who waited longest first; the first thousand, without those that are told
+    as one (`traffic.OTHERS`)."""
 
     @property
     def waited_s(self) -> float:
@@ -153,6 +155,8 @@ def client_clocks(
     found = []
     for budget in own:
         client = budget.client or ""
+        if client == OTHERS:
+            continue
         place = number[client]
         mine = members[place]
         small = line.service_s[mine[line.own_small[mine]]]

@@ -36,6 +36,11 @@ READS = columns.of(
 PIECE = 10_000
 """Lines that are made at once."""
 
+OTHERS = "others"
+"""The client that stands for those beyond as many as are told apart (`pairs_limit` in
+docs/robustness.md). It is many: nobody knows where the clock of one of them went, nor how far away
+it is."""
+
 
 class Traffic(Record):
     """The calls of one program and version on one connection, those of clients or the callbacks."""

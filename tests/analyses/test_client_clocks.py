@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pcapnfs.analyses.budget import Budget
+from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.model import model
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.time_budget import time_budget
@@ -83,6 +84,22 @@ def agrees(told: ClientVerdict, budget: Budget) -> None:
 
 def shares(told: ClientVerdict) -> dict[str, float]:
     return {cause.cause: cause.share or 0.0 for cause in told.causes}
+
+
+def test_those_that_are_told_as_one_have_no_clock() -> None:
+    others = [{**row, "client": "others"} for row in waits_for_network()]
+    with trace_of(TWO_SECONDS, calls=[*waits_for_disk(), *others], files=[file(1, "a")]) as trace:
+        verdict = model(trace).verdict
+        clocks = measure(trace).clients
+        listed = time_budget(trace, top=0).clients
+    assert verdict is not None
+    assert [told.client for told in verdict.clients] == [DISK]
+    assert verdict.sentence.startswith(f"Of 2 clients {DISK} waited longest, ")
+    assert verdict.rest is not None
+    assert verdict.rest.startswith("1 more client waited ")
+    assert clocks is not None
+    assert [clock.client for clock in clocks.each] == [DISK]
+    assert {budget.client for budget in listed} == {DISK, "others"}
 
 
 def test_each_client_has_the_limit_that_is_its_own() -> None:

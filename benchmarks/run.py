@@ -292,15 +292,17 @@ def measure_in_turns(
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(1, runs + 1):
         for name, command in commands.items():
-            warm(capture, commands.get(SMALL, commands[HELP]))
+            if str(capture) in command:
+                warm(capture)
+            run(commands.get(SMALL, commands[HELP]))  # Has what Python loads there, too.
             cost = measure(command, capture.with_name(f"{name}.out"))
             say(f"run {number}: {name}: {cost.cpu_s:.2f} s CPU, {cost.wall_s:.2f} s")
             costs[name].append(cost)
     return costs
 
 
-def warm(capture: Path, command: Sequence[str]) -> None:
-    """Have the capture, and what Python loads, in the page cache.
+def warm(capture: Path) -> None:
+    """Have the capture in the page cache.
 
     A virtual machine may have to give up in seconds what it does not use. What reading it again
     takes, a third of a decode, is the disk's and not the command's.
@@ -309,7 +311,6 @@ def warm(capture: Path, command: Sequence[str]) -> None:
     with capture.open("rb", buffering=0) as file:
         while file.readinto(buffer):
             pass
-    run(command)
 
 
 def measure(command: Sequence[str], output: Path) -> Cost:

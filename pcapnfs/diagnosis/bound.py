@@ -34,9 +34,8 @@ def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
     Where the clocks of all clients, added up, name it, also those that it takes half as much of.
     Only where there are calls enough to speak of time in general.
     """
-    whole = material.bottleneck
-    common = cause in _common(whole.clients)
-    for found in whole.clients or (whole,):
+    common = cause in _common(material.bottleneck.clients)
+    for found in alone(material):
         if found.verdict is None or found.calls < LEAST:
             continue
         part = next(part for part in found.verdict.causes if part.cause == cause)
@@ -65,15 +64,20 @@ def naming(material: Material, cause: str) -> Callable[[str], bool]:
     return lambda client: () in found or (client,) in found
 
 
-def own(material: Material) -> Callable[[str], Bottleneck]:
-    """Tells of a client's address what its own calls show; where they show nothing, those of all.
+def alone(material: Material) -> tuple[Bottleneck, ...]:
+    """What each client shows by itself: the only one, or each of several.
 
     Clients of one server may be at any distance from it: what all of them show together is then
     true of none.
     """
+    return material.bottleneck.clients or (material.bottleneck,)
+
+
+def own(material: Material) -> Callable[[str], Bottleneck]:
+    """Tells of a client's address what it shows by itself; where that is nothing, what all do."""
     whole = material.bottleneck
-    each = {found.about[0]: found for found in whole.clients}
-    return lambda client: each.get(client, whole)
+    found = {each.about[0]: each for each in whole.clients}
+    return lambda client: found.get(client, whole)
 
 
 def active_s(material: Material, found: Bottleneck) -> float:

@@ -52,9 +52,9 @@ def test_as_many_analyses_at_a_time_as_there_is_room_for() -> None:
 
 
 def test_where_a_limit_is_tight_one_question_has_its_turn() -> None:
-    for calls in (0, 1, 10**4, 10**6, 4_422_363, 10**8):
+    for calls in (1, 10**4, 10**6, 4_422_363, 10**8):
         for limit in range(16 << 20, 8 * GB, 16 << 20):
-            if calls and memory.tight(limit, calls):
+            if memory.tight(limit, calls):
                 assert memory.workers(limit, calls) == 1
 
 

@@ -31,9 +31,8 @@ LEAST = Threshold(
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for the only client, or for each of several: they may be at any distance."""
-    whole = material.bottleneck
-    for found in whole.clients or (whole,):
+    """One for the only client, or for each of several."""
+    for found in bound.alone(material):
         if (
             found.verdict is not None
             and found.usual_s is not None

@@ -2,7 +2,8 @@
 
 Takes a target; gives a place beside it, which gets the target's name once all of it is on the disk.
 Promises that whatever interrupts it (a full disk, a signal, a power cut) leaves the target as it
-was, absent or the old one, and that what an earlier attempt left behind is removed.
+was, absent or the old one, and that what an earlier attempt left behind is removed. A device or a
+pipe keeps its name, and gets the bytes at the end: `-o /dev/stdout` must not put a file there.
 """
 
 from __future__ import annotations
@@ -11,20 +12,28 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pcapnfs import temporary
 from pcapnfs.errors import UsageError, said
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 UNFINISHED = ".unfinished-"
 """Between the hidden name of a target and a number, in the name of a directory being filled."""
 
 _SHOWN = 32
 """Characters of a target's name in that of its unfinished file: names have at most 255 bytes."""
+
+_STANDARD = (1, 2)
+"""Standard output and standard error: `/dev/stdout` may be a link to an ordinary file."""
 
 _EXCHANGE = 2
 """RENAME_EXCHANGE of renameat2(2)."""
@@ -62,13 +71,49 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
         held.remove()
 
 
+def only_written_to(target: Path) -> bool:
+    """Whether the target is there and no file to replace: a device, a pipe, a standard stream."""
+    try:
+        found = target.stat()
+    except OSError:
+        return False
+    if stat.S_ISREG(found.st_mode):
+        return _stream(found) is not None
+    return not stat.S_ISDIR(found.st_mode)
+
+
+def _stream(found: os.stat_result) -> int | None:
+    """The standard stream that leads to what was found; None: none does."""
+    for descriptor in _STANDARD:
+        with contextlib.suppress(OSError):  # It is closed.
+            if os.path.samestat(found, os.fstat(descriptor)):
+                return descriptor
+    return None
+
+
+def _sink(target: Path) -> BinaryIO:
+    """What is only written to, open. A stream of this process goes on where it is: `>>` appends."""
+    stream = _stream(target.stat())
+    return target.open("wb") if stream is None else os.fdopen(os.dup(stream), "wb")
+
+
 @contextmanager
 def placed_file(target: Path) -> Iterator[Path]:
     """Give a path beside the target for a file, which takes the target's place at the end.
 
+    It lets those read and write it who could the old one. What is only written to gets the bytes.
+
     Raises:
         OSError: Something could not be written.
     """
+    if only_written_to(target):
+        with temporary.scratch() as directory:
+            fresh = directory / "whole"
+            fresh.touch()
+            yield fresh
+            with fresh.open("rb") as source, _sink(target) as sink:
+                shutil.copyfileobj(source, sink)
+        return
     target = target.absolute()
     prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
     handle, name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
@@ -76,8 +121,8 @@ def placed_file(target: Path) -> Iterator[Path]:
     fresh = Path(name)
     try:
         yield fresh
-        # mkstemp lets nobody else read; the result is a file like any other.
-        fresh.chmod(0o666 & ~_umask())
+        # mkstemp lets nobody else read; the result is a file like any other, or like the old one.
+        fresh.chmod(_mode(target))
         _sync(fresh)
         os.replace(fresh, target)
         _sync(target.parent)
@@ -89,9 +134,15 @@ def placed_file(target: Path) -> Iterator[Path]:
 def beside(target: Path) -> Iterator[Path]:
     """Give an empty directory beside the target for what will become it; it is removed at the end.
 
+    Of what is only written to it is elsewhere.
+
     Raises:
         OSError: It cannot be made.
     """
+    if only_written_to(target):
+        with temporary.scratch() as directory:
+            yield directory
+        return
     target = target.absolute()
     prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
     temporary.sweep(target.parent, prefix)
@@ -145,6 +196,15 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _mode(target: Path) -> int:
+    """What a file of this name allows whom: what the one allows that is there, or any new one."""
+    with contextlib.suppress(OSError):
+        found = target.lstat()
+        if stat.S_ISREG(found.st_mode):
+            return found.st_mode & 0o777
+    return 0o666 & ~_umask()
 
 
 def _umask() -> int:

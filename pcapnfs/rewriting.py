@@ -56,7 +56,7 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
     if target.is_dir():
         raise UsageError(f"{target} is a directory")
     demand_another(sources, target)
-    if target.exists() and not overwrite:
+    if target.exists() and not overwrite and not placement.only_written_to(target):
         raise UsageError(f"{target} is there already; --force overwrites it")
 
 

@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -210,6 +211,20 @@ def test_standard_output_is_appended_to_like_any_other(tmp_path: Path) -> None:
     assert lines[0] == "before"
     assert lines[1].startswith("call,position")
     assert len(lines) == 2 + len(rows(CAPTURE, "names"))
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_pipe_gets_the_table_and_stays(form: str, tmp_path: Path) -> None:
+    pipe, target = tmp_path / "pipe", tmp_path / f"table.{form}"
+    os.mkfifo(pipe)
+    arguments = ("export", str(CAPTURE), "--table", "names", "--format", form, "-o")
+    assert run(*arguments, str(target)).returncode == 0
+    with ThreadPoolExecutor(1) as readers:
+        got = readers.submit(pipe.read_bytes)
+        assert run(*arguments, str(pipe)).returncode == 0
+        assert got.result() == target.read_bytes()
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [pipe, target]
 
 
 def test_a_reader_that_goes_away_ends_it_silently() -> None:

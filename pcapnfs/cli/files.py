@@ -18,13 +18,13 @@ def refuse(path: Path, *, force: bool) -> None:
     """Say early that a file cannot be written, before the work is done for it.
 
     Raises:
-        UsageError: The file exists and `force` is not given, something else than a file is there,
-            or its directory does not exist.
+        UsageError: The file exists and `force` is not given, a directory is there, or its directory
+            does not exist.
     """
-    if str(path) == STANDARD_OUTPUT:
+    if str(path) == STANDARD_OUTPUT or placement.only_written_to(path):
         return
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is no regular file; name another")
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory; name a file")
     if not path.parent.is_dir():
         raise UsageError(f"there is no directory {path.parent}")
     if path.exists() and not force:

@@ -55,7 +55,7 @@ def test_a_capture_is_never_written_over(
 
 
 @pytest.mark.parametrize(
-    ("target", "why"), [("missing/case.html", "no directory"), (".", "no regular file")]
+    ("target", "why"), [("missing/case.html", "no directory"), (".", "is a directory")]
 )
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     tmp_path: Path, target: str, why: str, capsys: pytest.CaptureFixture[str]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -58,3 +62,76 @@ def test_spares_a_file_that_came_meanwhile(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
     files.replace(target, "ours\n", force=True)
     assert target.read_bytes() == b"ours\n"
+
+
+def test_keeps_who_may_read_what_it_replaces(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    target.chmod(0o600)
+    with placement.placed_file(target) as fresh:
+        fresh.write_text("new")
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_pipe_stays_a_pipe_and_gets_what_is_written(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    assert placement.only_written_to(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    with placement.placed_file(pipe) as fresh, placement.beside(pipe) as directory:
+        (directory / "table").write_bytes(b"rows")
+        (directory / "table").replace(fresh)
+    reader.join()
+    assert got == [b"rows"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_what_comes_to_nothing_leaves_a_pipe_alone(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+
+    def half() -> None:
+        with placement.placed_file(pipe) as fresh:
+            fresh.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        half()  # Opened for writing, it would wait for a reader for ever.
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_files_and_directories_and_what_is_not_there_are_no_pipes(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for ordinary in (file, tmp_path, tmp_path / "absent", file / "below"):
+        assert not placement.only_written_to(ordinary)
+
+
+_TO_STANDARD_OUTPUT = """
+import pathlib, sys
+from pcapnfs import placement
+target = pathlib.Path(sys.argv[1])
+with placement.placed_file(target) as fresh:
+    fresh.write_text("whole\\n")
+"""
+
+
+@pytest.mark.parametrize("by_pipe", [True, False], ids=["pipe", "file"])
+def test_standard_output_under_a_name_is_written_to(tmp_path: Path, *, by_pipe: bool) -> None:
+    # A link to a link, as /dev/stdout is: a mistake must not cost this machine its own.
+    name = tmp_path / "stdout"
+    name.symlink_to("/proc/self/fd/1")
+    told = tmp_path / "told"
+    told.write_text("before\n")
+    program = [sys.executable, "-c", _TO_STANDARD_OUTPUT, str(name)]
+    with told.open("ab") as file:
+        if by_pipe:
+            file.write(subprocess.run(program, check=True, stdout=subprocess.PIPE).stdout)
+        else:
+            subprocess.run(program, check=True, stdout=file)
+    assert told.read_text() == "before\nwhole\n"
+    assert name.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [name, told]

@@ -8,8 +8,9 @@ bidirectional overrides that turn `gpj.exe` around.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
-from pcapnfs.units import THIN_SPACE
+from pcapnfs.units import THIN_SPACE, count
 
 _NUMBER = re.compile(rf"(?<=[0-9]){THIN_SPACE}(?=[0-9])")
 
@@ -32,6 +33,19 @@ def sentence(text: str) -> str:
     if text.isprintable():
         return text
     return THIN_SPACE.join(escape(part) for part in _NUMBER.split(text))
+
+
+def some(names: Sequence[str], shown: int, visible: Callable[[str], str] = escape) -> str:
+    """The first names, and how many more there are: a rotation has hundreds of captures.
+
+    Args:
+        names: As the capture or the user has them.
+        shown: How many are named.
+        visible: What makes a name harmless.
+    """
+    named = ", ".join(visible(name) for name in names[:shown])
+    more = len(names) - shown
+    return f"{named} and {count(more)} more" if more > 0 else named
 
 
 def _notation(code: int) -> str:

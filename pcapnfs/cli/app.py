@@ -46,7 +46,7 @@ from pcapnfs.cli import (
     verify,
 )
 from pcapnfs.errors import DECODE_AGAIN, PcapnfsError, said
-from pcapnfs.text import escape
+from pcapnfs.text import escape, sentence
 
 INTERRUPTED = 130
 """128 and SIGINT."""
@@ -209,7 +209,7 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PcapnfsError as error:
-        output.tell(escape(str(error)))
+        output.tell(sentence(str(error)))
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -12,7 +12,6 @@ from pcapnfs import views
 from pcapnfs.cli import last, options, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import UsageError
-from pcapnfs.text import escape
 
 if TYPE_CHECKING:
     from pcapnfs.store import Stored
@@ -74,8 +73,7 @@ def decode(
             progress=report,
         )
     last.remember(last.Captures((result.trace,), ()))
-    for damage in result.damage:
-        output.tell(escape(f"{damage}; everything before that was read"))
+    options.tell_damage(result.damage)
     output.answer(result, lambda: views.decoded.screen(result), json=json)
 
 

@@ -17,13 +17,17 @@ from pcapnfs.cli import last, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.programs import NFS_PROGRAMS
-from pcapnfs.text import escape
+from pcapnfs.text import escape, some
+from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
     from pcapnfs.meta import Meta
     from pcapnfs.redacted import Pseudonyms
     from pcapnfs.trace import Trace
+
+NAMED = 4
+"""Captures that are named; the rest is counted."""
 
 Captures = Annotated[
     list[Path],
@@ -142,16 +146,22 @@ def named(captures: Sequence[Path] | None, ports: Sequence[int] | None) -> last.
     remembered = last.recall()
     if remembered is None:
         raise UsageError("name a capture; there is none from a command before")
-    output.tell(escape(f"using {', '.join(remembered.paths)} of the command before"))
+    output.tell(f"using {some(remembered.paths, NAMED)} of the command before")
     return last.Captures(remembered.paths, chosen.ports or remembered.ports)
 
 
 def opened(chosen: last.Captures, meta: Meta) -> None:
     """Remember what was read for the next command, and tell where it breaks off."""
     last.remember(chosen)
-    for file in meta.files:
-        if file.damage is not None:
-            output.tell(escape(f"{file.path}: {file.damage}; everything before that was read"))
+    tell_damage([f"{file.path}: {file.damage}" for file in meta.files if file.damage is not None])
+
+
+def tell_damage(damage: Sequence[str]) -> None:
+    """Tell where captures break off; of a rotation, hundreds may."""
+    for each in damage[:NAMED]:
+        output.tell(escape(f"{each}; everything before that was read"))
+    if (more := len(damage) - NAMED) > 0:
+        output.tell(f"{plural(more, 'more capture breaks', 'more captures break')} off like that")
 
 
 def demand_nfs(trace: Trace) -> None:
@@ -181,7 +191,7 @@ def demand_nfs(trace: Trace) -> None:
         if counts
     ]
     facts += [f"damage: {file.damage}" for file in trace.meta.files if file.damage is not None]
-    names = ", ".join(file.path for file in trace.meta.files)
+    names = some([file.path for file in trace.meta.files], NAMED)
     raise CaptureError(
         f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); "
         "a server on an unusual port is named with --port"

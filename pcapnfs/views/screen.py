@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import escape, some
 from pcapnfs.views import budget, caching, estimate, findings, network, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.judging import Findings
     from pcapnfs.summary import Summary
 
-ADDRESSES_SHOWN = 4
-"""Clients or servers that are named; the rest is counted."""
+NAMED = 4
+"""Captures, clients or servers that are named; the rest is counted."""
 
 OPERATIONS_SHOWN = 10
 """Operations that have a row whatever they did; behind them only those that failed, were sent
@@ -101,7 +101,6 @@ def _verdict(model: Model) -> tuple[RenderableType, ...]:
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:
-    names = ", ".join(escape(path) for path in capture.files)
     facts = [escape(capture.format or "no format"), f"{units.count(capture.packets)} packets"]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
@@ -109,7 +108,7 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
         facts.append(f"{units.duration(capture.duration_s)} from {start} UTC")
     protocols = ", ".join(protocol_name(protocol) for protocol in capture.protocols)
     return Group(
-        Text(names, style="bold", overflow="fold"),
+        Text(some(capture.files, NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
         Text(f"{units.count(trust.rpc_calls)} calls: {protocols or 'none'}"),
@@ -134,9 +133,7 @@ def protocol_name(protocol: str) -> str:
 
 
 def _addresses(addresses: tuple[str, ...]) -> str:
-    shown = ", ".join(escape(address) for address in addresses[:ADDRESSES_SHOWN])
-    more = len(addresses) - ADDRESSES_SHOWN
-    return f"{shown} and {units.count(more)} more" if more > 0 else shown or "nobody"
+    return some(addresses, NAMED) or "nobody"
 
 
 def _trust(trust: Trust, capture: Capture) -> RenderableType:

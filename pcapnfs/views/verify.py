@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from pcapnfs import units, wireshark
-from pcapnfs.text import escape
+from pcapnfs.text import escape, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 from pcapnfs.views.prose import Prose
@@ -108,9 +108,7 @@ def _difference(difference: Difference) -> list[RenderableType]:
 
 
 def _overruled(ports: tuple[Overruled, ...]) -> str:
-    named = ", ".join(f"{each.port} ({escape(each.protocol)})" for each in ports[:PORTS_SHOWN])
-    rest = len(ports) - PORTS_SHOWN
-    named += f" and {units.count(rest)} more" if rest > 0 else ""
+    named = some([f"{each.port} ({each.protocol})" for each in ports], PORTS_SHOWN)
     many = "client ports belong" if len(ports) > 1 else "client port belongs"
     return (
         f"{units.count(len(ports))} {many} to another protocol in its table: {named}. Left alone "

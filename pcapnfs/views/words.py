@@ -13,10 +13,15 @@ from pcapnfs import units
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.trust import Trust
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
+
+DAMAGES_TOLD = 4
+"""Captures of which it is told where they break off; the others are counted."""
 
 REASONS = {
     "truncated": "cut at the snaplen",
@@ -40,7 +45,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     if trust.complete and not any(remarks):
         return [PERFECT]
     candidates = [
-        *(f"{escape(damage)}. Everything before that was read." for damage in capture.damage),
+        *_broken_off(capture),
         _matched(trust),
         _orphans(trust),
         _undecoded(trust),
@@ -51,6 +56,13 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _limits(capture),
     ]
     return [sentence for sentence in candidates if sentence]
+
+
+def _broken_off(capture: Capture) -> Iterator[str]:
+    for damage in capture.damage[:DAMAGES_TOLD]:
+        yield f"{escape(damage)}. Everything before that was read."
+    if (more := len(capture.damage) - DAMAGES_TOLD) > 0:
+        yield f"{plural(more, 'more capture breaks', 'more captures break')} off like that."
 
 
 def _matched(trust: Trust) -> str:

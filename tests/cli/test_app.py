@@ -16,6 +16,7 @@ import pytest
 import pcapnfs
 from pcapnfs.cli import app as app_module
 from pcapnfs.cli.app import run
+from pcapnfs.record import replace
 from tests.cli import fake_core
 from tests.unit.rows import ROOT, call, meta
 
@@ -156,6 +157,26 @@ def test_a_damaged_capture_is_read_and_the_damage_told(
     told = capsys.readouterr()
     assert json.loads(told.out)["capture"]["damage"] == ["hand.pcap: breaks off at byte 9"]
     assert "hand.pcap: breaks off at byte 9; everything before that was read" in told.err
+
+
+def test_a_rotation_of_hundreds_is_named_in_a_line(
+    core: object, tmp_path: Path, capsys: Printed
+) -> None:
+    del core
+    broken = replace(meta(), files=meta(path="x.pcap", damage="breaks off").files * 300)
+    first = fake_core.write_capture(tmp_path / "c", broken, calls=[call(1, "NULL", 1)])
+    assert run(["sizes", "--json", *[str(first)] * 300]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) < 10
+    assert set(told[:-1]) == {"pcapnfs: x.pcap: breaks off; everything before that was read"}
+    assert told[-1] == f"pcapnfs: {300 - len(told) + 1} more captures break off like that"
+    assert run(["sizes", "--json"]) == 0
+    using = capsys.readouterr().err.splitlines()[0]
+    assert using.startswith(f"pcapnfs: using {first}, ")
+    assert using.endswith("296 more of the command before")
+    empty = fake_core.write_capture(tmp_path / "d", broken, calls=[])
+    assert run(["sizes", str(empty)]) == 1
+    assert "x.pcap and 296 more: no NFS call in it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["summarize", "perfile"])

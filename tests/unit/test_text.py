@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence
+from pcapnfs.text import escape, sentence, some
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,12 @@ def test_numbers_in_a_sentence_keep_their_thin_spaces() -> None:
     told = f"{units.count(1234567)} of a\u2009b\x1b"
     assert sentence(told) == "1\u2009234\u2009567 of a\\u2009b\\x1b"
     assert sentence("plain") == "plain"
+
+
+def test_many_names_are_counted_and_those_told_are_harmless() -> None:
+    names = ["a\x1b", *"bcdef"]
+    assert some(names, 2) == "a\\x1b, b and 4 more"
+    assert some(names, 6) == "a\\x1b, b, c, d, e, f"
+    assert some(names, 9, str.upper) == "A\x1b, B, C, D, E, F"
+    assert some(["c"] * 2000, 1) == "c and 1\u2009999 more"
+    assert some([], 3) == ""

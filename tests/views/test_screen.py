@@ -109,6 +109,16 @@ def test_operations_that_took_next_to_nothing_are_counted_in_a_sentence() -> Non
 
 
 @pytest.mark.parametrize("width", [80, 140])
+def test_a_rotation_takes_no_more_than_a_few_lines(width: int) -> None:
+    files = tuple(f"/var/tmp/case/nfs.pcap{number}" for number in range(1000))
+    rotated = replace(samples.summary(), capture=replace(samples.capture(), files=files))
+    heading = samples.render(screen.summary(rotated), width).partition("\npcap,")[0]
+    assert heading.startswith("/var/tmp/case/nfs.pcap0, /var/tmp/case/nfs.pcap1,")
+    assert " ".join(heading.split()).endswith("and 996 more")
+    assert heading.count("\n") < 4
+
+
+@pytest.mark.parametrize("width", [80, 140])
 def test_each_client_of_a_verdict_begins_a_line_of_its_own(width: int) -> None:
     found = samples.bottlenecks("10.0.0.2", "10.0.0.3")
     summary = samples.summary()

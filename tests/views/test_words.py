@@ -72,3 +72,12 @@ def test_cut_packets_are_told_even_when_every_call_could_be_read() -> None:
         "Every call has its reply.",
         "7 packets were cut to 128 bytes.",
     ]
+
+
+def test_a_rotation_that_is_cut_everywhere_takes_a_few_sentences() -> None:
+    damage = tuple(f"pcap{number}: the file ends within a packet" for number in range(1000))
+    told = trust_sentences(samples.poor_trust(), replace(samples.capture(), damage=damage))
+    assert told[:2] == [f"{each}. Everything before that was read." for each in damage[:2]]
+    cut = [sentence for sentence in told if "pcap" in sentence or "break" in sentence]
+    assert cut[-1] == f"{1000 - len(cut) + 1} more captures break off like that."
+    assert len(cut) < 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.text import some
 from pcapnfs.views import estimate
 from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
@@ -68,6 +69,4 @@ def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(told(name) for name in names[:NAMED])
-    more = len(names) - NAMED
-    return f"{shown} and {units.count(more)} more" if more > 0 else shown or "none"
+    return some(names, NAMED, told) or "none"

@@ -17,7 +17,8 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import placement, query, temporary
+from pcapnfs import placement, query, summary, temporary
+from pcapnfs.columns import Columns
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError
 from tests.traces import SAMPLES, written
 from tests.unit.rows import ROOT
@@ -294,6 +295,38 @@ def test_what_is_no_whole_trace_is_refused_in_a_sentence(stored: Path, how: str)
         pcapnfs.open(stored)
     assert str(stored) in str(failure.value)
     assert "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize("columns", [None, summary.READS], ids=["lazily", "at once"])
+def test_of_several_parts_the_damaged_one_is_named(tmp_path: Path, columns: Columns | None) -> None:
+    target = tmp_path / "many.nfstrace"
+    pcapnfs.decode([CAPTURE] * 3, target, independent=True)
+    table = target / "1" / "calls.parquet"
+    table.write_bytes(b"x" * table.stat().st_size)
+    with pytest.raises(CaptureError, match="the table is damaged") as failure:
+        pcapnfs.open(target, columns=columns)
+    assert str(failure.value).startswith(f"{table}: ")
+
+
+def test_too_many_parts_for_the_process_are_not_called_damaged(tmp_path: Path) -> None:
+    target = tmp_path / "many.nfstrace"
+    pcapnfs.decode([CAPTURE] * 80, target, independent=True)
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    def asked(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "pcapnfs", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=few)
+
+    assert (
+        asked("sizes", "--json", str(target)).returncode == 0
+    )  # One after the other they can be read.
+    lazily = asked("sql", str(target), "select count(*) from calls")
+    assert lazily.returncode == 1
+    assert "raise the limit (ulimit -n)" in lazily.stderr
+    assert "damaged" not in lazily.stderr
+    assert lazily.stderr.count("\n") == 1
 
 
 def test_changed_bytes_inside_a_table_are_noticed(stored: Path) -> None:

@@ -150,6 +150,55 @@ def test_parts_are_those_of_each_capture_with_numbers_of_their_own(
             assert last == ends
 
 
+def test_traces_of_few_calls_are_read_into_a_database(
+    independent: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "all.nfstrace"
+    pcapnfs.decode(independent, target, independent=True)
+    every = {table.name: frozenset(column.name for column in table.columns) for table in tables()}
+    with pcapnfs.open(target) as lazy, pcapnfs.open(target, columns=every) as gathered:
+        assert view(lazy, "calls").count("read_parquet") == len(independent)
+        assert view(gathered, "calls") == ""
+        assert_same_tables(lazy, gathered)
+        with pytest.raises(UsageError, match="one stream of packets"):
+            gathered.captures()
+    with pcapnfs.open(target, columns=summary.READS) as gathered:
+        told = to_json(pcapnfs.summarize(gathered))
+    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", 0)
+    with pcapnfs.open(target) as lazy, pcapnfs.open(target, columns=every) as merged:
+        assert view(merged, "calls").count("read_parquet") == 1
+        assert_same_tables(lazy, merged)
+    with pcapnfs.open(target, columns=summary.READS, memory="256M") as merged:
+        merged.lock()
+        assert to_json(pcapnfs.summarize(merged)) == told
+    with pcapnfs.open([target, independent[0]], columns=every) as merged:
+        assert view(merged, "calls").count("read_parquet") == 1
+        with pcapnfs.open([target, independent[0]]) as lazy:
+            assert_same_tables(lazy, merged)
+    monkeypatch.setattr(traces, "GATHERED_CALLS", 0)
+    with pcapnfs.open(target, columns=summary.READS) as lazy:
+        assert view(lazy, "calls").count("read_parquet") == len(independent)
+        assert to_json(pcapnfs.summarize(lazy)) == told
+
+
+def test_one_trace_of_few_calls_is_still_that_of_its_captures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = written([SAMPLES[0]], tmp_path / "a.nfstrace")
+    with pcapnfs.open(stored, columns=summary.READS) as gathered:
+        assert view(gathered, "calls") == ""
+        assert gathered.captures() == [str(SAMPLES[0])]
+        gathered.lock()
+        assert len(gathered.calls.fetchall()) == gathered.meta.calls
+        calls = gathered.meta.calls
+    monkeypatch.setattr(traces, "GATHERED_CALLS", calls)
+    with pcapnfs.open(stored, columns=summary.READS) as gathered:
+        assert view(gathered, "calls") == ""
+    monkeypatch.setattr(traces, "GATHERED_CALLS", calls - 1)
+    with pcapnfs.open(stored, columns=summary.READS) as lazy:
+        assert "read_parquet" in view(lazy, "calls")
+
+
 def _calls(path: Path) -> int:
     with pcapnfs.open(path) as trace:
         return trace.meta.calls

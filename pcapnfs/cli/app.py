@@ -252,6 +252,8 @@ def _of_database(message: str) -> str:
     what = what.removesuffix(".")
     if "max_temp_directory_size" in whole or "No space left" in whole:
         return f"{what}; TMPDIR names another place for what does not fit into memory"
+    if "Too many open files" in whole:
+        return f"{what.split(' LINE 1')[0]}; name fewer traces, or raise the limit (ulimit -n)"
     if "Out of Memory" in whole:
         return f"{what}; a larger --memory may do"
     if re.search("Failed to read file|TProtocolException|Out of buffer", whole):

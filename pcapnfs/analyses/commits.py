@@ -92,7 +92,7 @@ def commits(trace: Trace) -> tuple[Commits, ...]:
 
 
 _COMMITS = """
-    select mount, count(*), count(distinct file), sum(bytes)::bigint, count(*) filter (bytes = 0),
+    select mount, count(*), count(distinct file), sum(bytes), count(*) filter (bytes = 0),
            sum(share), avg(srt), max(srt),
            case when count(distinct bytes) > 1 then regr_intercept(srt, bytes::double) end,
            case when count(distinct bytes) > 1 then regr_slope(srt, bytes::double) end,

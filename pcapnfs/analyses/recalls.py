@@ -157,7 +157,7 @@ _MET = """
 """
 
 _ROWS = """
-    select holder, server, row, sum(time)::bigint from met
+    select holder, server, row, sum(time) from met
     group by holder, server, row having sum(time) > 0
 """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import population
 from pcapnfs.analyses.service_time import integer
-from pcapnfs.analyses.transfer_sizes import WRITE_OPERATIONS
+from pcapnfs.analyses.transfer_sizes import REACH, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def larger_writes(trace: Trace) -> LargerWrites:
         f"""
         with written as (
             select identity as file, count(*) as writes, max(requested) as piece,
-                   max("offset" + requested) as reach, count(distinct "offset") as places,
+                   max({REACH}) as reach, count(distinct "offset") as places,
                    count(*) filter (requested = piece_of_all) as whole
             from (
                 select files.identity, operations.call, "offset", requested,

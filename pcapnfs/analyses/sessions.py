@@ -87,8 +87,9 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
             group by session
         )
         select hex(session), list_sort(list(distinct client)), list_sort(list(distinct server)),
-               count(distinct connection), count(slot), any_value(offered), max(slot) + 1,
-               any_value(least) + 1, any_value(most) + 1
+               count(distinct connection), count(slot), any_value(offered), max(slot)::bigint + 1,
+               any_value(least)::bigint + 1,
+               any_value(most)::bigint + 1
         from named left join told using (session)
         group by session having count(slot) > 0 order by count(slot) desc, 1
         """

@@ -163,7 +163,7 @@ _READ_AGAIN = """
 _PATHS = "select file, path from files where file in $files"
 
 _ROWS = """
-    select server, stability as row, sum(share)::bigint
+    select server, stability as row, sum(share)
     from known join shares using (call)
     where op in $asking
     group by server, stability having sum(share) > 0

@@ -129,6 +129,6 @@ _RENAMES = """
            (list(path order by frame, path))[:$files],
            coalesce((list(new_path order by frame, new_path)
                 filter (removed is null))[:$files], []),
-           sum(share)::bigint, (list(frame order by frame))[:$examples]
+           sum(share), (list(frame order by frame))[:$examples]
     from placed group by client, server order by count(*) desc, client, server
 """

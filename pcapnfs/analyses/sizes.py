@@ -161,7 +161,7 @@ def _bins(
     rows = trace.rows(
         f"""
         {population}
-        select case when size * {1 << BINS_BELOW_A_FRAME} <= $payload then 0
+        select case when size <= $payload // {1 << BINS_BELOW_A_FRAME} then 0
                     else ceil(log2(size::double * {1 << BINS_BELOW_A_FRAME} / $payload))::int end,
                count(*)
         from regular where size is not null group by 1

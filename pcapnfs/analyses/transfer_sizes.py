@@ -32,6 +32,10 @@ READ_OPERATIONS = ("READ", "READ_PLUS")
 WRITE_OPERATIONS = ("WRITE",)
 """Operations that take file data."""
 
+REACH = '"offset"::hugeint + requested'
+"""SQL: the first byte behind what a READ or a WRITE asks for. A capture may hold any numbers, and
+the sum of two of 64 bits has no place in them."""
+
 
 class Moved(Record):
     """The READs, or the WRITEs, of one client at one server."""
@@ -88,10 +92,9 @@ def allowed(trace: Trace) -> tuple[Allowed, ...]:
 
 _OF_CLIENT = joined.condition("not callback", other="operations.op")
 
-# Offsets of other operations may be so large that there is no sum.
 _MOVED = f"""
     select mount, operations.op in {READ_OPERATIONS} as reading, sum("count"), max(requested),
-           max(requested) filter ("offset" is not null), max("offset" + requested)
+           max(requested) filter ("offset" is not null), max({REACH})
     from operations join calls using (call)
     where operations.op in {(*READ_OPERATIONS, *WRITE_OPERATIONS)} and {_OF_CLIENT}
     group by mount, reading

@@ -59,6 +59,10 @@ const ISB_OSDROP: u16 = 7;
 
 const NS_PER_S: i64 = 1_000_000_000;
 
+/// The latest time that a packet is believed to be of, in the year 2116, so that times between packets,
+/// and twice as much, fit 64 bits. The earliest is 1970: a time that was damaged may be any.
+const LATEST_NS: i64 = (1 << 62) - 1;
+
 /// How an interface's ticks become nanoseconds.
 #[derive(Clone, Copy)]
 enum Resolution {
@@ -286,7 +290,8 @@ impl Pcapng {
             return Err(window.damaged(SHORT));
         }
         if let Some(ticks) = header.ticks {
-            self.last_time_ns = interface.resolution.nanoseconds(ticks).saturating_add(interface.offset_ns);
+            let time_ns = interface.resolution.nanoseconds(ticks).saturating_add(interface.offset_ns);
+            self.last_time_ns = time_ns.clamp(0, LATEST_NS);
         }
         let record = Record {
             time_ns: self.last_time_ns,

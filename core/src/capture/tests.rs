@@ -424,15 +424,16 @@ fn a_fraction_of_more_than_a_second_is_added() {
 #[test]
 fn interfaces_have_their_own_clocks() {
     let order = Order::Big;
-    let clocks: [(Vec<u8>, u64, i64); 8] = [
+    let clocks: [(Vec<u8>, u64, i64); 9] = [
         (vec![], 1_500_000, 1_500_000_000),             // microseconds unless stated
         (option(order, 9, &[3]), 1_500, 1_500_000_000), // milliseconds
         (option(order, 9, &[9]), 1_500, 1_500),         // nanoseconds
         (option(order, 9, &[12]), 1_500, 1),            // picoseconds
         (option(order, 9, &[127]), u64::MAX, 0),        // 10^-127 seconds
         (option(order, 9, &[0x80 | 1]), 3, 1_500_000_000), // halves of a second
-        (option(order, 9, &[0]), u64::MAX, i64::MAX),   // seconds, out of range
-        (option(order, 14, &(-2_i64).to_be_bytes()), 0, -2_000_000_000), // 2 s before
+        (option(order, 9, &[0]), u64::MAX, (1 << 62) - 1), // seconds, out of range
+        (option(order, 14, &(-2_i64).to_be_bytes()), 5_000_000, 3_000_000_000), // 2 s before
+        (option(order, 14, &(-2_i64).to_be_bytes()), 0, 0), // before 1970
     ];
     let mut file = section(order);
     for (options, _, _) in &clocks {

@@ -233,7 +233,7 @@ impl Tables {
         let (from_client, from_server) = (connection.acks.of(client), connection.acks.of(client.other()));
         let last_ns = connection.last.time_ns;
         let syn = connection.syn.map(|(_, time_ns)| time_ns);
-        let between = |from: Option<i64>, to: Option<i64>| Some(to? - from?);
+        let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
         let opener_is_client = connection.syn.is_some_and(|(opener, _)| opener == client);
         self.connections.append(&ConnectionRow {
             connection: id,

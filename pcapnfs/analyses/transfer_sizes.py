@@ -32,9 +32,9 @@ READ_OPERATIONS = ("READ", "READ_PLUS")
 WRITE_OPERATIONS = ("WRITE",)
 """Operations that take file data."""
 
-REACH = '"offset"::hugeint + requested'
-"""SQL: the first byte behind what a READ or a WRITE asks for. A capture may hold any numbers, and
-the sum of two of 64 bits has no place in them."""
+REACH = f'case when greatest("offset", requested) < {1 << 62} then "offset" + requested end'
+"""SQL: the first byte behind what a READ or a WRITE asks for; NULL where one of the two is not
+known, or so large, by damage, that the sum may have no place in 64 bits."""
 
 
 class Moved(Record):

@@ -194,6 +194,7 @@ def attach(
     if own:
         connection.execute("set parquet_metadata_cache = true")
         connection.execute("set validate_external_file_cache = 'NO_VALIDATION'")
+    befores = _before(parts)
     for table in tables:
         numbered = len(parts) > 1 and any(
             column.name == "call" and not column.nullable for column in table.columns
@@ -201,7 +202,7 @@ def attach(
         selects = [
             _select(table, part, before, own=own)
             + (_WANTED.format(before=before["call"]) if numbered else "")
-            for part, before in zip(parts, _before(parts), strict=True)
+            for part, before in zip(parts, befores, strict=True)
         ]
         with _naming(connection, table, parts):
             connection.execute(f'create view "{table.name}" as {" union all ".join(selects)}')
@@ -222,9 +223,10 @@ def gather(
     Raises:
         CaptureError: As of `attach`.
     """
+    counted = _counted(parts)
     for table in tables:
         with _naming(connection, table, parts):
-            connection.execute(f'insert into "{table.name}" {_rows(table, parts)}')
+            connection.execute(f'insert into "{table.name}" {_rows(table, parts, counted)}')
 
 
 def merge(
@@ -254,30 +256,34 @@ def merge(
         highest={},
         brief=True,
     )
+    counted = _counted(parts)
     for table in tables:
         with _naming(connection, table, parts):
             connection.execute(
-                f"copy ({_rows(table, parts)}) to {_quoted(merged.file(table.name))} "
+                f"copy ({_rows(table, parts, counted)}) to {_quoted(merged.file(table.name))} "
                 f"(format parquet, compression uncompressed, row_group_size {MERGED_ROWS})"
             )
     return merged
 
 
-def _rows(table: schema.Table, parts: Sequence[Stored]) -> str:
+def _rows(table: schema.Table, parts: Sequence[Stored], counted: Mapping[str, str]) -> str:
     """SQL: the rows of all parts in one look at a list of files.
 
     A look at each would be planned by itself: 300 parts of 500 calls took a summary a minute.
     """
-    befores = _before(parts)
-    counted = {kind: _by_file([each[kind] for each in befores]) for kind in befores[0]}
     columns = ", ".join(_column(column, counted) for column in table.columns)
     files = ", ".join(_literal(part.file(table.name)) for part in parts)
     return f"select {columns} from read_parquet([{files}])"
 
 
-def _by_file(numbers: Sequence[int]) -> str:
-    """SQL: the number of the file of a list that a row is from."""
-    return f"list_extract([{', '.join(map(str, numbers))}]::ubigint[], file_index::bigint + 1)"
+def _counted(parts: Sequence[Stored]) -> dict[str, str]:
+    """SQL: how far the numbers of each kind reach in the files of a list before a row's own."""
+    befores = _before(parts)
+    return {
+        kind: f"list_extract([{', '.join(str(each[kind]) for each in befores)}]::ubigint[], "
+        "file_index::bigint + 1)"
+        for kind in befores[0]
+    }
 
 
 @contextmanager
@@ -294,11 +300,9 @@ def _naming(
             file = part.file(table.name)
             try:
                 connection.execute(f"describe {_select(table, part, {}, own=False)}")
-            except duckdb.IOException as failure:
+            except duckdb.Error as failure:
                 if "Too many open files" in str(failure):
                     raise
-                raise CaptureError(f"{file}: the table is damaged; {DECODE_AGAIN}") from error
-            except duckdb.Error:
                 raise CaptureError(f"{file}: the table is damaged; {DECODE_AGAIN}") from error
         raise
 

@@ -319,9 +319,8 @@ def test_too_many_parts_for_the_process_are_not_called_damaged(tmp_path: Path) -
         command = [sys.executable, "-m", "pcapnfs", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=few)
 
-    assert (
-        asked("sizes", "--json", str(target)).returncode == 0
-    )  # One after the other they can be read.
+    # One after the other they can be read.
+    assert asked("sizes", "--json", str(target)).returncode == 0
     lazily = asked("sql", str(target), "select count(*) from calls")
     assert lazily.returncode == 1
     assert "raise the limit (ulimit -n)" in lazily.stderr

@@ -18,7 +18,7 @@ from pcapnfs.cli.progress import progress
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.text import escape, some
-from pcapnfs.views.words import plural
+from pcapnfs.views.words import DAMAGES_TOLD, also_broken_off
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
@@ -158,10 +158,10 @@ def opened(chosen: last.Captures, meta: Meta) -> None:
 
 def tell_damage(damage: Sequence[str]) -> None:
     """Tell where captures break off; of a rotation, hundreds may."""
-    for each in damage[:NAMED]:
+    for each in damage[:DAMAGES_TOLD]:
         output.tell(escape(f"{each}; everything before that was read"))
-    if (more := len(damage) - NAMED) > 0:
-        output.tell(f"{plural(more, 'more capture breaks', 'more captures break')} off like that")
+    if rest := also_broken_off(damage):
+        output.tell(rest)
 
 
 def demand_nfs(trace: Trace) -> None:

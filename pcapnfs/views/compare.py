@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.text import escape, sentence
+from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 from pcapnfs.views.words import plural
@@ -116,7 +116,6 @@ def _runs(result: Comparison) -> RenderableType:
 
 
 def _run(title: str, run: Run) -> list[str]:
-    more = f" and {plural(len(run.captures) - 1, 'more', 'more')}" if len(run.captures) > 1 else ""
     return [
         title,
         units.duration(run.run_s),
@@ -124,7 +123,7 @@ def _run(title: str, run: Run) -> list[str]:
         units.count(run.calls),
         units.count(run.stable_calls),
         run.vantage,
-        escape(run.captures[0]) + more if run.captures else "",
+        some(run.captures, 1),
     ]
 
 

@@ -13,7 +13,7 @@ from pcapnfs import units
 from pcapnfs.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.trust import Trust
@@ -61,8 +61,16 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
 def _broken_off(capture: Capture) -> Iterator[str]:
     for damage in capture.damage[:DAMAGES_TOLD]:
         yield f"{escape(damage)}. Everything before that was read."
-    if (more := len(capture.damage) - DAMAGES_TOLD) > 0:
-        yield f"{plural(more, 'more capture breaks', 'more captures break')} off like that."
+    if rest := also_broken_off(capture.damage):
+        yield f"{rest}."
+
+
+def also_broken_off(damage: Sequence[str]) -> str:
+    """How many captures break off besides those of which it is told where; nothing if none does."""
+    more = len(damage) - DAMAGES_TOLD
+    if more <= 0:
+        return ""
+    return f"{plural(more, 'more capture breaks', 'more captures break')} off like that"
 
 
 def _matched(trust: Trust) -> str:

@@ -1,16 +1,15 @@
 """Traces on disk: a directory with a Parquet file for each table, and `meta.json`.
 
-Takes directories; gives what they say of themselves, and views over their tables in which a query
-reads only the columns that it names. Several traces become one whose numbers are counted on from
-one to the next. Promises that what is no whole trace of this version is refused with one sentence
-that names the file and what to do. `decoding.py` writes them.
+Takes directories; gives what they say of themselves, also of several together, and the captures
+that they were made of. Promises that what is no whole trace of this version is refused with one
+sentence that names the file and what to do. `decoding.py` writes them, `attached.py` puts their
+tables into a database.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,6 @@ from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError, said
 from pcapnfs.record import Record, plain, replace
 
 if TYPE_CHECKING:
-    import duckdb
-
     from pcapnfs.digests import Digest
 
 SUFFIX = ".nfstrace"
@@ -38,10 +35,6 @@ changes only when the same columns mean something else."""
 
 FRAME = "frame"
 """The kind of number that packets have."""
-
-MERGED_ROWS = 61_440
-"""Rows of a group in tables that are merged: with 96 MB, the database wrote twice as many to the
-disk first, and took 9 s for half a million calls instead of 2.7."""
 
 NUMBERS = {
     "call": "call",
@@ -172,158 +165,6 @@ def in_order(parts: Sequence[Stored]) -> list[Stored]:
     return sorted(parts, key=lambda part: (part.meta.start_ns is None, part.meta.start_ns or 0))
 
 
-def attach(
-    connection: duckdb.DuckDBPyConnection,
-    parts: Sequence[Stored],
-    tables: Sequence[schema.Table],
-    *,
-    own: bool = False,
-) -> None:
-    """Make a view of each table over all parts, which reads from the disk what a query names.
-
-    Args:
-        connection: The database.
-        parts: The parts.
-        tables: The tables, with the columns that will be asked for.
-        own: The files are this process' own, and one part: their types and numbers need not be
-            seen to, and they do not change, so that what stands at their ends is read once.
-
-    Raises:
-        CaptureError: A file is not the table that it should be.
-    """
-    if own:
-        connection.execute("set parquet_metadata_cache = true")
-        connection.execute("set validate_external_file_cache = 'NO_VALIDATION'")
-    befores = _before(parts)
-    for table in tables:
-        numbered = len(parts) > 1 and any(
-            column.name == "call" and not column.nullable for column in table.columns
-        )
-        selects = [
-            _select(table, part, before, own=own)
-            + (_WANTED.format(before=before["call"]) if numbered else "")
-            for part, before in zip(parts, befores, strict=True)
-        ]
-        with _naming(connection, table, parts):
-            connection.execute(f'create view "{table.name}" as {" union all ".join(selects)}')
-
-
-def gather(
-    connection: duckdb.DuckDBPyConnection,
-    parts: Sequence[Stored],
-    tables: Sequence[schema.Table],
-) -> None:
-    """Fill the empty tables of a database with the rows of all parts, in order.
-
-    Args:
-        connection: The database.
-        parts: The parts.
-        tables: The tables, with the columns that will be asked for.
-
-    Raises:
-        CaptureError: As of `attach`.
-    """
-    counted = _counted(parts)
-    for table in tables:
-        with _naming(connection, table, parts):
-            connection.execute(f'insert into "{table.name}" {_rows(table, parts, counted)}')
-
-
-def merge(
-    connection: duckdb.DuckDBPyConnection,
-    parts: Sequence[Stored],
-    tables: Sequence[schema.Table],
-    directory: Path,
-) -> Stored:
-    """Write the rows of all parts, in order, into one part for this process.
-
-    Args:
-        connection: Any database.
-        parts: The parts.
-        tables: The tables, with the columns that will be asked for.
-        directory: A new one, which is made for the files.
-
-    Raises:
-        CaptureError: As of `attach`.
-        OSError: The directory cannot be made.
-    """
-    directory.mkdir()
-    merged = Stored(
-        directory=directory,
-        columns={table.name: tuple(column.name for column in table.columns) for table in tables},
-        meta=together(parts),
-        sources=(),
-        highest={},
-        brief=True,
-    )
-    counted = _counted(parts)
-    for table in tables:
-        with _naming(connection, table, parts):
-            connection.execute(
-                f"copy ({_rows(table, parts, counted)}) to {_quoted(merged.file(table.name))} "
-                f"(format parquet, compression uncompressed, row_group_size {MERGED_ROWS})"
-            )
-    return merged
-
-
-def _rows(table: schema.Table, parts: Sequence[Stored], counted: Mapping[str, str]) -> str:
-    """SQL: the rows of all parts in one look at a list of files.
-
-    A look at each would be planned by itself: 300 parts of 500 calls took a summary a minute.
-    """
-    columns = ", ".join(_column(column, counted) for column in table.columns)
-    files = ", ".join(_literal(part.file(table.name)) for part in parts)
-    return f"select {columns} from read_parquet([{files}])"
-
-
-def _counted(parts: Sequence[Stored]) -> dict[str, str]:
-    """SQL: how far the numbers of each kind reach in the files of a list before a row's own."""
-    befores = _before(parts)
-    return {
-        kind: f"list_extract([{', '.join(str(each[kind]) for each in befores)}]::ubigint[], "
-        "file_index::bigint + 1)"
-        for kind in befores[0]
-    }
-
-
-@contextmanager
-def _naming(
-    connection: duckdb.DuckDBPyConnection, table: schema.Table, parts: Sequence[Stored]
-) -> Iterator[None]:
-    """Say of which part a table cannot be read; other failures are the database's."""
-    import duckdb  # Who writes a trace needs no database.
-
-    try:
-        yield
-    except duckdb.Error as error:
-        for part in parts:
-            file = part.file(table.name)
-            try:
-                connection.execute(f"describe {_select(table, part, {}, own=False)}")
-            except duckdb.Error as failure:
-                if "Too many open files" in str(failure):
-                    raise
-                raise CaptureError(f"{file}: the table is damaged; {DECODE_AGAIN}") from error
-        raise
-
-
-def _before(parts: Sequence[Stored]) -> list[dict[str, int]]:
-    """For each part, how far the numbers of each kind reach in those before."""
-    before = dict.fromkeys(NUMBERS.values(), 0)
-    found = []
-    for part in parts:
-        found.append(before)
-        before = {kind: number + _span(part, kind) for kind, number in before.items()}
-    return found
-
-
-def allow(connection: duckdb.DuckDBPyConnection, parts: Sequence[Stored]) -> None:
-    """Let the tables be read also when the database is shut off from files."""
-    paths = [str(part.file(table)) for part in parts for table in part.columns]
-    if paths:
-        connection.execute("set allowed_paths = ?", [[*paths, *map(_pattern, paths)]])
-
-
 def together(parts: Sequence[Stored]) -> meta.Meta:
     """What the decoders said of all parts; frames are counted on from one to the next."""
     files: list[meta.CaptureFile] = []
@@ -332,7 +173,7 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
     before = 0
     for part in parts:
         files += [_moved(file, before) for file in part.meta.files]
-        before += _span(part, FRAME)
+        before += span(part, FRAME)
         for sums, more in ((packets, part.meta.packets), (limits, part.meta.limits_hit)):
             for kind, number in more.items():
                 sums[kind] = sums.get(kind, 0) + number
@@ -498,64 +339,11 @@ def _source(told: Mapping[str, object]) -> Source:
     return Source(str(told["path"]), None if kept is None else digests.Digest(**kept))
 
 
-def want(connection: duckdb.DuckDBPyConnection, calls: range | None) -> None:
-    """Tell the views that a connection will ask for rows of these calls alone; None: for all.
-
-    Where numbers are counted on from part to part, DuckDB does not find out by itself which row
-    groups of a file cannot have them. Queries say which calls they mean all the same.
-    """
-    if calls is None:
-        connection.execute("reset variable first_call")
-        connection.execute("reset variable end_call")
-        return
-    connection.execute(f"set variable first_call = {calls.start}")
-    connection.execute(f"set variable end_call = {calls.stop}")
-
-
-_WANTED = """
-    where getvariable('first_call') is null
-          or call >= greatest(getvariable('first_call')::bigint - {before}, 0)::ubigint
-             and call < greatest(getvariable('end_call')::bigint - {before}, 0)::ubigint
-"""
-
-
-def _span(part: Stored, kind: str) -> int:
+def span(part: Stored, kind: str) -> int:
     """How far a part's numbers reach."""
     if kind == FRAME:
         return sum(file.packets for file in part.meta.files)
     return part.highest.get(kind, 0) + 1
-
-
-def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own: bool) -> str:
-    """The SQL that reads a part's rows; `before` are the numbers of each kind in parts before."""
-    if own:  # They are one part: no numbers come before its own.
-        columns = ", ".join(f'"{column.name}"' for column in table.columns)
-    else:
-        columns = ", ".join(_column(column, before) for column in table.columns)
-    return f"select {columns} from read_parquet({_literal(part.file(table.name))})"
-
-
-def _column(column: schema.Column, before: Mapping[str, int | str]) -> str:
-    """A column with the type that it has in a table; numbers are counted on from SQL's."""
-    moved = before.get(NUMBERS.get(column.name, ""), 0)
-    value = f'"{column.name}" + {moved}' if moved else f'"{column.name}"'
-    return f'cast({value} as {column.sql}) as "{column.name}"'
-
-
-def _literal(path: Path) -> str:
-    """A file as SQL names it where it expects a pattern."""
-    return _quoted(_pattern(str(path)))
-
-
-def _quoted(text: Path | str) -> str:
-    """A text, or a path, in SQL."""
-    quoted = str(text).replace("'", "''")
-    return f"'{quoted}'"
-
-
-def _pattern(path: str) -> str:
-    """A path where DuckDB expects a pattern."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 
 
 def _moved(file: meta.CaptureFile, before: int) -> meta.CaptureFile:

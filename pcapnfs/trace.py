@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from pcapnfs import decoding, meta, schema, store, temporary, units
+from pcapnfs import attached, decoding, meta, schema, store, temporary, units
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
@@ -350,7 +350,7 @@ class Trace:
         Its queries say so, too. None: for all, again.
         """
         if len(self._read) > 1:
-            store.want(cursor, calls)
+            attached.want(cursor, calls)
 
     def lock(self) -> None:
         """Shut the database off from files, extensions, Python's variables and settings, for good.
@@ -361,7 +361,7 @@ class Trace:
         if self._locked:
             return
         self._connection.execute("set python_enable_replacements = false")
-        store.allow(self._connection, self._read)
+        attached.allow(self._connection, self._read)
         self._connection.execute("set enable_external_access = false")
         self._connection.execute("set lock_configuration = true")
         self._locked = True
@@ -502,9 +502,9 @@ def _gathered(
     connection.execute("set enable_external_file_cache = false")
     with _one_thread(connection):
         if sum(file.bytes for file in together.files) <= DATABASE_FILE_THRESHOLD_BYTES:
-            store.gather(connection, parts, tables)
+            attached.gather(connection, parts, tables)
             return connection, []
-        merged = store.merge(connection, parts, tables, directory / "merged")
+        merged = attached.merge(connection, parts, tables, directory / "merged")
     connection.close()  # It would keep some of what it has read.
     return _viewing([merged], together, tables, directory, limit, own=True), [merged]
 
@@ -520,7 +520,7 @@ def _viewing(
 ) -> duckdb.DuckDBPyConnection:
     """A database whose tables are views of the files of traces."""
     connection = connect((), directory, in_memory=True)
-    store.attach(connection, parts, tables, own=own)
+    attached.attach(connection, parts, tables, own=own)
     _bound(connection, limit, together.calls)
     return connection
 

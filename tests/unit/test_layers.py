@@ -68,6 +68,7 @@ HEAVY = (
     "pcapnfs.query",
     "pcapnfs.decoding",
     "pcapnfs.store",
+    "pcapnfs.attached",
 )
 """What the command line imports only inside the commands that need it."""
 

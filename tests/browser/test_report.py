@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pcapnfs.views.report import page
+from pcapnfs.views.report.blocks import Cell, Column, Section, name, table
 from tests.browser.chromium import Browser, browser, program
 from tests.views import samples
 from tests.views.test_report import hostile
@@ -172,6 +173,27 @@ def test_the_page_does_not_scroll_sideways(
             """
         )
         assert wide == [0]
+
+
+def test_short_names_are_not_broken_and_long_ones_are(chrome: Browser, tmp_path: Path) -> None:
+    names = ("RECLAIM_COMPLETE", "BIND_CONN_TO_SESSION", "directory/" * 20)
+    columns = (Column("operation", "name"), *[Column("number")] * 12)
+    rows = [(name(each), *[Cell("1 234 ms")] * 12) for each in names]
+    section = Section("names", "Names", (table("Names", columns, rows),))
+    path = tmp_path / "names.html"
+    path.write_text(page.of_sections("names", (section,)), encoding="utf-8")
+    chrome.open(path, width=768)
+    lines = chrome.evaluate(
+        """
+        [...document.querySelectorAll('tbody .name')].map(cell => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return new Set([...range.getClientRects()].map(each => Math.round(each.top))).size;
+        })
+        """
+    )
+    assert lines[:2] == [1, 1]
+    assert lines[2] > 1
 
 
 def test_it_is_whole_without_scripts(chrome: Browser, plain: Path) -> None:

@@ -39,7 +39,7 @@ class Column(Record):
     title: str
     """Heading."""
     kind: Literal["number", "name", "words", "long"] = "number"
-    """Numbers stand to the right; names, in the type of code, break anywhere; words between
+    """Numbers stand to the right; names, in the type of code, break anywhere if long; words between
     words; long texts take more room."""
 
 

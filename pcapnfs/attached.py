@@ -15,12 +15,56 @@ from pathlib import Path
 import duckdb
 
 from pcapnfs import schema, store
-from pcapnfs.errors import DECODE_AGAIN, CaptureError
+from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError
+from pcapnfs.record import replace
 from pcapnfs.store import NUMBERS, Stored
 
 MERGED_ROWS = 61_440
 """Rows of a group in tables that are merged: with 96 MB, the database wrote twice as many to the
 disk first, and took 9 s for half a million calls instead of 2.7."""
+
+
+def demand_utterable(directory: Path) -> None:
+    """Refuse a place for temporary files of which the database cannot be told.
+
+    Raises:
+        UsageError: Its path is not UTF-8.
+    """
+    if not _utterable(directory):
+        raise UsageError(
+            f"{directory}: the database takes only paths in UTF-8; "
+            "TMPDIR names another place for temporary tables"
+        )
+
+
+def reach(parts: Sequence[Stored], directory: Path) -> list[Stored]:
+    """Parts of whose places the database can be told: where a path is not UTF-8, by a link.
+
+    Args:
+        parts: The parts.
+        directory: Where links may be made; it lives as long as the database is asked.
+
+    Raises:
+        OSError: A link cannot be made.
+    """
+    found = []
+    for number, part in enumerate(parts):
+        if _utterable(part.directory):
+            found.append(part)
+            continue
+        link = directory / f"part-{number}"
+        link.symlink_to(part.directory, target_is_directory=True)
+        found.append(replace(part, reached=link))
+    return found
+
+
+def _utterable(path: Path) -> bool:
+    """Whether SQL can name a path: names of files may be any bytes."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def attach(
@@ -123,7 +167,7 @@ def _rows(table: schema.Table, parts: Sequence[Stored], counted: Mapping[str, st
     A look at each would be planned by itself: 300 parts of 500 calls took a summary a minute.
     """
     columns = ", ".join(_column(column, counted) for column in table.columns)
-    files = ", ".join(_literal(part.file(table.name)) for part in parts)
+    files = ", ".join(_literal(_file(part, table.name)) for part in parts)
     return f"select {columns} from read_parquet([{files}])"
 
 
@@ -168,7 +212,7 @@ def _before(parts: Sequence[Stored]) -> list[dict[str, int]]:
 
 def allow(connection: duckdb.DuckDBPyConnection, parts: Sequence[Stored]) -> None:
     """Let the tables be read also when the database is shut off from files."""
-    paths = [str(part.file(table)) for part in parts for table in part.columns]
+    paths = [str(_file(part, table)) for part in parts for table in part.columns]
     if paths:
         connection.execute("set allowed_paths = ?", [[*paths, *map(_pattern, paths)]])
 
@@ -200,7 +244,7 @@ def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
     else:
         columns = ", ".join(_column(column, before) for column in table.columns)
-    return f"select {columns} from read_parquet({_literal(part.file(table.name))})"
+    return f"select {columns} from read_parquet({_literal(_file(part, table.name))})"
 
 
 def _column(column: schema.Column, before: Mapping[str, int | str]) -> str:
@@ -208,6 +252,11 @@ def _column(column: schema.Column, before: Mapping[str, int | str]) -> str:
     moved = before.get(NUMBERS.get(column.name, ""), 0)
     value = f'"{column.name}" + {moved}' if moved else f'"{column.name}"'
     return f'cast({value} as {column.sql}) as "{column.name}"'
+
+
+def _file(part: Stored, table: str) -> Path:
+    """Where the database finds a table."""
+    return (part.reached or part.directory) / part.file(table).name
 
 
 def _literal(path: Path) -> str:

@@ -89,7 +89,9 @@ def to_file(
             if stored is not None:
                 shutil.copyfile(stored, fresh)
             else:
-                _copy(trace, statement, form, str(fresh))
+                # The database cannot be told of a path that is not UTF-8.
+                with fresh.open("wb") as sink:
+                    _copy(trace, statement, form, f"/dev/fd/{sink.fileno()}")
     except OSError as error:
         raise WriteError(f"{target}: {said(error)}") from error
     except duckdb.IOException as error:

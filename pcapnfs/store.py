@@ -79,6 +79,8 @@ class Stored(Record):
     """The highest number of each kind in `NUMBERS`, but frames."""
     brief: bool = False
     """Nothing is compressed: the files are not there to stay."""
+    reached: Path | None = None
+    """Another path to it, for the database, which cannot be told of this one."""
 
     def file(self, table: str) -> Path:
         """Where a table is."""

@@ -161,12 +161,14 @@ def open(
     temporary.sweep()
     directory = temporary.make()
     try:
+        attached.demand_utterable(directory.path)
         own = not any(map(store.is_trace, named))
         size = _plain_bytes(named)
         small = size <= DATABASE_FILE_THRESHOLD_BYTES
         if stored or not own or (columns is not None and not small):
             brief = own and not stored and size <= BRIEF_BYTES
             parts = _parts(named, directory.path, ports, columns, progress, brief=brief)
+            parts = attached.reach(parts, directory.path)
             together = store.together(parts)
             few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
             if few and columns is not None and not stored and not own:

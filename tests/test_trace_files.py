@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import placement, query, summary, temporary
+from pcapnfs import export, placement, query, summary, temporary
 from pcapnfs.columns import Columns
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError
 from tests.traces import SAMPLES, written
@@ -358,6 +358,56 @@ def test_a_strange_name_is_a_name(tmp_path: Path) -> None:
     with pcapnfs.open(stored) as trace:
         trace.lock()
         assert len(list(query.select(trace, "from calls").rows)) == trace.meta.calls
+
+
+@pytest.fixture
+def unspeakable(tmp_path: Path) -> Path:
+    """A directory as an older system names it: its name is Latin-1."""
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    try:
+        path.mkdir()
+    except OSError:
+        pytest.skip("this file system takes only names in UTF-8")
+    return path
+
+
+def test_a_name_that_is_not_utf_8_is_a_name(
+    unspeakable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = written([CAPTURE], unspeakable / "a.nfstrace")
+    with pcapnfs.open(CAPTURE) as opened:
+        told = summary.summarize(opened)
+    for columns in (None, summary.READS):  # Views, and tables that are read at once.
+        with pcapnfs.open(trace, columns=columns) as opened:
+            assert summary.summarize(opened).operations == told.operations
+            opened.lock()
+            assert len(list(query.select(opened, "from calls").rows)) == told.trust.rpc_calls
+    monkeypatch.setattr("pcapnfs.trace.DATABASE_FILE_THRESHOLD_BYTES", 0)
+    with pcapnfs.open([trace, trace], columns=summary.READS) as opened:  # Files that are merged.
+        assert summary.summarize(opened).trust.rpc_calls == 2 * told.trust.rpc_calls
+    (trace / "calls.parquet").write_bytes(bytes((trace / "calls.parquet").stat().st_size))
+    with pytest.raises(CaptureError, match="the table is damaged") as failure:
+        pcapnfs.open(trace)
+    assert str(failure.value).startswith(str(trace))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_tables_are_exported_to_a_name_that_is_not_utf_8(
+    unspeakable: Path, tmp_path: Path, form: export.Form
+) -> None:
+    with pcapnfs.open(CAPTURE) as opened:
+        for directory in (unspeakable, tmp_path):
+            export.to_file(opened, "calls", form, directory / "calls")
+    assert (unspeakable / "calls").read_bytes() == (tmp_path / "calls").read_bytes()
+
+
+def test_a_place_for_temporary_tables_that_is_not_utf_8_is_refused(
+    unspeakable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(unspeakable))
+    with pytest.raises(UsageError, match="TMPDIR names another place"):
+        pcapnfs.open(CAPTURE)
+    assert list(unspeakable.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,9 @@ _DURATION_UNITS = {
 }
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)\s*(h|ms|m|s|us|\u00b5s|\u03bcs|ns)\s*", re.ASCII)
 _SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s*([KMGT]?)(?:i?B)?", re.ASCII | re.IGNORECASE)
+LARGEST_SIZE = 1 << 60
+"""No size that is asked for is larger, bytes: there are no such files, and no such memory."""
+
 _SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -100,17 +103,15 @@ def parse_size(text: str) -> int:
     """Read `1G`, `512M`, `64KiB` or `1000` into bytes; K, M, G and T are powers of 1024.
 
     Raises:
-        UsageError: The text is no size, or less than one byte.
+        UsageError: The text is no size, less than one byte, or more than an exbibyte.
     """
     match = _SIZE.fullmatch(text.strip())
     number = (
-        0
-        if match is None
-        else int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
+        0.0 if match is None else float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ")
     )
-    if number < 1:
+    if not 1 <= number <= LARGEST_SIZE:
         raise UsageError(f"{text!r} is no size; write it as in 512M, 1G or 65536")
-    return number
+    return int(number)
 
 
 def count(number: int | None) -> str:

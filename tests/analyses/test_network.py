@@ -98,6 +98,13 @@ def test_a_negative_number_of_paths_is_refused() -> None:
         network(trace, top=-1)
 
 
+def test_so_is_one_that_no_database_can_count() -> None:
+    with trace_of() as trace:
+        assert network(trace, top=2**63 - 1).paths == ()
+        with pytest.raises(UsageError, match="there are never 9223372036854775808 paths"):
+            network(trace, top=2**63)
+
+
 def test_without_calls_there_is_no_path() -> None:
     with trace_of() as trace:
         found = network(trace)

@@ -90,7 +90,9 @@ def test_reads_sizes(text: str, number: int) -> None:
     assert units.parse_size(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "G", "0", "-1G", "1X", "lots", "0.0001"])
+@pytest.mark.parametrize(
+    "text", ["", "G", "0", "-1G", "1X", "lots", "0.0001", "1048577T", "9" * 400]
+)
 def test_refuses_what_is_no_size(text: str) -> None:
     with pytest.raises(UsageError, match="no size"):
         units.parse_size(text)

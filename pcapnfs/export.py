@@ -206,7 +206,7 @@ def _declared(table: str) -> schema.Table:
 
 def _demand_file(target: Path) -> None:
     """Refuse a target that cannot be a file."""
-    if target.is_dir():
+    if os.path.isdir(target):
         raise UsageError(f"{target}: that is a directory; name a file")
 
 

@@ -48,15 +48,17 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
             a source is no file.
     """
     for source in sources:
-        if str(source) == "-" or (source.exists() and not (source.is_file() or source.is_dir())):
+        if str(source) == "-" or (
+            os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source))
+        ):
             raise UsageError(f"{source}: the capture is read twice, so it must be a file")
     if target.suffix in UNWRITTEN:
         kinds = " and ".join(PACKINGS)
         raise UsageError(f"{target}: {target.suffix} is not written; {kinds} are")
-    if target.is_dir():
+    if os.path.isdir(target):
         raise UsageError(f"{target} is a directory")
     demand_another(sources, target)
-    if target.exists() and not overwrite and not placement.only_written_to(target):
+    if os.path.exists(target) and not overwrite and not placement.only_written_to(target):
         raise UsageError(f"{target} is there already; --force overwrites it")
 
 
@@ -66,9 +68,9 @@ def demand_another(sources: Sequence[Path], target: Path) -> None:
     Raises:
         UsageError: The target is one of them, or in one.
     """
-    if not target.exists():
+    if not os.path.exists(target):
         return
-    for source in filter(Path.exists, sources):
+    for source in filter(os.path.exists, sources):
         if target.samefile(source):
             raise UsageError(f"{target} is the capture itself")
         if target.parent.samefile(source):
@@ -87,7 +89,7 @@ def reporter(
     """
     if progress is None:
         return None
-    size = readings * sum(source.stat().st_size for source in sources if source.exists())
+    size = readings * sum(source.stat().st_size for source in sources if os.path.exists(source))
     return lambda done: progress(int(size * done), size)
 
 

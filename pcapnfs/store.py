@@ -9,6 +9,7 @@ tables into a database.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ class Stored(Record):
 def is_trace(path: str) -> bool:
     """Whether a path is to be taken for a trace, be it a broken one."""
     directory = Path(path)
-    return directory.is_dir() and (directory.suffix == SUFFIX or (directory / META).is_file())
+    return os.path.isdir(path) and (directory.suffix == SUFFIX or os.path.isfile(directory / META))
 
 
 def write_parts(directory: Path, parts: Sequence[str], *, tool: str) -> None:

@@ -7,6 +7,7 @@ bidirectional overrides that turn `gpj.exe` around.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 
@@ -26,6 +27,14 @@ def escape(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _notation(ord(c)) for c in text)
+
+
+def argument(text: str) -> str:
+    r"""What a user typed as the tables write it: bytes that are no UTF-8 as `\xNN`.
+
+    So the name of a file, typed as a terminal of Latin-1 does, is found.
+    """
+    return os.fsencode(text).decode(errors="backslashreplace")
 
 
 def sentence(text: str) -> str:

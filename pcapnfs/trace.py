@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -570,7 +571,7 @@ def _plain_bytes(paths: Sequence[str]) -> float:
     total = 0
     for name in paths:
         path = Path(name)
-        if name == STANDARD_INPUT or path.suffix in COMPRESSED_SUFFIXES or not path.is_file():
+        if name == STANDARD_INPUT or path.suffix in COMPRESSED_SUFFIXES or not os.path.isfile(path):
             return math.inf
         total += path.stat().st_size
     return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -72,7 +73,7 @@ def export(
     if target is not None:
         rewriting.demand_another(paths, target)
     # A trace has its tables, and what is no file cannot be read again to say what is in it.
-    simple = not spreadsheet and all(path.is_file() for path in paths)
+    simple = not spreadsheet and all(map(os.path.isfile, paths))
     if target is not None and chosen == "parquet" and simple:
 
         def accept(told: Meta) -> None:

@@ -5,6 +5,7 @@ Takes a path and text; writes the file whole or not at all, and never over anoth
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pcapnfs import placement
@@ -23,11 +24,11 @@ def refuse(path: Path, *, force: bool) -> None:
     """
     if str(path) == STANDARD_OUTPUT or placement.only_written_to(path):
         return
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError(f"{path} is a directory; name a file")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise UsageError(f"there is no directory {path.parent}")
-    if path.exists() and not force:
+    if os.path.exists(path) and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
 
 

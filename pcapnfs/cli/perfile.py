@@ -10,6 +10,7 @@ import typer
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
 from pcapnfs.record import names
+from pcapnfs.text import argument
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.costs import Selection
@@ -60,6 +61,7 @@ def perfile(
         str | None,
         typer.Option(
             "--match",
+            parser=argument,
             metavar="GLOB",
             help="Only files of this pattern, as in *.o or src/*.",
             show_default=False,

@@ -9,6 +9,7 @@ import typer
 from pcapnfs import views
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
+from pcapnfs.text import argument
 
 
 def sequence(
@@ -17,6 +18,7 @@ def sequence(
         str | None,
         typer.Option(
             "--file",
+            parser=argument,
             metavar="PATH|HANDLE",
             help="A path, the end of one, or a file handle.",
             show_default=False,
@@ -26,6 +28,7 @@ def sequence(
         str | None,
         typer.Option(
             "--name",
+            parser=argument,
             metavar="GLOB",
             help="Files of this pattern instead, as in *.c or src/*.",
             show_default=False,

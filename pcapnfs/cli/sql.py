@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,6 +11,7 @@ import typer
 
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
+from pcapnfs.text import argument
 
 if TYPE_CHECKING:
     from pcapnfs.query import Answer
@@ -39,12 +41,12 @@ def sql(
     Example: pcapnfs sql slow.pcap "select op, count(*) from calls group by op"
     """
     *captures, query = words
-    if Path(query).is_file():
+    if os.path.isfile(query):
         raise UsageError(f"the query is missing: {query} is a file")
     from pcapnfs.query import select
 
     with options.open_trace([Path(name) for name in captures], port, memory) as trace:
-        _write(select(trace, query), "json" if json else form)
+        _write(select(trace, argument(query)), "json" if json else form)
 
 
 def _write(answer: Answer, form: str) -> None:

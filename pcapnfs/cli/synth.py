@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -141,7 +142,7 @@ def synth(
         seed=seed,
     )
     for path in (out, told):
-        if path.exists() and not force:
+        if os.path.exists(path) and not force:
             raise UsageError(f"{path} is there already; --force overwrites it")
     capture, truth = Simulation(wanted).run()
     rest = {"configured": truth.configured, "operations": truth.operations, "files": truth.files}

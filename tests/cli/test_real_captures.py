@@ -65,6 +65,62 @@ def test_sums_hold_for_every_capture(capture: Capture | None) -> None:
         assert file.stable_s + file.unstable_s == pytest.approx(file.time_s)
 
 
+LATIN_1 = os.fsdecode(b"caf\xe9")
+"""What a terminal that is not UTF-8 hands over."""
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["sequence", str(SAMPLE), "--file", LATIN_1], 2),
+        (["sequence", str(SAMPLE), "--name", LATIN_1], 2),
+        (["perfile", str(SAMPLE), "--match", LATIN_1], 0),
+        (["sql", str(SAMPLE), f"select '{LATIN_1}'"], 0),
+    ],
+)
+def test_bytes_that_are_not_utf_8_are_written_as_in_tables(
+    words: list[str], status: int, capsys: Printed
+) -> None:
+    assert run(words) == status
+    told = capsys.readouterr()
+    assert words[0] == "perfile" or "xe9" in told.out + told.err
+
+
+@pytest.mark.parametrize("command", ["summarize", "decode", "export", "report", "verify", "sql"])
+@pytest.mark.parametrize("what", ["File name too long", "Permission denied"])
+def test_a_capture_that_cannot_be_looked_at_is_a_sentence(
+    command: str, what: str, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / ("a" * 300)
+    if what == "Permission denied":
+        if os.geteuid() == 0:
+            pytest.skip("the administrator is never refused")
+        (tmp_path / "secret").mkdir(mode=0o600)
+        path = tmp_path / "secret" / "slow.pcap"
+    more = {"decode": ["-o", str(tmp_path / "x.nfstrace")], "sql": ["select 1"]}
+    monkeypatch.chdir(tmp_path)
+    assert run([command, str(path), *more.get(command, [])]) in (1, 2)
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert told.err.endswith(f"{what}\n")
+
+
+@pytest.mark.parametrize("command", ["report", "compare", "export", "redact", "annotate", "synth"])
+def test_so_is_a_target_whose_name_is_too_long(
+    command: str, tmp_path: Path, capsys: Printed
+) -> None:
+    target = str(tmp_path / f"{'a' * 300}.pcap")
+    words = {
+        "compare": ["compare", str(SAMPLE), str(SAMPLE), "-o", target],
+        "redact": ["redact", str(SAMPLE), target],
+        "annotate": ["annotate", str(SAMPLE), f"{target}ng"],
+        "synth": ["synth", "tar", "--files", "1", "-o", target],
+    }.get(command, [command, str(SAMPLE), "-o", target])
+    assert run(words) in (1, 2)
+    told = capsys.readouterr()
+    assert told.err.endswith("File name too long\n")
+
+
 def test_an_empty_capture_holds_no_nfs(tmp_path: Path, capsys: Printed) -> None:
     path = tmp_path / "empty.pcap"
     path.write_bytes(PCAP_HEADER)

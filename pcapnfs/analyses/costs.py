@@ -10,11 +10,12 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pcapnfs import columns
-from pcapnfs.analyses import order, owners
+from pcapnfs.analyses import order, owners, wildcards
 from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.wildcards import LIKE_PATTERN
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -104,17 +105,15 @@ class Selection(Record):
         """What `PLACED` asks for."""
         return {
             "left_out": () if self.show_all else LEFT_OUT_ROLES,
-            "pattern": self.match,
+            "pattern": None if self.match is None else wildcards.text(self.match),
         }
 
 
-PLACED = """
+PLACED = f"""
     placed as (
         select *, case when list_contains($left_out, role) then 'left_out'
                        when $pattern is null then 'listed'
-                       when (case when contains($pattern, '/') then path
-                                  else parse_filename(path, false, 'forward_slash') end)
-                            glob $pattern then 'listed'
+                       when {LIKE_PATTERN} then 'listed'
                        else 'not_matched' end as place
         from objects where not listed_only
     )

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import wildcards
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.errors import UsageError
 
@@ -82,13 +83,12 @@ def named(trace: Trace, wanted: str) -> tuple[int, ...]:
 def matching(trace: Trace, pattern: str) -> tuple[int, ...]:
     """The files whose name, or with a slash in the pattern whose path, is as the pattern says.
 
-    `*`, `?` and `[…]` are those of a shell; `*` also stands for slashes.
+    What a pattern is, says `wildcards`.
 
     Raises:
         UsageError: There is none.
     """
-    column = "path" if "/" in pattern else "parse_filename(path, false, 'forward_slash')"
-    found = _files(trace, f"{column} glob $pattern", {"pattern": pattern})
+    found = _files(trace, wildcards.LIKE_PATTERN, {"pattern": wildcards.text(pattern)})
     if not found:
         raise UsageError(f"no file is named like {pattern!r} in the capture")
     return found

@@ -1,0 +1,26 @@
+r"""Names and paths chosen by a shell's pattern.
+
+Takes a pattern; gives the SQL that holds it against a row of `files`, and the text for it. `*`, `?`
+and `[…]` are those of a shell, but that `*` also stands for slashes; a pattern without a slash is
+held against names, one with a slash against paths.
+"""
+
+from __future__ import annotations
+
+import re
+
+LIKE_PATTERN = """
+    (case when contains($pattern, '/') then path
+          else parse_filename(path, false, 'forward_slash') end) glob $pattern
+"""
+"""SQL: whether a row that has a `path` is chosen by `$pattern`, a text that `text` gives."""
+
+_LITERAL_BACKSLASH = re.compile(r"\\(?![*?\[\]\\])")
+
+
+def text(pattern: str) -> str:
+    r"""The pattern for SQL, where a backslash that takes no meaning away stands for itself.
+
+    Bytes that are no UTF-8 are shown as `\xe9`: a pattern copied from a screen finds them.
+    """
+    return _LITERAL_BACKSLASH.sub(r"\\\\", pattern)

@@ -164,7 +164,7 @@ class _Comparison:
         self._unknown[key] = None
         if len(self._unknown) > WAITING_LIMIT:
             self._unknown.popitem(last=False)
-        self._differ("only tshark", message.frame, reasons.only_theirs(message))
+        self._differ("only tshark", message.frame, reasons.only_theirs(message, self._situation))
 
     def _counterpart(self, message: Message) -> Call | None:
         """Our call that ends where tshark's does, else one that it is in the middle of."""

@@ -36,6 +36,10 @@ TEXTS = {
     "wrong_offset": "tshark reads arguments that it does not know, and goes on at a wrong place: "
     "it shows operations that do not exist",
     "other_program": "an RPC program that has nothing to do with NFS: pcapnfs does not decode it",
+    "header_cut": "the capture ends within the message's header, before the procedure: nothing "
+    "says what was called",
+    "early_reply": "the reply comes before its call in the capture: tshark pairs it with calls "
+    "before it only",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
 }
 """Codes and what they mean, as a clause."""
@@ -98,10 +102,12 @@ def only_ours(call: Call, situation: Situation) -> str | None:
     return None
 
 
-def only_theirs(message: Message) -> str | None:
+def only_theirs(message: Message, situation: Situation) -> str | None:
     """Why pcapnfs does not show a call."""
     if message.program is not None and not _looked_for(message.program):
         return "other_program"
+    if situation.truncated and not message.is_reply and message.procedure is None:
+        return "header_cut"
     return None
 
 
@@ -163,6 +169,8 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
     if reply is not None:
         cut = situation.truncated and pair.message.frame != call.call_frame
         return "first_segment" if cut else None
+    if call.reply_frame is not None and call.reply_frame < call.call_frame:
+        return "early_reply"
     if pair.moved or (orphan is not None and orphan.stream != pair.message.stream):
         return "other_connection"
     if call.missing:

@@ -106,6 +106,21 @@ def test_a_message_that_was_repeated_is_counted_once() -> None:
 # Reasons ------------------------------------------------------------------------------------------
 
 
+def test_a_reply_before_its_call_is_no_mistake() -> None:
+    early = replace(OURS, reply_first_frame=9, reply_frame=9, srt_ns=0)
+    orphan = replace(REPLY, frame=9, time_ns=900, call_frame=None, srt_ns=None)
+    assert held([early], [orphan, CALL]) == {("reply", "early_reply"): [10]}
+    late = replace(early, reply_first_frame=10, reply_frame=10)
+    assert held([late], [replace(orphan, frame=10), CALL]) == {("reply", None): [10]}
+
+
+def test_a_call_whose_procedure_was_cut_away_is_none() -> None:
+    headless = replace(CALL, procedure=None, operations=())
+    assert held([], [headless], truncated=True) == {("only tshark", "header_cut"): [10]}
+    assert held([], [headless]) == {("only tshark", None): [10]}
+    assert held([], [CALL], truncated=True) == {("only tshark", None): [10]}
+
+
 def test_the_cut_of_a_snaplen_excuses_only_what_was_cut() -> None:
     cut = replace(OURS, undecoded="truncated", operations=(53, 22), executed=(53, 22))
     assert held([cut], truncated=True) == {

@@ -175,6 +175,8 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
         return "other_connection"
     if call.missing:
         return "behind_gap"
+    if situation.truncated and call.undecoded == "truncated":
+        return "snaplen"
     return None
 
 

@@ -114,6 +114,15 @@ def test_a_reply_before_its_call_is_no_mistake() -> None:
     assert held([late], [replace(orphan, frame=10), CALL]) == {("reply", None): [10]}
 
 
+def test_a_reply_cut_before_tshark_pairs_it_is_excused_by_its_own_cut() -> None:
+    cut = replace(OURS, undecoded="truncated")
+    orphan = replace(REPLY, call_frame=None, srt_ns=None)
+    assert held([cut], [CALL], truncated=True) == {("reply", "snaplen"): [10]}
+    assert held([cut], [CALL, orphan], truncated=True) == {("reply", "snaplen"): [10]}
+    assert held([OURS], [CALL, orphan], truncated=True) == {("reply", None): [10]}
+    assert held([cut], [CALL]) == {("reply", None): [10]}
+
+
 def test_a_call_whose_procedure_was_cut_away_is_none() -> None:
     headless = replace(CALL, procedure=None, operations=())
     assert held([], [headless], truncated=True) == {("only tshark", "header_cut"): [10]}

@@ -15,7 +15,6 @@ from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
-from pcapnfs.analyses.wildcards import LIKE_PATTERN
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ PLACED = f"""
     placed as (
         select *, case when list_contains($left_out, role) then 'left_out'
                        when $pattern is null then 'listed'
-                       when {LIKE_PATTERN} then 'listed'
+                       when {wildcards.LIKE_PATTERN} then 'listed'
                        else 'not_matched' end as place
         from objects where not listed_only
     )

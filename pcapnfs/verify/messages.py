@@ -70,7 +70,7 @@ class Message(Record):
     is_reply: bool
     """A reply; else a call."""
     program: int | None
-    """RPC program; None in a reply whose call tshark has not seen."""
+    """RPC program; None in a reply whose call tshark has not seen, and in a call cut before it."""
     version: int | None
     """Its version, likewise None."""
     procedure: int | None

@@ -106,7 +106,7 @@ def only_theirs(message: Message, situation: Situation) -> str | None:
     """Why pcapnfs does not show a call."""
     if message.program is not None and not _looked_for(message.program):
         return "other_program"
-    if situation.truncated and not message.is_reply and message.procedure is None:
+    if situation.truncated and message.procedure is None:
         return "header_cut"
     return None
 

@@ -3,7 +3,8 @@
 Takes a target; gives a place beside it, which gets the target's name once all of it is on the disk.
 Promises that whatever interrupts it (a full disk, a signal, a power cut) leaves the target as it
 was, absent or the old one, and that what an earlier attempt left behind is removed. A device or a
-pipe keeps its name, and gets the bytes at the end: `-o /dev/stdout` must not put a file there.
+pipe keeps its name, and gets the bytes at the end: `-o /dev/stdout` must not put a file there. A
+link keeps its name as well: the file behind it is replaced.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ def placed_file(target: Path) -> Iterator[Path]:
     """Give a path beside the target for a file, which takes the target's place at the end.
 
     It lets those read and write it who could the old one. What is only written to gets the bytes.
+    Of a link the target is what it leads to.
 
     Raises:
         OSError: Something could not be written.
@@ -114,7 +116,7 @@ def placed_file(target: Path) -> Iterator[Path]:
             with fresh.open("rb") as source, _sink(target) as sink:
                 shutil.copyfileobj(source, sink)
         return
-    target = target.absolute()
+    target = _behind_links(target)
     prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
     handle, name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
     os.close(handle)
@@ -134,7 +136,7 @@ def placed_file(target: Path) -> Iterator[Path]:
 def beside(target: Path) -> Iterator[Path]:
     """Give an empty directory beside the target for what will become it; it is removed at the end.
 
-    Of what is only written to it is elsewhere.
+    Of what is only written to it is elsewhere, and of a link beside what it leads to.
 
     Raises:
         OSError: It cannot be made.
@@ -143,7 +145,7 @@ def beside(target: Path) -> Iterator[Path]:
         with temporary.scratch() as directory:
             yield directory
         return
-    target = target.absolute()
+    target = _behind_links(target)
     prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
     temporary.sweep(target.parent, prefix)
     held = temporary.make(target.parent, prefix)
@@ -151,6 +153,22 @@ def beside(target: Path) -> Iterator[Path]:
         yield held.path
     finally:
         held.remove()
+
+
+def _behind_links(target: Path) -> Path:
+    """Where a file of this name is to stand.
+
+    The system is asked whether it would write there: it refuses a link that somebody else has put
+    into a directory that is open to everybody, such as /tmp.
+
+    Raises:
+        OSError: It would not, or the links lead nowhere.
+    """
+    if not target.is_symlink():
+        return target.absolute()
+    with contextlib.suppress(FileNotFoundError):  # The link may be there first.
+        os.close(os.open(target, os.O_WRONLY))
+    return Path(os.path.realpath(target))
 
 
 def _exchange(fresh: Path, target: Path, *, replace: bool) -> None:

@@ -73,7 +73,7 @@ def demand_another(sources: Sequence[Path], target: Path) -> None:
     for source in filter(os.path.exists, sources):
         if target.samefile(source):
             raise UsageError(f"{target} is the capture itself")
-        if target.parent.samefile(source):
+        if Path(os.path.realpath(target)).parent.samefile(source):
             raise UsageError(f"{target} is a part of the trace itself")
 
 

@@ -178,10 +178,13 @@ def test_a_trace_is_never_written_over(tmp_path: Path) -> None:
     run("decode", str(CAPTURE), "-o", str(trace))
     table = trace / "calls.parquet"
     before = table.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(table)
     for command in (["export"], ["report", "--force"]):
-        done = run(*command, str(trace), "-o", str(table), stderr=subprocess.PIPE)
-        assert done.returncode == 2
-        assert b"calls.parquet is a part of the trace itself" in done.stderr
+        for target in (table, link):
+            done = run(*command, str(trace), "-o", str(target), stderr=subprocess.PIPE)
+            assert done.returncode == 2
+            assert f"{target} is a part of the trace itself" in done.stderr.decode()
     assert table.read_bytes() == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -71,6 +72,53 @@ def test_keeps_who_may_read_what_it_replaces(tmp_path: Path) -> None:
     with placement.placed_file(target) as fresh:
         fresh.write_text("new")
     assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_a_link_and_leads_to_what_is_written(tmp_path: Path, there: bool) -> None:
+    (tmp_path / "reports").mkdir()
+    target, link, further = tmp_path / "reports/one", tmp_path / "latest", tmp_path / "further"
+    link.symlink_to("reports/one")
+    further.symlink_to(link)
+    if there:
+        target.write_text("old")
+        target.chmod(0o600)
+    with placement.placed_file(further) as fresh, placement.beside(further) as directory:
+        fresh.write_text("new")
+        assert fresh.parent == directory.parent == target.parent
+    assert further.readlink() == link
+    assert link.readlink() == Path("reports/one")
+    assert target.read_text() == "new"
+    assert not there or target.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(
+        ["reports", "one", "latest", "further"]
+    )
+
+
+def test_links_that_lead_in_a_circle_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    link = tmp_path / "latest"
+    link.symlink_to(link)
+    with pytest.raises(UsageError, match=r"latest cannot be written: Too many levels"):
+        files.replace(link, "new", force=True)
+    assert link.readlink() == link
+
+
+def test_a_link_that_the_system_does_not_follow_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, link = tmp_path / "theirs", tmp_path / "latest"
+    target.write_text("old")
+    link.symlink_to(target)
+
+    def denied(path: Path, _flags: int) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "open", denied)  # As protected_symlinks of Linux does it.
+    with pytest.raises(UsageError, match=r"latest cannot be written: Permission denied"):
+        files.replace(link, "new", force=True)
+    monkeypatch.undo()
+    assert target.read_text() == "old"
+    assert link.readlink() == target
 
 
 def test_a_pipe_stays_a_pipe_and_gets_what_is_written(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
     python3 dev.py check    format, lints, types, both test suites, generated pages
     python3 dev.py docs     write the generated pages, samples/README.md and golden files anew
     python3 dev.py fuzz     feed mutated input to each layer of the decoder, a minute each
+    python3 dev.py oldest   the package's tests with the oldest dependencies that are allowed
 
 Needs Python 3.11 or newer and cargo; everything else is installed into .venv.
 """
@@ -15,15 +16,19 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
-BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+SCRIPTS = "Scripts" if os.name == "nt" else "bin"
+BIN = VENV / SCRIPTS
+LOCK = ROOT / "requirements.lock"
 FUZZ = ROOT / "core" / "fuzz"
 SAMPLE = "samples/k61-tar-v3.pcap"
 OLDEST_PYTHON = (3, 11)
+HELP_PAGE = "tests/unit/test_documentation.py::test_pages_from_the_package_are_up_to_date[commands]"
 MOST_WORKERS = 8
 """Tests at once: each may hold a capture of some size in memory."""
 
@@ -68,18 +73,19 @@ def require_tools() -> None:
         )
 
 
-def environment(extras: str) -> None:
+def environment(extras: str, venv: Path = VENV, versions: Path = LOCK) -> None:
     """Makes .venv if it is not there, and installs the package with its locked dependencies."""
-    if not (BIN / "python").exists():
+    python = venv / SCRIPTS / "python"
+    if not python.exists():
         try:
-            run(sys.executable, "-m", "venv", VENV)
+            run(sys.executable, "-m", "venv", venv)
         except subprocess.CalledProcessError:
-            shutil.rmtree(VENV, ignore_errors=True)
+            shutil.rmtree(venv, ignore_errors=True)
             raise UnusableError(
                 "Python could not make a virtual environment: install its venv module "
                 "(Debian: apt install python3-venv) and run this again"
             ) from None
-    run(BIN / "python", "-m", "pip", "install", "-q", "-c", "requirements.lock", "-e", f".{extras}")
+    run(python, "-m", "pip", "install", "-q", "-c", versions, "-e", f".{extras}")
 
 
 def try_it() -> None:
@@ -150,7 +156,35 @@ def fuzz() -> None:
     run(sys.executable, FUZZ / "fuzz.py")
 
 
-COMMANDS = {"try": try_it, "check": check, "docs": docs, "fuzz": fuzz}
+def oldest() -> None:
+    """The tests of the package with the oldest version of each dependency, in a new environment."""
+    import tomllib  # Python 3.10 has none; it is to read that it is too old.
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    allowed = [*project["dependencies"], *project["optional-dependencies"]["synth"]]
+    lowest = {name: bound.split(",")[0] for name, bound in (each.split(">=") for each in allowed)}
+    others = [
+        line
+        for line in LOCK.read_text(encoding="utf-8").splitlines()
+        if "==" in line and line.split("==")[0] not in lowest
+    ]
+    with tempfile.TemporaryDirectory(prefix="oldest-") as name:
+        directory = Path(name)
+        versions = directory / "constraints.txt"
+        pinned = [f"{package}=={version}" for package, version in lowest.items()]
+        versions.write_text("\n".join([*others, *pinned, ""]), encoding="utf-8")
+        venv = directory / "venv"
+        environment("[dev]", venv, versions)
+        run(
+            *(venv / SCRIPTS / "python", "-m", "pytest", "-n", "auto", "--dist", "worksteal"),
+            # They meet packages of today that have deprecated what they call.
+            *("-W", "ignore::DeprecationWarning"),
+            # The page has the help as the locked typer lays it out.
+            *("--deselect", HELP_PAGE),
+        )
+
+
+COMMANDS = {"try": try_it, "check": check, "docs": docs, "fuzz": fuzz, "oldest": oldest}
 
 
 def main(words: list[str]) -> int:

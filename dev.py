@@ -7,7 +7,8 @@
     python3 dev.py fuzz     feed mutated input to each layer of the decoder, a minute each
     python3 dev.py oldest   the package's tests with the oldest dependencies that are allowed
 
-Needs Python 3.11 or newer and cargo; everything else is installed into .venv.
+Needs Python 3.11 or newer and cargo; everything else is installed into .venv, for `oldest` into an
+environment that is removed again.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ FUZZ = ROOT / "core" / "fuzz"
 SAMPLE = "samples/k61-tar-v3.pcap"
 OLDEST_PYTHON = (3, 11)
 HELP_PAGE = "tests/unit/test_documentation.py::test_pages_from_the_package_are_up_to_date[commands]"
+"""The test that holds the page of commands against their help."""
 MOST_WORKERS = 8
 """Tests at once: each may hold a capture of some size in memory."""
 
@@ -74,7 +76,7 @@ def require_tools() -> None:
 
 
 def environment(extras: str, venv: Path = VENV, versions: Path = LOCK) -> None:
-    """Makes .venv if it is not there, and installs the package with its locked dependencies."""
+    """Makes an environment if it is not there; installs the package with the versions given."""
     python = venv / SCRIPTS / "python"
     if not python.exists():
         try:
@@ -136,9 +138,14 @@ def check_package() -> None:
     run(BIN / "mypy")
     run(python, "-m", "mypy.stubtest", "pcapnfs._core")
     run(python, "docs/generate.py", "--check")
+    run_tests(python)
+
+
+def run_tests(python: Path, *options: str) -> None:
+    """The tests of the Python package."""
     # Each worker takes what stands together, so that its tests share what a module makes for them.
     workers = ("-n", "auto", "--maxprocesses", str(MOST_WORKERS), "--dist", "worksteal")
-    run(python, "-m", "pytest", *workers)
+    run(python, "-m", "pytest", *workers, *options)
 
 
 def docs() -> None:
@@ -175,8 +182,8 @@ def oldest() -> None:
         versions.write_text("\n".join([*others, *pinned, ""]), encoding="utf-8")
         venv = directory / "venv"
         environment("[dev]", venv, versions)
-        run(
-            *(venv / SCRIPTS / "python", "-m", "pytest", "-n", "auto", "--dist", "worksteal"),
+        run_tests(
+            venv / SCRIPTS / "python",
             # They meet packages of today that have deprecated what they call.
             *("-W", "ignore::DeprecationWarning"),
             # The page has the help as the locked typer lays it out.

@@ -116,7 +116,7 @@ def placed_file(target: Path) -> Iterator[Path]:
             with fresh.open("rb") as source, _sink(target) as sink:
                 shutil.copyfileobj(source, sink)
         return
-    target = _behind_links(target)
+    target = behind_links(target).absolute()
     prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
     handle, name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
     os.close(handle)
@@ -145,7 +145,7 @@ def beside(target: Path) -> Iterator[Path]:
         with temporary.scratch() as directory:
             yield directory
         return
-    target = _behind_links(target)
+    target = behind_links(target).absolute()
     prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
     temporary.sweep(target.parent, prefix)
     held = temporary.make(target.parent, prefix)
@@ -155,8 +155,8 @@ def beside(target: Path) -> Iterator[Path]:
         held.remove()
 
 
-def _behind_links(target: Path) -> Path:
-    """Where a file of this name is to stand.
+def behind_links(target: Path) -> Path:
+    """Where a file of this name is to stand: the name itself, unless it is a link.
 
     The system is asked whether it would write there: it refuses a link that somebody else has put
     into a directory that is open to everybody, such as /tmp.
@@ -165,7 +165,7 @@ def _behind_links(target: Path) -> Path:
         OSError: It would not, or the links lead nowhere.
     """
     if not target.is_symlink():
-        return target.absolute()
+        return target
     with contextlib.suppress(FileNotFoundError):  # The link may be there first.
         os.close(os.open(target, os.O_WRONLY))
     return Path(os.path.realpath(target))

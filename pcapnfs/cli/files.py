@@ -19,15 +19,19 @@ def refuse(path: Path, *, force: bool) -> None:
     """Say early that a file cannot be written, before the work is done for it.
 
     Raises:
-        UsageError: The file exists and `force` is not given, a directory is there, or its directory
-            does not exist.
+        UsageError: The file exists and `force` is not given, a directory is there, its directory
+            does not exist, or it is a link that is not followed.
     """
     if str(path) == STANDARD_OUTPUT or placement.only_written_to(path):
         return
     if os.path.isdir(path):
         raise UsageError(f"{path} is a directory; name a file")
-    if not os.path.isdir(path.parent):
-        raise UsageError(f"there is no directory {path.parent}")
+    try:
+        directory = placement.behind_links(path).parent
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {said(error)}") from error
+    if not os.path.isdir(directory):
+        raise UsageError(f"there is no directory {directory}")
     if os.path.exists(path) and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
 

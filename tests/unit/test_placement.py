@@ -103,6 +103,18 @@ def test_links_that_lead_in_a_circle_are_refused_in_a_sentence(tmp_path: Path) -
     assert link.readlink() == link
 
 
+def test_links_that_cannot_be_written_to_are_refused_before_the_work(tmp_path: Path) -> None:
+    circle, astray = tmp_path / "circle", tmp_path / "astray"
+    circle.symlink_to(circle)
+    astray.symlink_to(tmp_path / "absent" / "report.html")
+    with pytest.raises(UsageError, match=r"circle cannot be written: Too many levels"):
+        files.refuse(circle, force=True)
+    with pytest.raises(UsageError, match=r"there is no directory .*absent$"):
+        files.refuse(astray, force=True)
+    astray.parent.joinpath("absent").mkdir()
+    files.refuse(astray, force=False)
+
+
 def test_a_link_that_the_system_does_not_follow_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@
     python3 dev.py docs     write the generated pages, samples/README.md and golden files anew
     python3 dev.py fuzz     feed mutated input to each layer of the decoder, a minute each
     python3 dev.py oldest   the package's tests with the oldest dependencies that are allowed
+    python3 dev.py wheel    a wheel in dist/ whose decoder is compiled by what it meets in samples
 
 Needs Python 3.11 or newer and cargo; everything else is installed into .venv, for `oldest` into an
 environment that is removed again.
@@ -27,6 +28,7 @@ SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 BIN = VENV / SCRIPTS
 LOCK = ROOT / "requirements.lock"
 FUZZ = ROOT / "core" / "fuzz"
+DIST = ROOT / "dist"
 SAMPLE = "samples/k61-tar-v3.pcap"
 OLDEST_PYTHON = (3, 11)
 HELP_PAGE = "tests/unit/test_documentation.py::test_pages_from_the_package_are_up_to_date[commands]"
@@ -163,6 +165,37 @@ def fuzz() -> None:
     run(sys.executable, FUZZ / "fuzz.py")
 
 
+def wheel() -> None:
+    """A package to hand on: compiled, run on the samples, compiled again by what that showed."""
+    require_profiles()
+    shutil.rmtree(DIST, ignore_errors=True)
+    os.environ["MATURIN_PGO"] = "1"
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", DIST, ".")
+    print(f"dev.py: {', '.join(str(made.relative_to(ROOT)) for made in DIST.glob('*.whl'))}")
+
+
+def require_profiles() -> None:
+    """Says which tool is missing, or does not fit the compiler, before it has compiled anything."""
+    version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    facts = dict(line.split(": ", 1) for line in version.splitlines() if ": " in line)
+    wanted = facts["LLVM version"].split(".")[0]
+    sysroot = subprocess.run(
+        ["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    own = Path(sysroot, "lib", "rustlib", facts["host"], "bin", "llvm-profdata")
+    if own.exists():
+        return
+    # Debian's has its version in the name of the directory alone.
+    debian = Path(f"/usr/lib/llvm-{wanted}/bin")
+    if (debian / "llvm-profdata").exists():
+        os.environ["PATH"] = f"{debian}{os.pathsep}{os.environ['PATH']}"
+        return
+    raise UnusableError(
+        f"llvm-profdata of LLVM {wanted} was not found: rustup component add llvm-tools "
+        f"(Debian: apt install llvm-{wanted}) and run this again"
+    )
+
+
 def oldest() -> None:
     """The tests of the package with the oldest version of each dependency, in a new environment."""
     import tomllib  # Python 3.10 has none; it is to read that it is too old.
@@ -191,7 +224,14 @@ def oldest() -> None:
         )
 
 
-COMMANDS = {"try": try_it, "check": check, "docs": docs, "fuzz": fuzz, "oldest": oldest}
+COMMANDS = {
+    "try": try_it,
+    "check": check,
+    "docs": docs,
+    "fuzz": fuzz,
+    "oldest": oldest,
+    "wheel": wheel,
+}
 
 
 def main(words: list[str]) -> int:

@@ -176,14 +176,12 @@ def wheel() -> None:
 
 def require_profiles() -> None:
     """Says which tool is missing, or does not fit the compiler, before it has compiled anything."""
-    version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
-    facts = dict(line.split(": ", 1) for line in version.splitlines() if ": " in line)
+    compiler = said_by("rustc", "-vV").splitlines()
+    facts = dict(line.split(": ", 1) for line in compiler if ": " in line)
     wanted = facts["LLVM version"].split(".")[0]
-    sysroot = subprocess.run(
-        ["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    sysroot = said_by("rustc", "--print", "sysroot").strip()
     own = Path(sysroot, "lib", "rustlib", facts["host"], "bin", "llvm-profdata")
-    if own.exists():
+    if own.exists() or f"LLVM version {wanted}." in said_by("llvm-profdata", "show", "--version"):
         return
     # Debian's has its version in the name of the directory alone.
     debian = Path(f"/usr/lib/llvm-{wanted}/bin")
@@ -194,6 +192,13 @@ def require_profiles() -> None:
         f"llvm-profdata of LLVM {wanted} was not found: rustup component add llvm-tools "
         f"(Debian: apt install llvm-{wanted}) and run this again"
     )
+
+
+def said_by(*command: str) -> str:
+    """What a program prints; nothing where it is not there."""
+    if shutil.which(command[0]) is None:
+        return ""
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def oldest() -> None:

@@ -295,6 +295,16 @@ impl<'a> Cursor<'a> {
         words.first_chunk::<N>().map(|words| words.map(u32::from_be_bytes))
     }
 
+    /// Takes the next words at once, if they are there, as they stand on the wire. A cursor that records
+    /// has none, as with [`Self::words`].
+    #[inline]
+    pub fn take_words<const N: usize>(&mut self) -> Option<&'a [[u8; 4]; N]> {
+        let (words, _) = self.rest.as_chunks::<4>();
+        let taken = words.first_chunk::<N>()?;
+        self.rest = self.rest.get(4 * N..)?;
+        Some(taken)
+    }
+
     /// One byte.
     pub fn u8(&mut self) -> Result<u8> {
         Ok(u8::from_be_bytes(self.array()?))
@@ -325,11 +335,26 @@ impl<'a> Cursor<'a> {
     /// An XDR boolean (section 4.4). Only 0 and 1 are legal.
     #[inline]
     pub fn bool(&mut self) -> Result<bool> {
-        let before = self.clone();
-        match self.u32()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(before.malformed()),
+        if let Some((head, tail)) = self.rest.split_first_chunk()
+            && let word @ (0 | 1) = u32::from_be_bytes(*head)
+        {
+            self.rest = tail;
+            return Ok(word == 1);
+        }
+        let (value, after) = self.other_bool()?;
+        *self = after;
+        Ok(value)
+    }
+
+    /// A boolean that is none, is not there, or is to be recorded; and the cursor behind it.
+    #[cold]
+    #[inline(never)]
+    fn other_bool(&self) -> Result<(bool, Self)> {
+        let mut after = self.clone();
+        match after.u32()? {
+            0 => Ok((false, after)),
+            1 => Ok((true, after)),
+            _ => Err(self.malformed()),
         }
     }
 
@@ -350,10 +375,29 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // The kind is known to each caller, and of no use to most.
     pub fn opaque_as(&mut self, kind: Kind, limit: usize) -> Result<&'a [u8]> {
-        let length = self.opaque_length(limit)?;
-        let data = self.take_as(kind, length)?;
-        self.skip(padding(length))?;
+        if let Some((head, tail)) = self.rest.split_first_chunk()
+            && let length = u32::from_be_bytes(*head) as usize
+            && length <= limit
+            && let Some((data, tail)) = tail.split_at_checked(length)
+            && let Some(rest) = tail.get(padding(length)..)
+        {
+            self.rest = rest;
+            return Ok(data);
+        }
+        let (data, after) = self.other_opaque(kind, limit)?;
+        *self = after;
         Ok(data)
+    }
+
+    /// Opaque data that are too long, are not all there, or are to be recorded; and the cursor behind them.
+    #[cold]
+    #[inline(never)]
+    fn other_opaque(&self, kind: Kind, limit: usize) -> Result<(&'a [u8], Self)> {
+        let mut after = self.clone();
+        let length = after.opaque_length(limit)?;
+        let data = after.take_as(kind, length)?;
+        after.skip(padding(length))?;
+        Ok((data, after))
     }
 
     /// The length of variable-length opaque data, passing over the data even where they were not
@@ -462,6 +506,39 @@ mod tests {
     fn a_count_is_limited_by_what_can_be_there() {
         let bytes = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
         assert_eq!(Cursor::new(&bytes, Layer::Reply).count(4).unwrap_err().reason, Reason::Malformed);
+    }
+
+    #[test]
+    fn what_is_read_at_once_is_what_is_read_step_by_step() {
+        // Booleans and opaque data, legal and not, and each of their prefixes.
+        let values: [&'static [u8]; 5] =
+            [&[0, 0, 0, 1], &[0, 0, 0, 2], &[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0], &[0, 0, 0, 0], &[0xff; 8]];
+        for (value, captured) in values.iter().flat_map(|value| (0..=value.len()).map(move |to| (value, to)))
+        {
+            let cursor = |total| Cursor::of_prefix(&value[..captured], total, Reason::Missing, Layer::Call);
+            for total in [captured, value.len(), 100] {
+                let place = |c: Cursor<'static>| (c.offset(), c.remaining(), c.rest());
+                let mut fast = cursor(total);
+                let slow = fast.other_bool().map(|(value, after)| (value, place(after)));
+                assert_eq!(fast.bool().map(|value| (value, place(fast))), slow);
+                for limit in [4, 5, usize::MAX] {
+                    let mut fast = cursor(total);
+                    let slow = fast.other_opaque(Kind::Unknown, limit).map(|(data, c)| (data, place(c)));
+                    assert_eq!(fast.opaque(limit).map(|data| (data, place(fast))), slow);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_taken_all_or_none() {
+        let mut c = Cursor::new(&WITH_DATA, Layer::Call);
+        assert_eq!(c.take_words::<7>(), None);
+        assert_eq!((c.offset(), c.take_words()), (0, Some(&[[0, 0, 0, 1], [0, 0, 0, 2]])));
+        assert_eq!((c.offset(), c.remaining()), (8, 16));
+        let recorder = Recorder::new(&WITH_DATA, Vec::new());
+        let mut c = Cursor::recording(&recorder, 24, Reason::Missing, Layer::Call);
+        assert_eq!((c.take_words::<1>(), c.u32()), (None, Ok(1)));
     }
 
     #[test]

@@ -14,8 +14,43 @@ type Result<T> = std::result::Result<T, DecodeError>;
 /// Words of a `bitmap4` that are kept: attributes 0 to 95. The RFCs define numbers up to 86.
 const MASK_WORDS: usize = 3;
 
-/// `fattr3` (RFC 1813 section 2.6).
-pub fn fattr3<'a>(c: &mut Cursor<'_>) -> Result<Attributes<'a>> {
+/// `fattr3` (RFC 1813 section 2.6), written in its place: it is large.
+#[inline]
+pub fn fattr3(c: &mut Cursor<'_>, attributes: &mut Option<Attributes<'_>>) -> Result<()> {
+    // All of it is there, but in a message that was cut, or that is recorded.
+    let words = c.take_words();
+    *attributes = Some(words.map_or_else(|| fattr3_by_steps(c), |words| Ok(fattr3_of(words)))?);
+    Ok(())
+}
+
+#[inline]
+fn fattr3_of<'a>(words: &[[u8; 4]; 21]) -> Attributes<'a> {
+    let word = u32::from_be_bytes;
+    let hyper = |high, low| u64::from(word(high)) << 32 | u64::from(word(low));
+    let time = |seconds, fraction| nanoseconds(i64::from(word(seconds)), word(fraction));
+    #[rustfmt::skip]
+    let &[
+        file_type, mode, links, _uid, _gid, size, size_low, used, used_low, _rdev, _rdev_low,
+        fsid, fsid_low, fileid, fileid_low, _atime, _atime_fraction,
+        mtime, mtime_fraction, ctime, ctime_fraction,
+    ] = words;
+    Attributes {
+        file_type: Some(FileType(word(file_type))),
+        mode: Some(word(mode)),
+        links: Some(word(links)),
+        size: Some(hyper(size, size_low)),
+        used: Some(hyper(used, used_low)),
+        fsid: Some((hyper(fsid, fsid_low), 0)),
+        fileid: Some(hyper(fileid, fileid_low)),
+        mtime_ns: Some(time(mtime, mtime_fraction)),
+        ctime_ns: Some(time(ctime, ctime_fraction)),
+        ..Attributes::default()
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn fattr3_by_steps<'a>(c: &mut Cursor<'_>) -> Result<Attributes<'a>> {
     let file_type = FileType(c.u32()?);
     let mode = c.u32()?;
     let links = c.u32()?;
@@ -43,11 +78,15 @@ pub fn fattr3<'a>(c: &mut Cursor<'_>) -> Result<Attributes<'a>> {
 }
 
 /// `post_op_attr` (RFC 1813 section 2.6).
-pub fn post_op_attributes<'a>(c: &mut Cursor<'_>) -> Result<Option<Attributes<'a>>> {
-    if c.bool()? { fattr3(c).map(Some) } else { Ok(None) }
+pub fn post_op_attributes(c: &mut Cursor<'_>, attributes: &mut Option<Attributes<'_>>) -> Result<()> {
+    if c.bool()? {
+        fattr3(c, attributes)?;
+    }
+    Ok(())
 }
 
 /// `pre_op_attr` (RFC 1813 section 2.6).
+#[inline]
 pub fn pre_op_attributes(c: &mut Cursor<'_>) -> Result<Option<WeakCacheAttributes>> {
     if !c.bool()? {
         return Ok(None);
@@ -56,8 +95,15 @@ pub fn pre_op_attributes(c: &mut Cursor<'_>) -> Result<Option<WeakCacheAttribute
 }
 
 /// `wcc_data` (RFC 1813 section 2.6): the object before and after the operation.
-pub fn wcc<'a>(c: &mut Cursor<'_>) -> Result<(Option<WeakCacheAttributes>, Option<Attributes<'a>>)> {
-    Ok((pre_op_attributes(c)?, post_op_attributes(c)?))
+pub fn wcc(
+    c: &mut Cursor<'_>,
+    before: &mut Option<WeakCacheAttributes>,
+    after: &mut Option<Attributes<'_>>,
+) -> Result<()> {
+    let was = pre_op_attributes(c)?;
+    post_op_attributes(c, after)?;
+    *before = was;
+    Ok(())
 }
 
 /// `nfstime3` (RFC 1813 section 2.5) in nanoseconds since 1970.
@@ -71,15 +117,39 @@ pub fn nfstime3(c: &mut Cursor<'_>) -> Result<i64> {
 /// Times that do not fit (before 1677, after 2262) saturate: they say "never" anyway.
 #[inline]
 pub fn nfstime4(c: &mut Cursor<'_>) -> Result<i64> {
+    if let Some(&[high, low, fraction]) = c.take_words() {
+        let seconds = u64::from(u32::from_be_bytes(high)) << 32 | u64::from(u32::from_be_bytes(low));
+        return Ok(nanoseconds(seconds.cast_signed(), u32::from_be_bytes(fraction)));
+    }
+    nfstime4_by_steps(c)
+}
+
+#[cold]
+#[inline(never)]
+fn nfstime4_by_steps(c: &mut Cursor<'_>) -> Result<i64> {
     Ok(nanoseconds(c.i64()?, c.u32()?))
 }
 
+#[inline]
 fn nanoseconds(seconds: i64, fraction: u32) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(fraction))
 }
 
 /// `bitmap4` (RFC 7530 section 2.2.2): any number of words, of which the first 96 bits are kept.
+#[inline]
 pub fn bitmap4(c: &mut Cursor<'_>) -> Result<[u32; MASK_WORDS]> {
+    let word = u32::from_be_bytes;
+    let read = match c.words() {
+        Some([2]) => c.take_words().map(|&[_, first, second]| [word(first), word(second), 0]),
+        Some([3]) => c.take_words().map(|&[_, first, second, third]| [first, second, third].map(word)),
+        _ => None,
+    };
+    read.map_or_else(|| other_bitmap4(c), Ok)
+}
+
+/// One that is short or long, is not all there, or is to be recorded.
+#[inline(never)]
+fn other_bitmap4(c: &mut Cursor<'_>) -> Result<[u32; MASK_WORDS]> {
     let words = c.count(4)?;
     let mut mask = [0; MASK_WORDS];
     for word in mask.iter_mut().take(words) {
@@ -114,11 +184,11 @@ fn attribute_list<'a>(
     for (word, first) in present.into_iter().zip([0, 32, 64]) {
         let mut left = word;
         while left != 0 {
-            let Some(attribute) = ATTRIBUTES.get(first + left.trailing_zeros() as usize) else {
+            let known = read_attribute(first + left.trailing_zeros(), c, attributes)?;
+            if !known {
                 return Ok(());
-            };
+            }
             left &= left - 1;
-            (attribute.parse)(c, attributes)?;
         }
     }
     Ok(())
@@ -146,42 +216,55 @@ pub struct Attribute {
     pub first_minor: u32,
     /// Its value goes into the fact sheet; else it is read and passed over.
     pub kept: bool,
-    /// Reads its value.
-    parse: AttributeParser,
 }
-
-type AttributeParser = for<'a> fn(&mut Cursor<'a>, &mut Attributes<'a>) -> Result<()>;
 
 macro_rules! attributes {
     (@kept kept) => { true };
     (@kept read) => { false };
-    ($($number:literal $name:ident $minor:literal $kept:ident $parse:expr;)+) => {
-        &[$(Attribute {
+    (@read $read:ident, $c:ident, $a:ident) => { $read($c, $a) };
+    (@read { |$cursor:ident, $attributes:ident| $read:expr }, $c:ident, $a:ident) => {{
+        let ($cursor, $attributes) = ($c, $a);
+        $read
+    }};
+    ($($number:literal $name:ident $minor:literal $kept:ident $read:tt;)+) => {
+        /// Every attribute that an RFC defines; the index is the number.
+        ///
+        /// RFC 7530 section 5 (0 to 55), RFC 8881 section 5 (56 to 76), RFC 7862 section 12.2 (77 to 80),
+        /// RFC 8275 (81), RFC 8276 (82), RFC 9754 (83 to 86).
+        pub static ATTRIBUTES: &[Attribute] = &[$(Attribute {
             number: $number, name: stringify!($name), first_minor: $minor,
-            kept: attributes!(@kept $kept), parse: $parse,
-        },)+]
+            kept: attributes!(@kept $kept),
+        },)+];
+
+        /// Reads the value of an attribute; `false`: it is not known, and nothing was read.
+        ///
+        /// The short ones are read right here: calls by pointers took longer than their values.
+        #[inline]
+        fn read_attribute<'a>(attribute: u32, c: &mut Cursor<'a>, a: &mut Attributes<'a>) -> Result<bool> {
+            match attribute {
+                $($number => attributes!(@read $read, c, a)?,)+
+                _ => return Ok(false),
+            }
+            Ok(true)
+        }
     };
 }
 
-/// Every attribute that an RFC defines; the index is the number.
-///
-/// RFC 7530 section 5 (0 to 55), RFC 8881 section 5 (56 to 76), RFC 7862 section 12.2 (77 to 80),
-/// RFC 8275 (81), RFC 8276 (82), RFC 9754 (83 to 86).
 #[rustfmt::skip]
-pub static ATTRIBUTES: &[Attribute] = attributes! {
+attributes! {
 //  no name        minor      value
      0 supported_attrs 0 read bitmap;
-     1 type            0 kept |c, a| { a.file_type = Some(FileType(c.u32()?)); Ok(()) };
+     1 type            0 kept { |c, a| { a.file_type = Some(FileType(c.u32()?)); Ok(()) } };
      2 fh_expire_type  0 read word;
-     3 change          0 kept |c, a| { a.change = Some(c.u64()?); Ok(()) };
-     4 size            0 kept |c, a| { a.size = Some(c.u64()?); Ok(()) };
+     3 change          0 kept { |c, a| { a.change = Some(c.u64()?); Ok(()) } };
+     4 size            0 kept { |c, a| { a.size = Some(c.u64()?); Ok(()) } };
      5 link_support    0 read word;
      6 symlink_support 0 read word;
      7 named_attr      0 read word;
-     8 fsid            0 kept |c, a| { a.fsid = Some((c.u64()?, c.u64()?)); Ok(()) };
+     8 fsid            0 kept { |c, a| { a.fsid = Some((c.u64()?, c.u64()?)); Ok(()) } };
      9 unique_handles  0 read word;
-    10 lease_time      0 kept |c, a| { a.lease_time_s = Some(c.u32()?); Ok(()) };
-    11 rdattr_error    0 kept |c, a| { a.error = Some(c.u32()?); Ok(()) };
+    10 lease_time      0 kept { |c, a| { a.lease_time_s = Some(c.u32()?); Ok(()) } };
+    11 rdattr_error    0 kept { |c, a| { a.error = Some(c.u32()?); Ok(()) } };
     12 acl             0 read access_list;
     13 aclsupport      0 read word;
     14 archive         0 read word;
@@ -189,8 +272,8 @@ pub static ATTRIBUTES: &[Attribute] = attributes! {
     16 case_insensitive 0 read word;
     17 case_preserving 0 read word;
     18 chown_restricted 0 read word;
-    19 filehandle      0 kept |c, a| { a.handle = Some(handle(c)?); Ok(()) };
-    20 fileid          0 kept |c, a| { a.fileid = Some(c.u64()?); Ok(()) };
+    19 filehandle      0 kept { |c, a| { a.handle = Some(handle(c)?); Ok(()) } };
+    20 fileid          0 kept { |c, a| { a.fileid = Some(c.u64()?); Ok(()) } };
     21 files_avail     0 read hyper;
     22 files_free      0 read hyper;
     23 files_total     0 read hyper;
@@ -200,12 +283,12 @@ pub static ATTRIBUTES: &[Attribute] = attributes! {
     27 maxfilesize     0 read hyper;
     28 maxlink         0 read word;
     29 maxname         0 read word;
-    30 maxread         0 kept |c, a| { a.max_read = Some(c.u64()?); Ok(()) };
-    31 maxwrite        0 kept |c, a| { a.max_write = Some(c.u64()?); Ok(()) };
+    30 maxread         0 kept { |c, a| { a.max_read = Some(c.u64()?); Ok(()) } };
+    31 maxwrite        0 kept { |c, a| { a.max_write = Some(c.u64()?); Ok(()) } };
     32 mimetype        0 read text;
-    33 mode            0 kept |c, a| { a.mode = Some(c.u32()?); Ok(()) };
+    33 mode            0 kept { |c, a| { a.mode = Some(c.u32()?); Ok(()) } };
     34 no_trunc        0 read word;
-    35 numlinks        0 kept |c, a| { a.links = Some(c.u32()?); Ok(()) };
+    35 numlinks        0 kept { |c, a| { a.links = Some(c.u32()?); Ok(()) } };
     36 owner           0 read principal;
     37 owner_group     0 read principal;
     38 quota_avail_hard 0 read hyper;
@@ -215,17 +298,17 @@ pub static ATTRIBUTES: &[Attribute] = attributes! {
     42 space_avail     0 read hyper;
     43 space_free      0 read hyper;
     44 space_total     0 read hyper;
-    45 space_used      0 kept |c, a| { a.used = Some(c.u64()?); Ok(()) };
+    45 space_used      0 kept { |c, a| { a.used = Some(c.u64()?); Ok(()) } };
     46 system          0 read word;
     47 time_access     0 read time;
     48 time_access_set 0 read time_to_set;
     49 time_backup     0 read time;
     50 time_create     0 read time;
     51 time_delta      0 read time;
-    52 time_metadata   0 kept |c, a| { a.ctime_ns = Some(nfstime4(c)?); Ok(()) };
-    53 time_modify     0 kept |c, a| { a.mtime_ns = Some(nfstime4(c)?); Ok(()) };
+    52 time_metadata   0 kept { |c, a| { a.ctime_ns = Some(nfstime4(c)?); Ok(()) } };
+    53 time_modify     0 kept { |c, a| { a.mtime_ns = Some(nfstime4(c)?); Ok(()) } };
     54 time_modify_set 0 read time_to_set;
-    55 mounted_on_fileid 0 kept |c, a| { a.mounted_on_fileid = Some(c.u64()?); Ok(()) };
+    55 mounted_on_fileid 0 kept { |c, a| { a.mounted_on_fileid = Some(c.u64()?); Ok(()) } };
     56 dir_notif_delay 1 read time;
     57 dirent_notif_delay 1 read time;
     58 dacl            1 read flagged_access_list;
@@ -233,7 +316,7 @@ pub static ATTRIBUTES: &[Attribute] = attributes! {
     60 change_policy   1 read two_hypers;
     61 fs_status       1 read fs_status;
     62 fs_layout_type  1 read words;
-    63 layout_hint     1 read |c, a| { word(c, a)?; opaque(c, a) };
+    63 layout_hint     1 read { |c, a| { word(c, a)?; opaque(c, a) } };
     64 layout_type     1 read words;
     65 layout_blksize  1 read word;
     66 layout_alignment 1 read word;
@@ -250,29 +333,33 @@ pub static ATTRIBUTES: &[Attribute] = attributes! {
     77 clone_blksize   2 read word;
     78 space_freed     2 read hyper;
     79 change_attr_type 2 read word;
-    80 sec_label       2 read |c, a| { two_words(c, a)?; opaque(c, a) };
+    80 sec_label       2 read { |c, a| { two_words(c, a)?; opaque(c, a) } };
     81 mode_umask      2 read two_words;
     82 xattr_support   2 read word;
     83 offline         2 read word;
     84 time_deleg_access 2 read time;
     85 time_deleg_modify 2 read time;
     86 open_arguments  2 read open_arguments;
-};
+}
 
 // Values that are passed over: each takes what the RFC says and keeps nothing.
 
+#[inline]
 fn word(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
     c.u32().map(|_| ())
 }
 
+#[inline]
 fn hyper(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
     c.u64().map(|_| ())
 }
 
+#[inline]
 fn two_words(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()> {
     hyper(c, a)
 }
 
+#[inline]
 fn two_hypers(c: &mut Cursor<'_>, a: &mut Attributes<'_>) -> Result<()> {
     hyper(c, a)?;
     hyper(c, a)
@@ -291,6 +378,7 @@ fn text(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
     c.opaque_as(Kind::Token, TEXT_LIMIT).map(|_| ())
 }
 
+#[inline]
 fn principal(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
     c.opaque_as(Kind::Principal, TEXT_LIMIT).map(|_| ())
 }
@@ -303,6 +391,7 @@ fn opaque(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
     c.opaque(usize::MAX).map(|_| ())
 }
 
+#[inline]
 fn time(c: &mut Cursor<'_>, _: &mut Attributes<'_>) -> Result<()> {
     nfstime4(c).map(|_| ())
 }
@@ -486,11 +575,11 @@ mod tests {
         for attribute in ATTRIBUTES {
             let value = bytes(&value(attribute.number));
             let mut cursor = Cursor::new(&value, Layer::Reply);
-            let outcome = (attribute.parse)(&mut cursor, &mut Attributes::default());
-            assert_eq!((outcome, cursor.remaining()), (Ok(()), 0), "{}", attribute.name);
+            let outcome = read_attribute(attribute.number, &mut cursor, &mut Attributes::default());
+            assert_eq!((outcome, cursor.remaining()), (Ok(true), 0), "{}", attribute.name);
             for end in 0..value.len() {
                 let mut cursor = Cursor::new(&value[..end], Layer::Reply);
-                let outcome = (attribute.parse)(&mut cursor, &mut Attributes::default());
+                let outcome = read_attribute(attribute.number, &mut cursor, &mut Attributes::default());
                 assert!(outcome.is_err_and(|e| e.reason == Reason::Malformed), "{} at {end}", attribute.name);
             }
         }
@@ -563,6 +652,9 @@ mod tests {
             |words: &[u32]| bitmap4(&mut Cursor::new(&bytes(words), Layer::Call)).map_err(|e| e.reason);
         assert_eq!(read(&[0]), Ok([0, 0, 0]));
         assert_eq!(read(&[1, 5]), Ok([5, 0, 0]));
+        assert_eq!(read(&[2, 5, 6]), Ok([5, 6, 0]));
+        assert_eq!(read(&[3, 5, 6, 7]), Ok([5, 6, 7]));
+        assert_eq!(read(&[3, 5, 6]), Err(Reason::Malformed));
         assert_eq!(read(&[5, 1, 2, 3, 4, 5]), Ok([1, 2, 3]));
         assert_eq!(read(&[u32::MAX, 1, 2, 3]), Err(Reason::Malformed));
     }
@@ -603,17 +695,28 @@ mod tests {
             ctime_ns: Some(3_000_000_006),
             ..Attributes::default()
         };
-        assert_eq!(fattr3(&mut Cursor::new(&wire, Layer::Reply)), Ok(expected));
+        assert_eq!(fattr3_by_steps(&mut Cursor::new(&wire, Layer::Reply)), Ok(expected));
+        let mut attributes = None;
+        fattr3(&mut Cursor::new(&wire, Layer::Reply), &mut attributes).unwrap();
+        assert_eq!(attributes.take(), Some(expected));
+        let mut cut = Cursor::of_prefix(&wire[..50], 84, Reason::Truncated, Layer::Reply);
+        let stop = fattr3(&mut cut, &mut attributes).unwrap_err();
+        assert_eq!((attributes, stop.offset, stop.needed), (None, 44, 8));
         let present = [bytes(&[1]), wire].concat();
-        assert_eq!(post_op_attributes(&mut Cursor::new(&present, Layer::Reply)), Ok(Some(expected)));
+        post_op_attributes(&mut Cursor::new(&present, Layer::Reply), &mut attributes).unwrap();
+        assert_eq!(attributes, Some(expected));
     }
 
     #[test]
     fn weak_cache_consistency_data_may_lack_either_half() {
         let before = WeakCacheAttributes { size: 9, mtime_ns: 1_000_000_002, ctime_ns: 3_000_000_004 };
         let wire = bytes(&[1, 0, 9, 1, 2, 3, 4, 0]);
-        assert_eq!(wcc(&mut Cursor::new(&wire, Layer::Reply)), Ok((Some(before), None)));
-        assert_eq!(wcc(&mut Cursor::new(&bytes(&[0, 0]), Layer::Reply)), Ok((None, None)));
+        let read = |wire: &[u8]| {
+            let (mut before, mut after) = (None, None);
+            wcc(&mut Cursor::new(wire, Layer::Reply), &mut before, &mut after).map(|()| (before, after))
+        };
+        assert_eq!(read(&wire), Ok((Some(before), None)));
+        assert_eq!(read(&bytes(&[0, 0])), Ok((None, None)));
     }
 
     #[test]
@@ -621,7 +724,7 @@ mod tests {
         let ones = bytes(&[1; 64]);
         for attribute in ATTRIBUTES {
             let mut found = Attributes::default();
-            let outcome = (attribute.parse)(&mut Cursor::new(&ones, Layer::Reply), &mut found);
+            let outcome = read_attribute(attribute.number, &mut Cursor::new(&ones, Layer::Reply), &mut found);
             assert_eq!(found != Attributes::default(), attribute.kept, "{}: {outcome:?}", attribute.name);
         }
     }
@@ -630,7 +733,9 @@ mod tests {
     fn times_outside_of_64_bits_of_nanoseconds_saturate() {
         let time = |seconds: i64| {
             let wire = [&seconds.to_be_bytes()[..], &u32::MAX.to_be_bytes()].concat();
-            nfstime4(&mut Cursor::new(&wire, Layer::Reply)).unwrap()
+            let by_steps = nfstime4_by_steps(&mut Cursor::new(&wire, Layer::Reply));
+            assert_eq!(nfstime4(&mut Cursor::new(&wire, Layer::Reply)), by_steps);
+            by_steps.unwrap()
         };
         assert_eq!((time(i64::MAX), time(i64::MIN)), (i64::MAX, i64::MIN + i64::from(u32::MAX)));
         let before_1970 = bytes(&[u32::MAX, u32::MAX, 5]);

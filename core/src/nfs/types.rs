@@ -34,11 +34,13 @@ pub const NAME_LIMIT: usize = 4096;
 pub const TEXT_LIMIT: usize = 65_536;
 
 /// A file handle.
+#[inline]
 pub fn handle<'a>(c: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
     c.opaque_as(Kind::Handle, HANDLE_LIMIT)
 }
 
 /// A file name (one component).
+#[inline]
 pub fn name<'a>(c: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError> {
     c.opaque_as(Kind::Name, NAME_LIMIT)
 }

@@ -31,32 +31,27 @@ pub fn name_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `post_op_attr` of the object: what most failures carry.
 pub fn object_attributes<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
-    Ok(())
+    post_op_attributes(c, &mut f.attributes)
 }
 
 /// `post_op_attr` of the directory: a failed LOOKUP.
 pub fn directory_attributes<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.directory_attributes = post_op_attributes(c)?;
-    Ok(())
+    post_op_attributes(c, &mut f.directory_attributes)
 }
 
 /// `wcc_data` of the object: SETATTR; failed WRITE and COMMIT.
 pub fn wcc_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    (f.before, f.attributes) = wcc(c)?;
-    Ok(())
+    wcc(c, &mut f.before, &mut f.attributes)
 }
 
 /// `wcc_data` of the directory: REMOVE and RMDIR; failed CREATE, MKDIR, SYMLINK, MKNOD.
 pub fn directory_wcc<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    (f.directory_before, f.directory_attributes) = wcc(c)?;
-    Ok(())
+    wcc(c, &mut f.directory_before, &mut f.directory_attributes)
 }
 
 /// `GETATTR3resok`, section 3.3.1.
 pub fn getattr_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = Some(fattr3(c)?);
-    Ok(())
+    fattr3(c, &mut f.attributes)
 }
 
 /// `SETATTR3args`, section 3.3.2.
@@ -72,9 +67,8 @@ pub fn setattr_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `LOOKUP3resok`, section 3.3.3.
 pub fn lookup_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.new_handle = Some(handle(c)?);
-    f.attributes = post_op_attributes(c)?;
-    f.directory_attributes = post_op_attributes(c)?;
-    Ok(())
+    post_op_attributes(c, &mut f.attributes)?;
+    post_op_attributes(c, &mut f.directory_attributes)
 }
 
 /// `ACCESS3args`, section 3.3.4.
@@ -86,14 +80,14 @@ pub fn access_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `ACCESS3resok`, section 3.3.4.
 pub fn access_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     f.access_granted = Some(c.u32()?);
     Ok(())
 }
 
 /// `READLINK3resok`, section 3.3.5.
 pub fn readlink_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     f.text = Some(c.opaque_as(Kind::Path, TEXT_LIMIT)?);
     Ok(())
 }
@@ -108,7 +102,7 @@ pub fn read_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `READ3resok`, section 3.3.6.
 pub fn read_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     f.count = Some(u64::from(c.u32()?));
     f.eof = Some(c.bool()?);
     c.opaque_skipped()?;
@@ -154,7 +148,7 @@ pub fn create_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     if c.bool()? {
         f.new_handle = Some(handle(c)?);
     }
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     directory_wcc(c, f)
 }
 
@@ -203,8 +197,7 @@ pub fn rename_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `RENAME3resok` and `RENAME3resfail`, section 3.3.14. The source directory's data are kept.
 pub fn rename_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     directory_wcc(c, f)?;
-    wcc(c)?;
-    Ok(())
+    wcc(c, &mut None, &mut None)
 }
 
 /// `LINK3args`, section 3.3.15.
@@ -217,7 +210,7 @@ pub fn link_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `LINK3resok` and `LINK3resfail`, section 3.3.15.
 pub fn link_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     directory_wcc(c, f)
 }
 
@@ -248,7 +241,7 @@ pub fn readdirplus_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Resul
 /// `READDIRPLUS3resok`, section 3.3.17.
 pub fn readdirplus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     listing(c, f, |c, entry| {
-        entry.attributes = post_op_attributes(c)?;
+        post_op_attributes(c, &mut entry.attributes)?;
         if c.bool()? {
             entry.handle = Some(handle(c)?);
         }
@@ -258,14 +251,14 @@ pub fn readdirplus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result 
 
 /// `FSSTAT3resok`, section 3.3.18: space and files, in all, free and available.
 pub fn fsstat_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     c.take(6 * 8)?;
     c.u32().map(|_invarsec| ())
 }
 
 /// `FSINFO3resok`, section 3.3.19: the largest READ and WRITE that the server takes.
 pub fn fsinfo_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     let rtmax = c.u32()?;
     c.u32()?; // rtpref
     c.u32()?; // rtmult
@@ -281,7 +274,7 @@ pub fn fsinfo_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `PATHCONF3resok`, section 3.3.20: linkmax, name_max and four booleans.
 pub fn pathconf_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     c.take(6 * 4).map(|_limits| ())
 }
 
@@ -327,7 +320,7 @@ fn listing<'a>(
     f: &mut Facts<'a>,
     plus: impl Fn(&mut Cursor<'a>, &mut Entry<'a>) -> Result,
 ) -> Result {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     c.u64()?; // cookieverf
     f.entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
     while c.bool()? {

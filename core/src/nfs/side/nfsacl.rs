@@ -54,7 +54,7 @@ pub fn getacl_arguments_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<
 
 /// `GETACL3resok`.
 pub fn getacl_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    f.attributes = post_op_attributes(c)?;
+    post_op_attributes(c, &mut f.attributes)?;
     secattr(c)
 }
 
@@ -73,8 +73,7 @@ pub fn getxattrdir_arguments_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Re
 /// `GETXATTRDIR3resok`. The directory is no child of the object: its handle is not learnt.
 pub fn getxattrdir_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     types::handle(c)?;
-    f.attributes = post_op_attributes(c)?;
-    Ok(())
+    post_op_attributes(c, &mut f.attributes)
 }
 
 /// `GETXATTRDIR2resok`.

@@ -212,7 +212,7 @@ impl Messages {
         let protocol = protocol(header.program, header.version);
         let control = header.control();
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };
-        let room = emptied(std::mem::take(&mut self.operations));
+        let room = std::mem::take(&mut self.operations);
         let walk = Walk::of(room, shape, header.procedure, arguments, results);
         let callback = program::is_for_client(header.program, header.procedure);
         let of_nfs = matches!(header.program, program::NFS | program::NFSACL);
@@ -244,6 +244,7 @@ impl Messages {
             (Some(control), _) => control,
             (None, 0) => "NULL",
             (None, 1) if matches!(shape, Shape::Compound(_)) => "COMPOUND",
+            (None, _) if let [done, ..] = walk.operations.as_slice() => done.operation.name,
             (None, procedure) => {
                 number = procedure.to_string();
                 &number

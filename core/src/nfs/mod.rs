@@ -230,7 +230,7 @@ impl<'a> Walk<'a> {
     /// What the call comes to.
     pub fn outcome(&self) -> Outcome {
         let mut main: Option<(u8, usize, Class)> = None;
-        let mut least: Option<Class> = None;
+        let mut least = Class::Unstable;
         let (mut assumed, mut listed, mut unlisted) = (false, false, false);
         for (place, done) in self.operations.iter().enumerate() {
             let class = done.class();
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
             if main.is_none_or(|(before, ..)| rank < before) {
                 main = Some((rank, place, class));
             }
-            least = Some(least.map_or(class, |before| before.min(class)));
+            least = least.min(class);
             assumed |= done.unseen && class != Class::Unstable;
             if class == Class::Stable {
                 *(if stability == Stability::Unlisted { &mut unlisted } else { &mut listed }) = true;
@@ -246,12 +246,10 @@ impl<'a> Walk<'a> {
         }
         let missing = self.operations_missing();
         let main = main.filter(|(rank, ..)| *rank < LEADING_RANK || !missing);
-        let told = least.into_iter().chain(missing.then_some(Class::Unknown)).min();
+        let told = if missing { least.min(Class::Unknown) } else { least };
         Outcome {
             main: main.map(|(_, place, _)| place),
-            class: told
-                .filter(|class| *class <= Class::Read)
-                .unwrap_or_else(|| main.map_or(Class::Unstable, |(.., class)| class)),
+            class: if told <= Class::Read { told } else { main.map_or(Class::Unstable, |(.., class)| class) },
             assumed,
             unlisted: unlisted && !listed,
         }
@@ -259,11 +257,14 @@ impl<'a> Walk<'a> {
 
     /// Whether the call has operations that are known neither from it nor from its reply.
     fn operations_missing(&self) -> bool {
+        if !self.is_compound || self.call_stop.is_none() {
+            return false;
+        }
         let known = self.operations.len();
         // A compound that succeeded executed everything, so its reply names all operations.
         let told_by_reply = self.status == Some(0) && known > 0 && known == self.in_reply as usize;
         let told_by_call = self.in_call > 0 && known >= self.in_call as usize;
-        self.is_compound && self.call_stop.is_some() && !told_by_reply && !told_by_call
+        !told_by_reply && !told_by_call
     }
 
     /// Walks a call and, if there is one, its successful reply. `room` is an empty list to be filled,
@@ -298,8 +299,8 @@ impl<'a> Walk<'a> {
         &mut self,
         table: &'static [Operation],
         procedure: u32,
-        call: Result<Cursor<'a>, DecodeError>,
-        reply: Option<Result<Cursor<'a>, DecodeError>>,
+        mut call: Result<Cursor<'a>, DecodeError>,
+        mut reply: Option<Result<Cursor<'a>, DecodeError>>,
     ) {
         let Some(operation) = find(table, procedure) else {
             self.call_stop = call.err().or(Some(no_such(Reason::Unsupported)));
@@ -309,23 +310,24 @@ impl<'a> Walk<'a> {
         let Some(done) = self.begin(operation, procedure) else { return };
         done.executed = reply.is_some();
         let facts = &mut done.facts;
-        let read = |mut c: Cursor<'a>| {
-            (operation.arguments)(&mut c, facts)?;
-            used_up(&c)
+        // Read where they stand: a cursor is large.
+        let read = |c: &mut Cursor<'a>| {
+            (operation.arguments)(c, facts)?;
+            used_up(c)
         };
-        let call_stop = call.and_then(read).err();
+        let call_stop = call.as_mut().map_err(|stop| *stop).and_then(read).err();
         let (mut in_reply, mut reply_stop) = (0, None);
-        if let Some(reply) = reply {
+        if let Some(reply) = &mut reply {
             in_reply = 1;
-            let read = |mut c: Cursor<'a>| {
+            let read = |c: &mut Cursor<'a>| {
                 match operation.answer {
                     Answer::Void => {}
-                    Answer::Status => results(operation, &mut c, facts)?,
-                    Answer::Bare => (operation.results)(&mut c, facts)?,
+                    Answer::Status => results(operation, c, facts)?,
+                    Answer::Bare => (operation.results)(c, facts)?,
                 }
-                used_up(&c)
+                used_up(c)
             };
-            reply_stop = reply.and_then(read).err();
+            reply_stop = reply.as_mut().map_err(|stop| *stop).and_then(read).err();
         }
         self.status = facts.status;
         (self.in_reply, self.call_stop, self.reply_stop) = (in_reply, call_stop, reply_stop);
@@ -377,13 +379,14 @@ impl<'a> Walk<'a> {
             return Err(before.malformed());
         }
         for _ in 0..self.in_call {
-            let before = c.clone();
-            let number = c.u32()?;
-            c.milestone();
-            let Some(operation) = find(table, number) else {
-                return Err(before.stop(Reason::Unsupported));
+            let operation = match c.words().and_then(|[number]| find(table, number)) {
+                Some(operation) => {
+                    c.take_words::<1>();
+                    operation
+                }
+                None => other_operation(table, c)?,
             };
-            if let Some(done) = self.begin(operation, number) {
+            if let Some(done) = self.begin(operation, operation.number) {
                 (operation.arguments)(c, &mut done.facts)?;
             }
         }
@@ -403,27 +406,50 @@ impl<'a> Walk<'a> {
             return Err(before.malformed());
         }
         for place in 0..self.in_reply as usize {
-            let before = c.clone();
-            let number = c.u32()?;
-            let Some(operation) = find(table, number) else {
-                return Err(before.stop(Reason::Unsupported));
-            };
-            match self.operations.get_mut(place) {
-                // The call could be read up to here: its operation must be answered by the same one,
-                // except that an illegal number is answered as ILLEGAL.
-                Some(done) if done.number == number => {}
-                Some(_) => return Err(before.malformed()),
-                // The call could not be read so far; the reply alone names the operation.
-                None => {
-                    self.begin(operation, number);
-                }
-            }
-            if let Some(done) = self.operations.get_mut(place) {
+            // Most often the operation of the call is answered, and its number and status are there.
+            if let (Some(done), Some([number, status])) = (self.operations.get_mut(place), c.words())
+                && done.number == number
+            {
+                c.take_words::<2>();
                 done.executed = true;
-                results(operation, c, &mut done.facts)?;
+                behind_status(done.operation, status, c, &mut done.facts)?;
+            } else {
+                self.other_result(table, place, c)?;
             }
         }
         used_up(c)
+    }
+
+    /// The result of an operation that the call does not name, or names otherwise; or one that was cut,
+    /// or is to be recorded.
+    #[cold]
+    #[inline(never)]
+    fn other_result(
+        &mut self,
+        table: &'static [Operation],
+        place: usize,
+        c: &mut Cursor<'a>,
+    ) -> Result<(), DecodeError> {
+        let before = c.clone();
+        let number = c.u32()?;
+        let Some(operation) = find(table, number) else {
+            return Err(before.stop(Reason::Unsupported));
+        };
+        match self.operations.get_mut(place) {
+            // The call could be read up to here: its operation must be answered by the same one,
+            // except that an illegal number is answered as ILLEGAL.
+            Some(done) if done.number == number => {}
+            Some(_) => return Err(before.malformed()),
+            // The call could not be read so far; the reply alone names the operation.
+            None => {
+                self.begin(operation, number);
+            }
+        }
+        if let Some(done) = self.operations.get_mut(place) {
+            done.executed = true;
+            results(operation, c, &mut done.facts)?;
+        }
+        Ok(())
     }
 }
 
@@ -441,8 +467,31 @@ pub fn emptied<'b>(mut operations: Vec<Done<'_>>) -> Vec<Done<'b>> {
 fn results<'a>(operation: &Operation, c: &mut Cursor<'a>, facts: &mut Facts<'a>) -> Result<(), DecodeError> {
     let status = c.u32()?;
     c.milestone();
+    behind_status(operation, status, c, facts)
+}
+
+#[inline]
+fn behind_status<'a>(
+    operation: &Operation,
+    status: u32,
+    c: &mut Cursor<'a>,
+    facts: &mut Facts<'a>,
+) -> Result<(), DecodeError> {
     facts.status = Some(status);
     if status == 0 { (operation.results)(c, facts) } else { (operation.failure)(c, facts) }
+}
+
+/// The operation that a number stands for which is unknown, is not there, or is to be recorded.
+#[cold]
+#[inline(never)]
+fn other_operation(
+    table: &'static [Operation],
+    c: &mut Cursor<'_>,
+) -> Result<&'static Operation, DecodeError> {
+    let before = c.clone();
+    let number = c.u32()?;
+    c.milestone();
+    find(table, number).ok_or_else(|| before.stop(Reason::Unsupported))
 }
 
 /// Bytes behind the last value mean that the message is not what it was taken for.

@@ -211,6 +211,7 @@ pub fn sequence_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 }
 
 /// `CB_SEQUENCE4resok`, RFC 8881 section 20.9: as `SEQUENCE4resok` without its flags.
+#[inline]
 pub fn cb_sequence_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     sequence(c, f)?;
     c.u32()?; // highest_slotid that the server accepts; what it wants is the target
@@ -219,6 +220,7 @@ pub fn cb_sequence_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result 
 }
 
 /// What both directions of SEQUENCE and CB_SEQUENCE begin with: session, sequence, slot.
+#[inline]
 pub(super) fn sequence(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
     f.session = Some(c.array()?);
     f.slot_sequence = Some(c.u32()?);

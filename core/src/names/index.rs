@@ -22,6 +22,13 @@ pub(super) struct Index {
     checks: RandomState,
 }
 
+/// What stands for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Print {
+    place: u64,
+    check: u32,
+}
+
 struct Entry {
     place: u64,
     check: u32,
@@ -29,17 +36,21 @@ struct Entry {
 }
 
 impl Index {
-    /// The object that `key` denotes.
+    /// What stands for a key.
     #[inline]
-    pub(super) fn find(&self, key: impl Hash) -> Option<FileId> {
-        let (place, check) = self.print(&key);
+    pub(super) fn print(&self, key: impl Hash) -> Print {
+        Print { place: self.places.hash_one(&key), check: self.checks.hash_one(&key) as u32 }
+    }
+
+    /// The object that a key denotes.
+    #[inline]
+    pub(super) fn find(&self, Print { place, check }: Print) -> Option<FileId> {
         let is = |entry: &Entry| entry.place == place && entry.check == check;
         self.entries.find(place, is).map(|entry| entry.file)
     }
 
-    /// Lets `key` denote `file`; gives what it denoted before.
-    pub(super) fn insert(&mut self, key: impl Hash, file: FileId) -> Option<FileId> {
-        let (place, check) = self.print(&key);
+    /// Lets a key denote `file`; gives what it denoted before.
+    pub(super) fn insert(&mut self, Print { place, check }: Print, file: FileId) -> Option<FileId> {
         let is = |entry: &Entry| entry.place == place && entry.check == check;
         if let Some(entry) = self.entries.find_mut(place, is) {
             return Some(std::mem::replace(&mut entry.file, file));
@@ -48,17 +59,11 @@ impl Index {
         None
     }
 
-    /// Lets `key` denote nothing; gives what it denoted before.
-    pub(super) fn remove(&mut self, key: impl Hash) -> Option<FileId> {
-        let (place, check) = self.print(&key);
+    /// Lets a key denote nothing; gives what it denoted before.
+    pub(super) fn remove(&mut self, Print { place, check }: Print) -> Option<FileId> {
         let is = |entry: &Entry| entry.place == place && entry.check == check;
         let entry = self.entries.find_entry(place, is).ok()?;
         Some(entry.remove().0.file)
-    }
-
-    #[inline]
-    fn print(&self, key: &impl Hash) -> (u64, u32) {
-        (self.places.hash_one(key), self.checks.hash_one(key) as u32)
     }
 }
 
@@ -77,14 +82,15 @@ mod tests {
             let (mut index, mut map) = (Index::default(), HashMap::new());
             for (file, (server, key, enters)) in steps.iter().enumerate() {
                 let key = (*server, key.as_slice());
+                let print = index.print(key);
                 if *enters {
-                    prop_assert_eq!(index.insert(key, file as FileId), map.insert(key, file as FileId));
+                    prop_assert_eq!(index.insert(print, file as FileId), map.insert(key, file as FileId));
                 } else {
-                    prop_assert_eq!(index.remove(key), map.remove(&key));
+                    prop_assert_eq!(index.remove(print), map.remove(&key));
                 }
                 for (server, key, _) in &steps {
                     let key = (*server, key.as_slice());
-                    prop_assert_eq!(index.find(key), map.get(&key).copied());
+                    prop_assert_eq!(index.find(index.print(key)), map.get(&key).copied());
                 }
             }
         }

@@ -30,10 +30,10 @@ use foldhash::{fast, quality};
 use hashbrown::{HashMap, HashTable};
 
 use crate::names::history::History;
-use crate::names::index::Index;
+use crate::names::index::{Index, Print};
 use crate::names::layouts::Layouts;
 use crate::nfs::Done;
-use crate::nfs::facts::{Attributes, DeviceId};
+use crate::nfs::facts::{Attributes, DeviceId, Facts};
 use crate::nfs::types::FileType;
 
 /// Number of an object within one decode.
@@ -141,6 +141,22 @@ struct Span {
 /// A name in a directory.
 type Title = (FileId, Box<[u8]>);
 
+/// A handle, with what stands for it in [`Names::by_handle`], computed once for all that is done with it.
+#[derive(Clone, Copy)]
+struct Handle<'a> {
+    server: ServerId,
+    bytes: &'a [u8],
+    print: u64,
+}
+
+/// A name in a directory, with what stands for it in [`Names::children`], computed once as well.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    directory: FileId,
+    name: &'a [u8],
+    print: Print,
+}
+
 /// What the capture taught about files.
 #[derive(Default)]
 pub struct Names {
@@ -192,13 +208,28 @@ impl Names {
 
     /// The object that a name in a directory denotes, as far as is known.
     pub fn child(&self, directory: FileId, name: &[u8]) -> Option<FileId> {
-        self.children.find((directory, name))
+        self.denoted(self.named(directory, name))
+    }
+
+    #[inline]
+    fn named<'a>(&self, directory: FileId, name: &'a [u8]) -> Named<'a> {
+        Named { directory, name, print: self.children.print((directory, name)) }
+    }
+
+    #[inline]
+    fn denoted(&self, named: Named<'_>) -> Option<FileId> {
+        self.children.find(named.print)
     }
 
     /// The object with a handle.
     #[inline]
     pub fn find(&self, server: ServerId, handle: &[u8]) -> Option<FileId> {
         self.find_print(self.prints.hash_one((server, handle)))
+    }
+
+    #[inline]
+    fn printed<'a>(&self, server: ServerId, bytes: &'a [u8]) -> Handle<'a> {
+        Handle { server, bytes, print: self.prints.hash_one((server, bytes)) }
     }
 
     #[inline]
@@ -261,10 +292,17 @@ impl Names {
         self.file_systems.fsid(file.fsid?)
     }
 
+    #[inline]
     fn by_handle(&mut self, server: ServerId, handle: &[u8]) -> FileId {
-        let known = self.find(server, handle).or_else(|| self.layouts.file(server, handle));
-        known.unwrap_or_else(|| {
-            let id = self.add(server);
+        let handle = self.printed(server, handle);
+        self.find_print(handle.print).unwrap_or_else(|| self.by_new_handle(handle))
+    }
+
+    /// The object with a handle by which none is known yet.
+    #[inline(never)]
+    fn by_new_handle(&mut self, handle: Handle<'_>) -> FileId {
+        self.layouts.file(handle.server, handle.bytes).unwrap_or_else(|| {
+            let id = self.add(handle.server);
             self.give_handle(id, handle);
             id
         })
@@ -314,22 +352,24 @@ impl Names {
         id
     }
 
-    fn give_handle(&mut self, id: FileId, handle: &[u8]) {
+    fn give_handle(&mut self, id: FileId, handle: Handle<'_>) {
         let (Some(file), Some(span)) = (self.files.get_mut(id as usize), self.spans.get_mut(id as usize))
         else {
             return;
         };
-        let print = self.prints.hash_one((file.server, handle));
+        // A name that a data server's client looked for stands under the metadata server.
+        let own = file.server == handle.server;
+        let print = if own { handle.print } else { self.prints.hash_one((file.server, handle.bytes)) };
         (file.has_handle, file.print) = (true, print);
         self.history.began(id);
-        *span = Span { start: self.handles.len() as u64, length: handle.len() as u32 };
-        self.handles.extend_from_slice(handle);
+        *span = Span { start: self.handles.len() as u64, length: handle.bytes.len() as u32 };
+        self.handles.extend_from_slice(handle.bytes);
         let files = &self.files;
         self.by_handle.insert_unique(print, id, |id| files.get(*id as usize).map_or(0, |file| file.print));
     }
 
-    fn bind(&mut self, directory: FileId, name: &[u8], file: FileId) {
-        if let Some(before) = self.children.insert((directory, name), file) {
+    fn bind(&mut self, Named { directory, name, print }: Named<'_>, file: FileId) {
+        if let Some(before) = self.children.insert(print, file) {
             self.history.lost_name(before);
             if before != file {
                 self.went_with_name(before);
@@ -377,8 +417,8 @@ impl Names {
         }
     }
 
-    fn unbind(&mut self, directory: FileId, name: &[u8]) {
-        if let Some(before) = self.children.remove((directory, name)) {
+    fn unbind(&mut self, named: Named<'_>) {
+        if let Some(before) = self.children.remove(named.print) {
             self.history.lost_name(before);
         }
     }
@@ -406,10 +446,10 @@ impl Names {
     }
 
     /// A name that is not known to denote anything: an object of its own, until it gets a handle.
-    fn placeholder(&mut self, directory: FileId, name: &[u8]) -> FileId {
-        let server = self.file(directory).map_or(0, |file| file.server);
+    fn placeholder(&mut self, named: Named<'_>) -> FileId {
+        let server = self.file(named.directory).map_or(0, |file| file.server);
         let id = self.add(server);
-        self.bind(directory, name, id);
+        self.bind(named, id);
         id
     }
 
@@ -429,26 +469,45 @@ impl Names {
     }
 
     fn observe(&mut self, id: FileId, attributes: &Attributes<'_>) {
-        let Some(file) = self.files.get_mut(id as usize) else { return };
-        if let Some(file_type) = attributes.file_type {
-            file.is_a(file_type);
+        let Self { files, file_systems, history, .. } = self;
+        if let Some(file) = files.get_mut(id as usize) {
+            file.observe(id, attributes, file_systems, history);
         }
-        if let Some(links) = attributes.links {
-            let lives = links > 0 && file.removed;
-            file.links = NonZeroU8::new(u8::try_from(links).unwrap_or(MANY_LINKS));
-            file.removed = links == 0;
-            if lives {
-                self.history.came_back(id);
+    }
+
+    /// Learns what an operation told of the object that it is about.
+    #[inline]
+    fn learn(&mut self, id: FileId, facts: &Facts<'_>, of_data: bool) {
+        let succeeded = facts.status == Some(0);
+        let Self { files, file_systems, history, .. } = self;
+        let Some(file) = files.get_mut(id as usize) else { return };
+        if succeeded {
+            file.was_used(id, history);
+            file.existed = true;
+        }
+        file.addressed = true;
+        if of_data {
+            return;
+        }
+        if succeeded {
+            file.size = facts.set_size.or(file.size);
+            if let (Some(offset), Some(count), Some(_)) = (facts.offset, facts.count, facts.committed) {
+                file.size = Some(file.size.unwrap_or(0).max(offset.saturating_add(count)));
             }
         }
-        file.fileid = attributes.fileid.or(file.fileid);
-        file.size = attributes.size.or(file.size);
-        if let Some(fsid) = attributes.fsid {
-            file.fsid = self.file_systems.number(fsid);
+        if let Some(attributes) = &facts.attributes {
+            file.observe(id, attributes, file_systems, history);
         }
-        if let Some(mtime) = attributes.mtime_ns {
-            self.history.was_modified(id, mtime);
-        }
+    }
+
+    /// Learns of an object that it is a directory: an operation named something in it.
+    #[inline]
+    fn learn_directory(&mut self, id: FileId, succeeded: bool) {
+        self.update(id, |file| {
+            file.addressed = true;
+            file.existed |= succeeded;
+            file.is_probably_a(FileType::DIR);
+        });
     }
 
     #[inline]
@@ -476,6 +535,44 @@ impl File {
     fn is_a(&mut self, file_type: FileType) {
         // A number beyond those of the RFCs tells nothing.
         self.kind = u8::try_from(file_type.0).ok().and_then(NonZeroU8::new).or(self.kind);
+    }
+
+    /// A call on it succeeded, or a listing named it.
+    #[inline]
+    fn was_used(&mut self, id: FileId, history: &mut History) {
+        history.was_used(id);
+        if self.stale {
+            history.came_back(id);
+            self.stale = false;
+        }
+    }
+
+    fn observe(
+        &mut self,
+        id: FileId,
+        attributes: &Attributes<'_>,
+        file_systems: &mut FileSystems,
+        history: &mut History,
+    ) {
+        if let Some(file_type) = attributes.file_type {
+            self.is_a(file_type);
+        }
+        if let Some(links) = attributes.links {
+            let lives = links > 0 && self.removed;
+            self.links = NonZeroU8::new(u8::try_from(links).unwrap_or(MANY_LINKS));
+            self.removed = links == 0;
+            if lives {
+                history.came_back(id);
+            }
+        }
+        self.fileid = attributes.fileid.or(self.fileid);
+        self.size = attributes.size.or(self.size);
+        if let Some(fsid) = attributes.fsid {
+            self.fsid = file_systems.number(fsid);
+        }
+        if let Some(mtime) = attributes.mtime_ns {
+            history.was_modified(id, mtime);
+        }
     }
 
     /// Says a type that attributes, if there were any, know better.

@@ -2,7 +2,7 @@
 //!
 //! Follows the current and the saved handle of a compound (RFC 8881 section 16.2.3.1).
 
-use crate::names::{Binding, FileId, Names, Place, Placed, ServerId};
+use crate::names::{Binding, FileId, Handle, Named, Names, Place, Placed, ServerId};
 use crate::nfs::Done;
 use crate::nfs::facts::{Entry, Facts};
 use crate::nfs::operation::{Effect, Subject};
@@ -18,11 +18,12 @@ const STALE: u32 = 70;
 pub(super) fn walk(names: &mut Names, server: ServerId, operations: &[Done<'_>], placed: &mut Placed) {
     let mut walker =
         Walker { names, server, placed, position: 0, current: None, saved: None, of_data: false };
-    for (position, done) in operations.iter().enumerate() {
-        walker.position = position;
-        let rest = operations.get(position + 1..).unwrap_or_default();
+    let mut left = operations;
+    while let Some((done, rest)) = left.split_first() {
         let place = walker.step(done, rest);
         walker.placed.places.push(place);
+        walker.position += 1;
+        left = rest;
     }
 }
 
@@ -84,23 +85,23 @@ impl Walker<'_> {
         let (Some(directory_id), Some(name)) = (directory, facts.name) else {
             return Place { directory, ..Place::default() };
         };
-        let known = self.names.child(directory_id, name);
+        let named = self.names.named(directory_id, name);
+        let known = self.names.denoted(named);
         let handle = facts.new_handle.or_else(|| handle_ahead(rest));
-        let by_handle = handle.and_then(|handle| self.names.find(self.server, handle));
         let file = match (facts.status, name) {
             (Some(0), b"." | b"..") => handle.map(|handle| self.relative(directory_id, name, handle)),
-            (Some(0), _) if done.operation.subject == Subject::Removed => {
-                Some(self.removed(directory_id, name, known))
-            }
+            (Some(0), _) if done.operation.subject == Subject::Removed => Some(self.removed(named, known)),
             (Some(0), _) => {
-                let id = self.found(directory_id, name, known, handle, by_handle, facts.create_type);
+                let handle = handle.map(|handle| self.names.printed(self.server, handle));
+                let by_handle = handle.and_then(|handle| self.names.find_print(handle.print));
+                let id = self.found(named, known, handle, by_handle, facts.create_type);
                 if facts.brought_into_being() {
                     self.names.history.was_made(id);
                 }
                 Some(id)
             }
-            (Some(NOENT), _) => Some(self.not_found(directory_id, name, known)),
-            _ => Some(known.unwrap_or_else(|| self.names.placeholder(directory_id, name))),
+            (Some(NOENT), _) => Some(self.not_found(named, known)),
+            _ => Some(known.unwrap_or_else(|| self.names.placeholder(named))),
         };
         Place { file, directory, target_directory: None }
     }
@@ -109,24 +110,23 @@ impl Walker<'_> {
     /// `by_handle` is what is known by that, and `known` what is known by the name.
     fn found(
         &mut self,
-        directory: FileId,
-        name: &[u8],
+        named: Named<'_>,
         known: Option<FileId>,
-        handle: Option<&[u8]>,
+        handle: Option<Handle<'_>>,
         by_handle: Option<FileId>,
         create_type: Option<FileType>,
     ) -> FileId {
         let id = match (handle, by_handle, known) {
             (_, Some(id), _) | (None, None, Some(id)) => id,
-            (None, None, None) => self.names.placeholder(directory, name),
+            (None, None, None) => self.names.placeholder(named),
             (Some(handle), None, Some(known)) if self.names.lacks_handle(known) => {
                 self.names.give_handle(known, handle);
                 known
             }
-            (Some(handle), None, _) => self.names.by_handle(self.server, handle),
+            (Some(handle), None, _) => self.names.by_new_handle(handle),
         };
         if known != Some(id) || self.names.file(id).is_some_and(|file| !file.existed) {
-            self.bind(directory, name, id);
+            self.bind(named, id);
         }
         self.names.update(id, |file| {
             file.existed = true;
@@ -138,9 +138,9 @@ impl Walker<'_> {
         id
     }
 
-    fn removed(&mut self, directory: FileId, name: &[u8], known: Option<FileId>) -> FileId {
-        let id = known.unwrap_or_else(|| self.names.placeholder(directory, name));
-        self.unbind(directory, name);
+    fn removed(&mut self, named: Named<'_>, known: Option<FileId>) -> FileId {
+        let id = known.unwrap_or_else(|| self.names.placeholder(named));
+        self.unbind(named);
         let removed = self.names.went_with_name(id);
         self.names.update(id, |file| {
             file.existed = true;
@@ -150,15 +150,15 @@ impl Walker<'_> {
     }
 
     /// A name was looked for in vain. If it denoted something before, that is gone.
-    fn not_found(&mut self, directory: FileId, name: &[u8], known: Option<FileId>) -> FileId {
+    fn not_found(&mut self, named: Named<'_>, known: Option<FileId>) -> FileId {
         match known {
             Some(known) if self.names.file(known).is_some_and(|file| !file.existed) => known,
             Some(known) => {
-                self.unbind(directory, name);
+                self.unbind(named);
                 self.names.went_with_name(known);
-                self.names.placeholder(directory, name)
+                self.names.placeholder(named)
             }
-            None => self.names.placeholder(directory, name),
+            None => self.names.placeholder(named),
         }
     }
 
@@ -190,15 +190,16 @@ impl Walker<'_> {
         let (Some(from), Some(name)) = (directory, facts.name) else {
             return Place { file: None, directory, target_directory };
         };
-        let known = self.names.child(from, name);
-        let file = known.unwrap_or_else(|| self.names.placeholder(from, name));
+        let named = self.names.named(from, name);
+        let file = self.names.denoted(named).unwrap_or_else(|| self.names.placeholder(named));
         if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.new_name) {
-            let replaced = self.names.child(to, new_name);
+            let renamed = self.names.named(to, new_name);
+            let replaced = self.names.denoted(renamed);
             // Both may be names of one file: then nothing happens (RFC 1813 section 3.3.14, RFC 8881
             // section 18.26.3).
             if replaced != Some(file) {
-                self.unbind(from, name);
-                self.bind(to, new_name, file);
+                self.unbind(named);
+                self.bind(renamed, file);
             }
             if let Some(replaced) = replaced.filter(|replaced| *replaced != file) {
                 let gone = self.names.history.life(replaced).gone != 0;
@@ -216,7 +217,7 @@ impl Walker<'_> {
             // The first name stays the one that paths show; the new one denotes the object too.
             let parent = self.names.file(id).and_then(|file| file.parent);
             let first = parent.zip(self.names.name(id).map(<[u8]>::to_vec));
-            self.bind(directory, name, id);
+            self.bind(self.names.named(directory, name), id);
             self.names.was_linked(id);
             if let Some((parent, name)) = first {
                 self.names.call(id, parent, &name);
@@ -268,7 +269,8 @@ impl Walker<'_> {
     fn adopt(&mut self, root: FileId, rest: &[Done<'_>]) -> FileId {
         let Some(handle) = handle_ahead(rest) else { return root };
         if self.names.lacks_handle(root) {
-            match self.names.find(self.server, handle) {
+            let handle = self.names.printed(self.server, handle);
+            match self.names.find_print(handle.print) {
                 // The handle was in use before PUTROOTFH was seen: that object is the root.
                 Some(known) => {
                     self.names.roots.insert(self.server, known);
@@ -292,25 +294,7 @@ impl Walker<'_> {
             self.names.update(id, |file| file.stale = true);
         }
         if let Some(id) = place.file {
-            if succeeded {
-                self.used(id);
-            }
-            self.names.update(id, |file| {
-                file.addressed = true;
-                if succeeded {
-                    file.existed = true;
-                }
-                if succeeded && !self.of_data {
-                    file.size = facts.set_size.or(file.size);
-                    if let (Some(offset), Some(count), Some(_)) = (facts.offset, facts.count, facts.committed)
-                    {
-                        file.size = Some(file.size.unwrap_or(0).max(offset.saturating_add(count)));
-                    }
-                }
-            });
-            if let Some(attributes) = facts.attributes.as_ref().filter(|_| !self.of_data) {
-                self.names.observe(id, attributes);
-            }
+            self.names.learn(id, facts, self.of_data);
         }
         if let Some(pnfs) = &facts.pnfs {
             self.placed.tells_servers = true;
@@ -318,19 +302,20 @@ impl Walker<'_> {
                 self.names.grant(self.server, id, &pnfs.data_handles);
             }
         }
-        for directory in [place.directory, place.target_directory].into_iter().flatten() {
-            self.names.update(directory, |file| {
-                file.addressed = true;
-                file.existed |= succeeded;
-                file.is_probably_a(FileType::DIR);
-            });
+        if let Some(directory) = place.directory {
+            self.names.learn_directory(directory, succeeded);
+        }
+        if let Some(directory) = place.target_directory {
+            self.names.learn_directory(directory, succeeded);
         }
         if let (Some(directory), Some(attributes)) = (place.directory, &facts.directory_attributes) {
             self.names.observe(directory, attributes);
         }
-        match place.file {
-            Some(directory) => self.list(directory, facts),
-            None => self.placed.listed.extend(facts.entries.iter().map(|_| None)),
+        if !facts.entries.is_empty() {
+            match place.file {
+                Some(directory) => self.list(directory, facts),
+                None => self.placed.listed.extend(facts.entries.iter().map(|_| None)),
+            }
         }
         if let (Some(path), Some(handle), true) = (facts.text, facts.new_handle, place.file.is_none()) {
             // MNT: the handle of the mounted directory.
@@ -343,19 +328,26 @@ impl Walker<'_> {
         }
     }
 
-    fn list(&mut self, directory: FileId, facts: &Facts<'_>) {
+    fn list<'a>(&mut self, directory: FileId, facts: &Facts<'a>) {
         let first = self.placed.listed.len();
         // All are looked up before anything is learnt from one: each is found where nothing was
         // touched for long, and so the processor waits for the memory of several at once.
-        self.placed.listed.extend(facts.entries.iter().map(|entry| {
-            let handle = entry.any_handle();
-            handle.and_then(|handle| self.names.find(self.server, handle))
-        }));
-        let known: Vec<Option<FileId>> =
-            facts.entries.iter().map(|entry| self.names.child(directory, entry.name)).collect();
-        for (at, (entry, known)) in facts.entries.iter().zip(known).enumerate() {
+        let look_up = |entry: &Entry<'a>| {
+            let handle = entry.any_handle().map(|handle| self.names.printed(self.server, handle));
+            self.placed.listed.push(handle.and_then(|handle| self.names.find_print(handle.print)));
+            handle
+        };
+        let handles: Vec<Option<Handle<'_>>> = facts.entries.iter().map(look_up).collect();
+        let names = facts.entries.iter().map(|entry| {
+            let named = self.names.named(directory, entry.name);
+            (named, self.names.denoted(named))
+        });
+        let names: Vec<(Named<'_>, Option<FileId>)> = names.collect();
+        for (at, ((entry, handle), (named, known))) in
+            facts.entries.iter().zip(handles).zip(names).enumerate()
+        {
             let by_handle = self.placed.listed.get(first + at).copied().flatten();
-            let id = self.entry(directory, entry, known, by_handle);
+            let id = self.entry(entry, named, known, handle, by_handle);
             if let Some(listed) = self.placed.listed.get_mut(first + at) {
                 *listed = id;
             }
@@ -365,54 +357,43 @@ impl Walker<'_> {
     /// Learns from an entry of a listing; gives the object that it names, if that is known.
     fn entry(
         &mut self,
-        directory: FileId,
         entry: &Entry<'_>,
+        named: Named<'_>,
         known: Option<FileId>,
+        handle: Option<Handle<'_>>,
         by_handle: Option<FileId>,
     ) -> Option<FileId> {
-        let Some(handle) = entry.any_handle() else { return known };
+        let Some(handle) = handle else { return known };
         if matches!(entry.name, b"." | b"..") {
-            self.relative(directory, entry.name, handle);
+            self.relative(named.directory, entry.name, handle.bytes);
             return known;
         }
         // An entry before this one may have brought the same handle.
-        let by_handle = by_handle.or_else(|| self.names.find(self.server, handle));
-        let id = self.found(directory, entry.name, known, Some(handle), by_handle, None);
-        self.used(id);
-        self.names.update(id, |file| file.fileid = entry.fileid.or(file.fileid));
-        if let Some(attributes) = &entry.attributes {
-            self.names.observe(id, attributes);
+        let by_handle = by_handle.or_else(|| self.names.find_print(handle.print));
+        let id = self.found(named, known, Some(handle), by_handle, None);
+        let Names { files, file_systems, history, .. } = &mut *self.names;
+        if let Some(file) = files.get_mut(id as usize) {
+            file.was_used(id, history);
+            file.fileid = entry.fileid.or(file.fileid);
+            if let Some(attributes) = &entry.attributes {
+                file.observe(id, attributes, file_systems, history);
+            }
         }
         Some(id)
     }
 
-    /// A call on an object succeeded, or a listing named it.
-    fn used(&mut self, id: FileId) {
-        self.names.history.was_used(id);
-        if self.names.file(id).is_some_and(|file| file.stale) {
-            self.names.history.came_back(id);
-            self.names.update(id, |file| file.stale = false);
-        }
+    fn bind(&mut self, named: Named<'_>, file: FileId) {
+        self.names.bind(named, file);
+        self.bound(named, Some(file));
     }
 
-    fn bind(&mut self, directory: FileId, name: &[u8], file: FileId) {
-        self.names.bind(directory, name, file);
-        self.placed.bindings.push(Binding {
-            position: self.position,
-            directory,
-            name: name.into(),
-            file: Some(file),
-        });
+    fn unbind(&mut self, named: Named<'_>) {
+        self.names.unbind(named);
+        self.bound(named, None);
     }
 
-    fn unbind(&mut self, directory: FileId, name: &[u8]) {
-        self.names.unbind(directory, name);
-        self.placed.bindings.push(Binding {
-            position: self.position,
-            directory,
-            name: name.into(),
-            file: None,
-        });
+    fn bound(&mut self, Named { directory, name, .. }: Named<'_>, file: Option<FileId>) {
+        self.placed.bindings.push(Binding { position: self.position, directory, name: name.into(), file });
     }
 }
 

@@ -233,10 +233,11 @@ impl Messages {
             self.learn_servers(server, *parties.ends.of(client.other()), &walk);
         }
         let reply_stop = walk.reply_stop.or(refusal_stop);
-        for (stop, record) in [(walk.call_stop, Some(message)), (reply_stop, reply)] {
+        let ends = [(walk.call_stop.as_ref(), Some(&message)), (reply_stop.as_ref(), reply.as_ref())];
+        for (stop, record) in ends {
             if let (Some(stop), Some(record)) = (stop, record) {
                 self.undecoded += 1;
-                self.tables.note(&stop, record.last, Some(request.connection), Some(call), Some(header.xid));
+                self.tables.note(stop, record.last, Some(request.connection), Some(call), Some(header.xid));
             }
         }
         let number;

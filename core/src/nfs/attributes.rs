@@ -18,8 +18,11 @@ const MASK_WORDS: usize = 3;
 #[inline]
 pub fn fattr3(c: &mut Cursor<'_>, attributes: &mut Option<Attributes<'_>>) -> Result<()> {
     // All of it is there, but in a message that was cut, or that is recorded.
-    let words = c.take_words();
-    *attributes = Some(words.map_or_else(|| fattr3_by_steps(c), |words| Ok(fattr3_of(words)))?);
+    if let Some(words) = c.take_words() {
+        *attributes = Some(fattr3_of(words));
+    } else {
+        *attributes = Some(fattr3_by_steps(c)?);
+    }
     Ok(())
 }
 

@@ -117,15 +117,24 @@ pub struct Done<'a> {
 
 impl Done<'_> {
     /// The stability class of this operation by its outcome (docs/definitions.md).
+    #[inline]
     pub fn class(&self) -> Class {
+        match self.operation.stability {
+            // Most are, whatever came of them.
+            Stability::Unstable => Class::Unstable,
+            Stability::Read => Class::Read,
+            Stability::State => Class::State,
+            _ => self.class_by_outcome(),
+        }
+    }
+
+    fn class_by_outcome(&self) -> Class {
         let facts = &self.facts;
         if self.unseen {
             return self.likely_class();
         }
         let succeeded = facts.status == Some(0);
         match self.operation.stability {
-            Stability::Read => Class::Read,
-            Stability::State => Class::State,
             Stability::Stable | Stability::Unlisted if succeeded => Class::Stable,
             Stability::Committed if succeeded => match facts.committed {
                 Some(StableHow::UNSTABLE) => Class::UnstableWrite,
@@ -238,10 +247,12 @@ impl<'a> Walk<'a> {
             if main.is_none_or(|(before, ..)| rank < before) {
                 main = Some((rank, place, class));
             }
-            least = least.min(class);
-            assumed |= done.unseen && class != Class::Unstable;
-            if class == Class::Stable {
-                *(if stability == Stability::Unlisted { &mut unlisted } else { &mut listed }) = true;
+            if class != Class::Unstable {
+                least = least.min(class);
+                assumed |= done.unseen;
+                if class == Class::Stable {
+                    *(if stability == Stability::Unlisted { &mut unlisted } else { &mut listed }) = true;
+                }
             }
         }
         let missing = self.operations_missing();

@@ -25,6 +25,7 @@ mod tests;
 use std::hash::BuildHasher;
 use std::hint::black_box;
 use std::num::{NonZeroU8, NonZeroU32};
+use std::ops::Range;
 
 use foldhash::{fast, quality};
 use hashbrown::{HashMap, HashTable};
@@ -60,8 +61,8 @@ pub struct Binding {
     pub position: usize,
     /// The directory.
     pub directory: FileId,
-    /// The name.
-    pub name: Box<[u8]>,
+    /// The name ([`Placed::name`]).
+    name: Range<usize>,
     /// The object; `None`: the name denotes nothing any more.
     pub file: Option<FileId>,
 }
@@ -73,6 +74,8 @@ pub struct Placed {
     pub places: Vec<Place>,
     /// The names that they bound.
     pub bindings: Vec<Binding>,
+    /// Those names, one behind the other.
+    names: Vec<u8>,
     /// The objects of the entries that they listed, as far as they are known: of each operation in
     /// turn, each entry in turn.
     pub listed: Vec<Option<FileId>>,
@@ -81,9 +84,21 @@ pub struct Placed {
 }
 
 impl Placed {
+    /// The name that one of the bindings is about.
+    pub fn name(&self, binding: &Binding) -> &[u8] {
+        self.names.get(binding.name.clone()).unwrap_or_default()
+    }
+
+    fn bind(&mut self, position: usize, directory: FileId, name: &[u8], file: Option<FileId>) {
+        let start = self.names.len();
+        self.names.extend_from_slice(name);
+        self.bindings.push(Binding { position, directory, name: start..self.names.len(), file });
+    }
+
     fn clear(&mut self) {
         self.places.clear();
         self.bindings.clear();
+        self.names.clear();
         self.listed.clear();
         self.tells_servers = false;
     }

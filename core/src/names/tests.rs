@@ -131,11 +131,14 @@ fn a_rename_moves_the_file_and_replaces_what_had_the_name() {
         new_name: Some(b"new"),
         ..Facts::default()
     };
-    let (places, bindings) = place(&mut names, &[done(NFS3, "RENAME", facts)]);
+    let mut placed = Placed::default();
+    names.place(0, &[done(NFS3, "RENAME", facts)], &mut placed);
+    let Placed { places, bindings, .. } = &placed;
     assert_eq!((places[0].file, places[0].directory), (file, places[0].target_directory));
     assert_eq!(path(&names, file).0, "new");
     assert!(names.file(old.unwrap()).unwrap().removed);
-    assert_eq!(bindings.iter().map(|binding| binding.file).collect::<Vec<_>>(), [None, file]);
+    let bound: Vec<_> = bindings.iter().map(|binding| (placed.name(binding), binding.file)).collect();
+    assert_eq!(bound, [(&b"tmp"[..], None), (b"new", file)]);
 }
 
 #[test]

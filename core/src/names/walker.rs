@@ -2,7 +2,7 @@
 //!
 //! Follows the current and the saved handle of a compound (RFC 8881 section 16.2.3.1).
 
-use crate::names::{Binding, FileId, Handle, Named, Names, Place, Placed, ServerId};
+use crate::names::{FileId, Handle, Named, Names, Place, Placed, ServerId};
 use crate::nfs::Done;
 use crate::nfs::facts::{Entry, Facts};
 use crate::nfs::operation::{Effect, Subject};
@@ -42,7 +42,35 @@ struct Walker<'n> {
 
 impl Walker<'_> {
     /// What an operation is about. `rest` are the operations after it.
+    #[inline]
     fn step(&mut self, done: &Done<'_>, rest: &[Done<'_>]) -> Place {
+        let facts = &done.facts;
+        match (done.operation.subject, done.operation.effect) {
+            // Most are about the object of the handle, and the others about nothing.
+            (Subject::Object, Effect::Keep) => self.of_object(facts),
+            (Subject::Object, Effect::Put) => {
+                let place = self.of_object(facts);
+                self.current = place.file;
+                place
+            }
+            (Subject::Nothing, Effect::Keep) => {
+                self.learn_more(facts, Place::default());
+                Place::default()
+            }
+            _ => self.other_step(done, rest),
+        }
+    }
+
+    #[inline]
+    fn of_object(&mut self, facts: &Facts<'_>) -> Place {
+        let place = Place { file: self.object(facts), ..Place::default() };
+        self.learn_object(facts, place);
+        self.learn_more(facts, place);
+        place
+    }
+
+    #[inline(never)]
+    fn other_step(&mut self, done: &Done<'_>, rest: &[Done<'_>]) -> Place {
         let facts = &done.facts;
         let by_handle = done.operation.effect == Effect::Descend && facts.by_handle;
         let place = match done.operation.subject {
@@ -56,7 +84,9 @@ impl Walker<'_> {
             Subject::Linked => self.linked(facts),
         };
         let place = self.move_handles(done, rest, place, by_handle);
-        self.learn(facts, place);
+        self.learn_object(facts, place);
+        self.learn_directories(facts, place);
+        self.learn_more(facts, place);
         place
     }
 
@@ -283,8 +313,8 @@ impl Walker<'_> {
         root
     }
 
-    fn learn(&mut self, facts: &Facts<'_>, place: Place) {
-        let succeeded = facts.status == Some(0);
+    #[inline]
+    fn learn_object(&mut self, facts: &Facts<'_>, place: Place) {
         if facts.status == Some(STALE)
             && !self.of_data
             && place.target_directory.is_none()
@@ -296,12 +326,10 @@ impl Walker<'_> {
         if let Some(id) = place.file {
             self.names.learn(id, facts, self.of_data);
         }
-        if let Some(pnfs) = &facts.pnfs {
-            self.placed.tells_servers = true;
-            if let Some(id) = place.file {
-                self.names.grant(self.server, id, &pnfs.data_handles);
-            }
-        }
+    }
+
+    fn learn_directories(&mut self, facts: &Facts<'_>, place: Place) {
+        let succeeded = facts.status == Some(0);
         if let Some(directory) = place.directory {
             self.names.learn_directory(directory, succeeded);
         }
@@ -311,11 +339,27 @@ impl Walker<'_> {
         if let (Some(directory), Some(attributes)) = (place.directory, &facts.directory_attributes) {
             self.names.observe(directory, attributes);
         }
-        if !facts.entries.is_empty() {
-            match place.file {
-                Some(directory) => self.list(directory, facts),
-                None => self.placed.listed.extend(facts.entries.iter().map(|_| None)),
+    }
+
+    /// Learns what few operations tell.
+    #[inline]
+    fn learn_more(&mut self, facts: &Facts<'_>, place: Place) {
+        if facts.pnfs.is_some() || !facts.entries.is_empty() || facts.text.is_some() {
+            self.learn_rare(facts, place);
+        }
+    }
+
+    #[inline(never)]
+    fn learn_rare(&mut self, facts: &Facts<'_>, place: Place) {
+        if let Some(pnfs) = &facts.pnfs {
+            self.placed.tells_servers = true;
+            if let Some(id) = place.file {
+                self.names.grant(self.server, id, &pnfs.data_handles);
             }
+        }
+        match place.file {
+            Some(directory) => self.list(directory, facts),
+            None => self.placed.listed.extend(facts.entries.iter().map(|_| None)),
         }
         if let (Some(path), Some(handle), true) = (facts.text, facts.new_handle, place.file.is_none()) {
             // MNT: the handle of the mounted directory.
@@ -384,16 +428,12 @@ impl Walker<'_> {
 
     fn bind(&mut self, named: Named<'_>, file: FileId) {
         self.names.bind(named, file);
-        self.bound(named, Some(file));
+        self.placed.bind(self.position, named.directory, named.name, Some(file));
     }
 
     fn unbind(&mut self, named: Named<'_>) {
         self.names.unbind(named);
-        self.bound(named, None);
-    }
-
-    fn bound(&mut self, Named { directory, name, .. }: Named<'_>, file: Option<FileId>) {
-        self.placed.bindings.push(Binding { position: self.position, directory, name: name.into(), file });
+        self.placed.bind(self.position, named.directory, named.name, None);
     }
 }
 

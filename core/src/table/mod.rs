@@ -169,7 +169,7 @@ impl Tables {
                 call: exchange.call,
                 position: binding.position as u32,
                 directory: binding.directory,
-                name: readable(&binding.name, &mut self.text[0]),
+                name: readable(exchange.placed.name(binding), &mut self.text[0]),
                 file: binding.file,
                 ..NameRow::default()
             });

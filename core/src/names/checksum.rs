@@ -6,34 +6,43 @@
 /// The polynomial with its bits in reverse order.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
-/// What each value of a byte does to the sum.
-const TABLE: [u32; 256] = table();
+/// What each value of a byte does to the sum that has none, one, two or three bytes after it.
+static TABLES: [[u32; 256]; 4] = tables();
 
 /// The checksum of `bytes`.
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    let step = |sum: u32, byte: &u8| {
-        let [low, ..] = sum.to_le_bytes();
-        let effect = TABLE.get(usize::from(low ^ byte)).copied().unwrap_or_default();
-        sum >> 8 ^ effect
+    let [last, third, second, first] = &TABLES;
+    let effect = |table: &[u32; 256], byte: u8| table.get(usize::from(byte)).copied().unwrap_or_default();
+    let four = |sum: u32, word: &[u8; 4]| {
+        let [a, b, c, d] = (sum ^ u32::from_le_bytes(*word)).to_le_bytes();
+        effect(first, a) ^ effect(second, b) ^ effect(third, c) ^ effect(last, d)
     };
-    !bytes.iter().fold(u32::MAX, step)
+    let one = |sum: u32, byte: &u8| sum >> 8 ^ effect(last, sum as u8 ^ byte);
+    let (words, rest) = bytes.as_chunks();
+    !rest.iter().fold(words.iter().fold(u32::MAX, four), one)
 }
 
 #[allow(clippy::indexing_slicing)] // When compiling: a place that is not there would be an error.
-const fn table() -> [u32; 256] {
-    let mut table = [0; 256];
+const fn tables() -> [[u32; 256]; 4] {
+    let mut tables = [[0; 256]; 4];
     let mut byte = 0;
-    while byte < table.len() {
+    while byte < 256 {
         let mut effect = byte as u32;
         let mut bit = 0;
         while bit < 8 {
             effect = if effect & 1 == 0 { effect >> 1 } else { effect >> 1 ^ POLYNOMIAL };
             bit += 1;
         }
-        table[byte] = effect;
+        tables[0][byte] = effect;
         byte += 1;
     }
-    table
+    let mut entry = 0;
+    while entry < 3 * 256 {
+        let before = tables[entry / 256][entry % 256];
+        tables[entry / 256 + 1][entry % 256] = before >> 8 ^ tables[0][(before & 0xff) as usize];
+        entry += 1;
+    }
+    tables
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ impl Identities {
         let state = RandomState::default();
         let hash = |(id, file)| key(names, file).map(|key| (state.hash_one(key), id));
         let mut known: Vec<(u64, FileId)> = (0..).zip(files).filter_map(hash).collect();
+        keep_repeated(&mut known);
         known.sort_unstable();
         for alike in known.chunk_by(|one, other| one.0 == other.0).filter(|alike| alike.len() > 1) {
             let object = |&(_, id): &(u64, FileId)| {
@@ -88,6 +89,30 @@ impl Identities {
             }
         }
     }
+}
+
+/// Leaves out most of the objects whose hash no other one has: sorting all of them took longer than
+/// all else here.
+fn keep_repeated(known: &mut Vec<(u64, FileId)>) {
+    /// Bits for each object: of those that are alone, one in as many stays.
+    const BITS: usize = 8;
+    let bits = (known.len() * BITS).next_power_of_two().max(64);
+    let place = |hash: u64| {
+        let bit = hash as usize & (bits - 1);
+        (bit / 64, 1_u64 << (bit % 64))
+    };
+    let (mut once, mut again) = (vec![0; bits / 64], vec![0; bits / 64]);
+    for (hash, _) in &*known {
+        let (word, bit) = place(*hash);
+        if let (Some(once), Some(again)) = (once.get_mut(word), again.get_mut(word)) {
+            *again |= *once & bit;
+            *once |= bit;
+        }
+    }
+    known.retain(|(hash, _)| {
+        let (word, bit) = place(*hash);
+        again.get(word).is_some_and(|again| again & bit != 0)
+    });
 }
 
 /// What is known of an object that has a handle.
@@ -167,5 +192,25 @@ impl Group {
         self.is_root |= object.is_root;
         self.until = self.until.max(object.usage.until);
         self.gone = if self.gone == 0 || object.life.gone == 0 { 0 } else { self.gone.max(object.life.gone) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_that_come_again_are_kept_and_few_others() {
+        let state = RandomState::default();
+        for (alone, repeated) in [(0, 0), (1, 0), (0, 1), (3, 2), (4000, 100)] {
+            let hash = |number: u32| (state.hash_one(number), number);
+            let again = |number| (state.hash_one(number), number + 10_000);
+            let mut known: Vec<_> = (0..alone + repeated).map(hash).chain((0..repeated).map(again)).collect();
+            keep_repeated(&mut known);
+            for number in 0..repeated {
+                assert!(known.contains(&hash(number)) && known.contains(&again(number)));
+            }
+            assert!(known.len() <= 2 * repeated as usize + (alone / 4) as usize + 1, "{}", known.len());
+        }
     }
 }

@@ -21,6 +21,8 @@ const BEGINNINGS: usize = 1024;
 /// Longest beginning that is kept: what Linux takes for a path at most.
 const BEGINNING_LENGTH: usize = 4096;
 
+const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+
 /// What an object is to a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -275,10 +277,12 @@ fn set(flags: &mut [bool], id: FileId) {
 
 /// Writes the short form of a handle, as Wireshark shows it: its CRC-32 in hexadecimal.
 fn short(handle: &[u8], out: &mut String) {
-    out.push_str("[0x");
     let sum = checksum::crc32(handle);
-    out.extend((0..8).rev().filter_map(|digit| char::from_digit(sum >> (4 * digit) & 15, 16)));
-    out.push(']');
+    let mut text = *b"[0x00000000]";
+    for (place, digit) in text.iter_mut().skip(3).zip((0..8).rev()) {
+        *place = HEXADECIMAL.get((sum >> (4 * digit) & 15) as usize).copied().unwrap_or_default();
+    }
+    out.push_str(str::from_utf8(&text).unwrap_or_default());
 }
 
 /// Writes names, the deepest of which is the first, as a path.

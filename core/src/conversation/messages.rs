@@ -232,8 +232,8 @@ impl Messages {
         if self.placed.tells_servers {
             self.learn_servers(server, *parties.ends.of(client.other()), &walk);
         }
-        let reply_stop = walk.reply_stop.or(refusal_stop);
-        let ends = [(walk.call_stop.as_ref(), Some(&message)), (reply_stop.as_ref(), reply.as_ref())];
+        let reply_stop = walk.reply_stop.as_ref().or(refusal_stop.as_ref());
+        let ends = [(walk.call_stop.as_ref(), Some(&message)), (reply_stop, reply.as_ref())];
         for (stop, record) in ends {
             if let (Some(stop), Some(record)) = (stop, record) {
                 self.undecoded += 1;
@@ -262,15 +262,15 @@ impl Messages {
             mount,
             callback,
             request,
-            header,
-            reply,
+            header: &header,
+            reply: reply.as_ref(),
             reply_status,
             protocol: protocol.name,
             statuses: protocol.statuses,
             procedure_name,
             walk: &walk,
             placed: &self.placed,
-            stop: walk.call_stop.or(reply_stop),
+            stop: walk.call_stop.as_ref().or(reply_stop),
         });
         self.operations = emptied(walk.operations);
         let granted = |reply: &Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);

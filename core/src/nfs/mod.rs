@@ -238,14 +238,14 @@ pub struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// What the call comes to.
     pub fn outcome(&self) -> Outcome {
-        let mut main: Option<(u8, usize, Class)> = None;
+        let (mut main, mut lowest) = (None, u8::MAX);
         let mut least = Class::Unstable;
         let (mut assumed, mut listed, mut unlisted) = (false, false, false);
         for (place, done) in self.operations.iter().enumerate() {
             let class = done.class();
             let Operation { rank, stability, .. } = *done.operation;
-            if main.is_none_or(|(before, ..)| rank < before) {
-                main = Some((rank, place, class));
+            if rank < lowest {
+                (main, lowest) = (Some((place, class)), rank);
             }
             if class != Class::Unstable {
                 least = least.min(class);
@@ -256,11 +256,11 @@ impl<'a> Walk<'a> {
             }
         }
         let missing = self.operations_missing();
-        let main = main.filter(|(rank, ..)| *rank < LEADING_RANK || !missing);
+        let main = main.filter(|_| lowest < LEADING_RANK || !missing);
         let told = if missing { least.min(Class::Unknown) } else { least };
         Outcome {
-            main: main.map(|(_, place, _)| place),
-            class: if told <= Class::Read { told } else { main.map_or(Class::Unstable, |(.., class)| class) },
+            main: main.map(|(place, _)| place),
+            class: if told <= Class::Read { told } else { main.map_or(Class::Unstable, |(_, class)| class) },
             assumed,
             unlisted: unlisted && !listed,
         }

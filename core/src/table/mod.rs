@@ -60,11 +60,11 @@ pub struct Exchange<'a> {
     /// The call as it was carried.
     pub request: &'a Request,
     /// Its header.
-    pub header: Call<'a>,
+    pub header: &'a Call<'a>,
     /// The host that it names, if its credential is AUTH_SYS.
     pub machine: &'a Word,
     /// The reply as it was carried.
-    pub reply: Option<Record<'a>>,
+    pub reply: Option<&'a Record<'a>>,
     /// How the reply answers.
     pub reply_status: Option<ReplyStatus>,
     /// Name of the protocol, without the minor version.
@@ -78,7 +78,7 @@ pub struct Exchange<'a> {
     /// What they are about, and what they taught.
     pub placed: &'a Placed,
     /// Where the call or the reply stopped being decodable.
-    pub stop: Option<DecodeError>,
+    pub stop: Option<&'a DecodeError>,
 }
 
 /// The tables of a decode.

@@ -7,6 +7,8 @@
 
 mod checksum;
 
+mod file;
+
 mod history;
 
 pub mod identity;
@@ -17,6 +19,8 @@ mod layouts;
 
 pub mod paths;
 
+mod placed;
+
 mod walker;
 
 #[cfg(test)]
@@ -24,15 +28,17 @@ mod tests;
 
 use std::hash::BuildHasher;
 use std::hint::black_box;
-use std::num::{NonZeroU8, NonZeroU32};
-use std::ops::Range;
+use std::num::NonZeroU8;
 
 use foldhash::{fast, quality};
 use hashbrown::{HashMap, HashTable};
 
+pub use crate::names::file::File;
+use crate::names::file::{DIRECTORY, FileSystems, MANY_LINKS};
 use crate::names::history::History;
 use crate::names::index::{Index, Print};
 use crate::names::layouts::Layouts;
+pub use crate::names::placed::{Binding, Place, Placed};
 use crate::nfs::Done;
 use crate::nfs::facts::{Attributes, DeviceId, Facts};
 use crate::nfs::types::FileType;
@@ -42,109 +48,6 @@ pub type FileId = u32;
 
 /// Number of a server within one decode.
 pub type ServerId = u32;
-
-/// What an operation is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The object.
-    pub file: Option<FileId>,
-    /// The directory in which the operation named it.
-    pub directory: Option<FileId>,
-    /// RENAME: the directory of the new name.
-    pub target_directory: Option<FileId>,
-}
-
-/// A name bound to an object, or to nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Binding {
-    /// Place of the operation in its call.
-    pub position: usize,
-    /// The directory.
-    pub directory: FileId,
-    /// The name ([`Placed::name`]).
-    name: Range<usize>,
-    /// The object; `None`: the name denotes nothing any more.
-    pub file: Option<FileId>,
-}
-
-/// What the operations of a call are about, and what they taught.
-#[derive(Debug, Default)]
-pub struct Placed {
-    /// What each operation is about.
-    pub places: Vec<Place>,
-    /// The names that they bound.
-    pub bindings: Vec<Binding>,
-    /// Those names, one behind the other.
-    names: Vec<u8>,
-    /// The objects of the entries that they listed, as far as they are known: of each operation in
-    /// turn, each entry in turn.
-    pub listed: Vec<Option<FileId>>,
-    /// One of them told of data servers.
-    pub tells_servers: bool,
-}
-
-impl Placed {
-    /// The name that one of the bindings is about.
-    pub fn name(&self, binding: &Binding) -> &[u8] {
-        self.names.get(binding.name.clone()).unwrap_or_default()
-    }
-
-    fn bind(&mut self, position: usize, directory: FileId, name: &[u8], file: Option<FileId>) {
-        let start = self.names.len();
-        self.names.extend_from_slice(name);
-        self.bindings.push(Binding { position, directory, name: start..self.names.len(), file });
-    }
-
-    fn clear(&mut self) {
-        self.places.clear();
-        self.bindings.clear();
-        self.names.clear();
-        self.listed.clear();
-        self.tells_servers = false;
-    }
-}
-
-/// An object that the capture names.
-///
-/// This is what operations teach and ask of an object, in one line of the processor's cache: there
-/// are many objects and a capture goes from one to the other, so that each line touched is most often
-/// one waited for. What only paths need is kept apart ([`Names::name`], [`Names::handle`] …).
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-pub struct File {
-    /// The server.
-    pub server: ServerId,
-    /// The directory that holds it, as last seen.
-    pub parent: Option<FileId>,
-    /// It has a handle; without one it is a name.
-    pub has_handle: bool,
-    /// A call addressed it by handle or name.
-    pub addressed: bool,
-    /// An operation on it succeeded: it is more than a name that was looked for.
-    pub existed: bool,
-    /// It was removed, or replaced by a rename.
-    pub removed: bool,
-    /// The server answered last that its handle leads nowhere.
-    pub stale: bool,
-    /// Its type ([`File::file_type`]), in a byte.
-    kind: Option<NonZeroU8>,
-    /// Names that it has on the server, as attributes told last ([`MANY_LINKS`]: that many or more).
-    links: Option<NonZeroU8>,
-    /// What stands for the handle in [`Names::by_handle`].
-    print: u64,
-    /// File system ([`Names::fsid`]).
-    fsid: Option<FileSystem>,
-    /// File number in its file system.
-    pub fileid: Option<u64>,
-    /// Size when last seen.
-    pub size: Option<u64>,
-}
-
-/// Hard links beyond which their number is not kept.
-const MANY_LINKS: u8 = u8::MAX;
-
-/// Number of a file system within one decode, from 1.
-type FileSystem = NonZeroU32;
 
 /// Where in [`Names::handles`] a handle stands.
 #[derive(Clone, Copy, Default)]
@@ -535,102 +438,5 @@ impl Names {
     /// The root of a server's name space (NFSv4), if the capture named it.
     pub fn root_of(&self, server: ServerId) -> Option<FileId> {
         self.roots.get(&server).copied()
-    }
-}
-
-/// The type of a directory, as [`File::kind`] has it.
-const DIRECTORY: Option<NonZeroU8> = NonZeroU8::new(FileType::DIR.0 as u8);
-
-impl File {
-    /// Type, when attributes were seen or the operation that made it tells.
-    pub fn file_type(&self) -> Option<FileType> {
-        self.kind.map(|kind| FileType(u32::from(kind.get())))
-    }
-
-    fn is_a(&mut self, file_type: FileType) {
-        // A number beyond those of the RFCs tells nothing.
-        self.kind = u8::try_from(file_type.0).ok().and_then(NonZeroU8::new).or(self.kind);
-    }
-
-    /// A call on it succeeded, or a listing named it.
-    #[inline]
-    fn was_used(&mut self, id: FileId, history: &mut History) {
-        history.was_used(id);
-        if self.stale {
-            history.came_back(id);
-            self.stale = false;
-        }
-    }
-
-    fn observe(
-        &mut self,
-        id: FileId,
-        attributes: &Attributes<'_>,
-        file_systems: &mut FileSystems,
-        history: &mut History,
-    ) {
-        if let Some(file_type) = attributes.file_type {
-            self.is_a(file_type);
-        }
-        if let Some(links) = attributes.links {
-            let lives = links > 0 && self.removed;
-            self.links = NonZeroU8::new(u8::try_from(links).unwrap_or(MANY_LINKS));
-            self.removed = links == 0;
-            if lives {
-                history.came_back(id);
-            }
-        }
-        self.fileid = attributes.fileid.or(self.fileid);
-        self.size = attributes.size.or(self.size);
-        if let Some(fsid) = attributes.fsid {
-            self.fsid = file_systems.number(fsid);
-        }
-        if let Some(mtime) = attributes.mtime_ns {
-            history.was_modified(id, mtime);
-        }
-    }
-
-    /// Says a type that attributes, if there were any, know better.
-    fn is_probably_a(&mut self, file_type: FileType) {
-        if self.kind.is_none() {
-            self.is_a(file_type);
-        }
-    }
-}
-
-/// The file systems met, each with a number.
-#[derive(Default)]
-struct FileSystems {
-    fsids: Vec<(u64, u64)>,
-    numbers: HashMap<(u64, u64), FileSystem, fast::RandomState>,
-    /// The one asked for last: most often it is the same again.
-    last: Option<((u64, u64), FileSystem)>,
-}
-
-impl FileSystems {
-    #[inline]
-    fn number(&mut self, fsid: (u64, u64)) -> Option<FileSystem> {
-        match self.last {
-            Some((last, number)) if last == fsid => Some(number),
-            _ => self.look_up(fsid),
-        }
-    }
-
-    /// `None` after four thousand million.
-    fn look_up(&mut self, fsid: (u64, u64)) -> Option<FileSystem> {
-        let number = if let Some(number) = self.numbers.get(&fsid) {
-            *number
-        } else {
-            self.fsids.push(fsid);
-            let number = u32::try_from(self.fsids.len()).ok().and_then(NonZeroU32::new)?;
-            self.numbers.insert(fsid, number);
-            number
-        };
-        self.last = Some((fsid, number));
-        Some(number)
-    }
-
-    fn fsid(&self, number: FileSystem) -> Option<(u64, u64)> {
-        self.fsids.get(number.get() as usize - 1).copied()
     }
 }

@@ -224,7 +224,7 @@ pub struct Attribute {
 macro_rules! attributes {
     (@kept kept) => { true };
     (@kept read) => { false };
-    (@read $read:ident, $c:ident, $a:ident) => { $read($c, $a) };
+    (@read $read:ident, $c:ident, $a:ident) => { $read($c, $a)? };
     (@read { |$cursor:ident, $attributes:ident| $read:expr }, $c:ident, $a:ident) => {{
         let ($cursor, $attributes) = ($c, $a);
         $read
@@ -245,7 +245,7 @@ macro_rules! attributes {
         #[inline]
         fn read_attribute<'a>(attribute: u32, c: &mut Cursor<'a>, a: &mut Attributes<'a>) -> Result<bool> {
             match attribute {
-                $($number => attributes!(@read $read, c, a)?,)+
+                $($number => attributes!(@read $read, c, a),)+
                 _ => return Ok(false),
             }
             Ok(true)
@@ -257,17 +257,17 @@ macro_rules! attributes {
 attributes! {
 //  no name        minor      value
      0 supported_attrs 0 read bitmap;
-     1 type            0 kept { |c, a| { a.file_type = Some(FileType(c.u32()?)); Ok(()) } };
+     1 type            0 kept { |c, a| a.file_type = Some(FileType(c.u32()?)) };
      2 fh_expire_type  0 read word;
-     3 change          0 kept { |c, a| { a.change = Some(c.u64()?); Ok(()) } };
-     4 size            0 kept { |c, a| { a.size = Some(c.u64()?); Ok(()) } };
+     3 change          0 kept { |c, a| a.change = Some(c.u64()?) };
+     4 size            0 kept { |c, a| a.size = Some(c.u64()?) };
      5 link_support    0 read word;
      6 symlink_support 0 read word;
      7 named_attr      0 read word;
-     8 fsid            0 kept { |c, a| { a.fsid = Some((c.u64()?, c.u64()?)); Ok(()) } };
+     8 fsid            0 kept { |c, a| a.fsid = Some((c.u64()?, c.u64()?)) };
      9 unique_handles  0 read word;
-    10 lease_time      0 kept { |c, a| { a.lease_time_s = Some(c.u32()?); Ok(()) } };
-    11 rdattr_error    0 kept { |c, a| { a.error = Some(c.u32()?); Ok(()) } };
+    10 lease_time      0 kept { |c, a| a.lease_time_s = Some(c.u32()?) };
+    11 rdattr_error    0 kept { |c, a| a.error = Some(c.u32()?) };
     12 acl             0 read access_list;
     13 aclsupport      0 read word;
     14 archive         0 read word;
@@ -275,8 +275,8 @@ attributes! {
     16 case_insensitive 0 read word;
     17 case_preserving 0 read word;
     18 chown_restricted 0 read word;
-    19 filehandle      0 kept { |c, a| { a.handle = Some(handle(c)?); Ok(()) } };
-    20 fileid          0 kept { |c, a| { a.fileid = Some(c.u64()?); Ok(()) } };
+    19 filehandle      0 kept { |c, a| a.handle = Some(handle(c)?) };
+    20 fileid          0 kept { |c, a| a.fileid = Some(c.u64()?) };
     21 files_avail     0 read hyper;
     22 files_free      0 read hyper;
     23 files_total     0 read hyper;
@@ -286,12 +286,12 @@ attributes! {
     27 maxfilesize     0 read hyper;
     28 maxlink         0 read word;
     29 maxname         0 read word;
-    30 maxread         0 kept { |c, a| { a.max_read = Some(c.u64()?); Ok(()) } };
-    31 maxwrite        0 kept { |c, a| { a.max_write = Some(c.u64()?); Ok(()) } };
+    30 maxread         0 kept { |c, a| a.max_read = Some(c.u64()?) };
+    31 maxwrite        0 kept { |c, a| a.max_write = Some(c.u64()?) };
     32 mimetype        0 read text;
-    33 mode            0 kept { |c, a| { a.mode = Some(c.u32()?); Ok(()) } };
+    33 mode            0 kept { |c, a| a.mode = Some(c.u32()?) };
     34 no_trunc        0 read word;
-    35 numlinks        0 kept { |c, a| { a.links = Some(c.u32()?); Ok(()) } };
+    35 numlinks        0 kept { |c, a| a.links = Some(c.u32()?) };
     36 owner           0 read principal;
     37 owner_group     0 read principal;
     38 quota_avail_hard 0 read hyper;
@@ -301,17 +301,17 @@ attributes! {
     42 space_avail     0 read hyper;
     43 space_free      0 read hyper;
     44 space_total     0 read hyper;
-    45 space_used      0 kept { |c, a| { a.used = Some(c.u64()?); Ok(()) } };
+    45 space_used      0 kept { |c, a| a.used = Some(c.u64()?) };
     46 system          0 read word;
     47 time_access     0 read time;
     48 time_access_set 0 read time_to_set;
     49 time_backup     0 read time;
     50 time_create     0 read time;
     51 time_delta      0 read time;
-    52 time_metadata   0 kept { |c, a| { a.ctime_ns = Some(nfstime4(c)?); Ok(()) } };
-    53 time_modify     0 kept { |c, a| { a.mtime_ns = Some(nfstime4(c)?); Ok(()) } };
+    52 time_metadata   0 kept { |c, a| a.ctime_ns = Some(nfstime4(c)?) };
+    53 time_modify     0 kept { |c, a| a.mtime_ns = Some(nfstime4(c)?) };
     54 time_modify_set 0 read time_to_set;
-    55 mounted_on_fileid 0 kept { |c, a| { a.mounted_on_fileid = Some(c.u64()?); Ok(()) } };
+    55 mounted_on_fileid 0 kept { |c, a| a.mounted_on_fileid = Some(c.u64()?) };
     56 dir_notif_delay 1 read time;
     57 dirent_notif_delay 1 read time;
     58 dacl            1 read flagged_access_list;
@@ -319,7 +319,7 @@ attributes! {
     60 change_policy   1 read two_hypers;
     61 fs_status       1 read fs_status;
     62 fs_layout_type  1 read words;
-    63 layout_hint     1 read { |c, a| { word(c, a)?; opaque(c, a) } };
+    63 layout_hint     1 read { |c, a| { word(c, a)?; opaque(c, a)? } };
     64 layout_type     1 read words;
     65 layout_blksize  1 read word;
     66 layout_alignment 1 read word;
@@ -336,7 +336,7 @@ attributes! {
     77 clone_blksize   2 read word;
     78 space_freed     2 read hyper;
     79 change_attr_type 2 read word;
-    80 sec_label       2 read { |c, a| { two_words(c, a)?; opaque(c, a) } };
+    80 sec_label       2 read { |c, a| { two_words(c, a)?; opaque(c, a)? } };
     81 mode_umask      2 read two_words;
     82 xattr_support   2 read word;
     83 offline         2 read word;

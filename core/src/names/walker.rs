@@ -443,3 +443,56 @@ fn handle_ahead<'a>(rest: &[Done<'a>]) -> Option<&'a [u8]> {
         .take_while(|done| done.operation.effect == Effect::Keep)
         .find_map(|done| done.facts.new_handle)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nfs::facts::Attributes;
+    use crate::nfs::operation::{NFS3, NFS4, Operation};
+    use crate::nfs::types::StableHow;
+
+    fn done<'a>(table: &'static [Operation], name: &str, facts: Facts<'a>) -> Done<'a> {
+        let operation = table.iter().find(|operation| operation.name == name).unwrap();
+        Done { operation, number: operation.number, executed: true, unseen: false, facts }
+    }
+
+    /// What is placed by the short way is placed as all others are.
+    #[test]
+    fn the_short_way_leads_where_the_long_one_does() {
+        let attributes = Some(Attributes { size: Some(7), links: Some(1), ..Attributes::default() });
+        let of = |status, handle| Facts { status: Some(status), handle, attributes, ..Facts::default() };
+        let written = Facts { offset: Some(9), count: Some(4), committed: Some(StableHow(0)), ..of(0, None) };
+        let operations = [
+            done(NFS4, "SEQUENCE", Facts::default()),
+            done(NFS4, "GETATTR", of(0, None)),
+            done(NFS3, "GETATTR", of(0, Some(b"a"))),
+            done(NFS3, "GETATTR", of(STALE, Some(b"a"))),
+            done(NFS4, "PUTFH", of(0, Some(b"a"))),
+            done(NFS4, "WRITE", written),
+            done(NFS4, "PUTFH", of(STALE, Some(b"b"))),
+            done(NFS4, "GETATTR", of(1, None)),
+        ];
+        let place = |short: bool| {
+            let (mut names, mut placed) = (Names::default(), Placed::default());
+            names.history.next_call();
+            let mut walker = Walker {
+                names: &mut names,
+                server: 0,
+                placed: &mut placed,
+                position: 0,
+                current: None,
+                saved: None,
+                of_data: false,
+            };
+            let steps = operations.each_ref().map(|done| {
+                let place = if short { walker.step(done, &[]) } else { walker.other_step(done, &[]) };
+                (place, walker.current)
+            });
+            let lives = [0, 1].map(|id| (names.history.life(id), names.history.usage(id)));
+            // The hashes of handles have seeds of their own.
+            names.files.iter_mut().for_each(|file| file.print = 0);
+            format!("{steps:?} {:?} {lives:?} {placed:?}", names.files)
+        };
+        assert_eq!(place(true), place(false));
+    }
+}

@@ -1,7 +1,7 @@
 //! Whole calls with their replies: what arguments and results say together.
 
 use super::*;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, Recorder};
 use crate::error::{Layer, Reason};
 use crate::nfs::facts::Service;
 use crate::nfs::{Class, Done, Walk, emptied, protocol};
@@ -172,4 +172,42 @@ fn what_is_only_counted_leaves_nothing_over() {
     walk((PORTMAP, 4, 12), &[], &words(&[1, 2, 3]), |walk| {
         assert_eq!((walk.call_stop, walk.reply_stop, walk.operations.len()), (None, None, 1));
     });
+}
+
+/// What a cursor that records reads goes number by number, and what others read, mostly at once.
+#[test]
+fn a_compound_is_walked_alike_at_once_and_step_by_step() {
+    // No tag, minor version 1; PUTFH, GETFH, and RESTOREFH or one that no table has.
+    let call = |last: u32| [words(&[0, 1, 3, 22, 4]), b"file".to_vec(), words(&[10, last])].concat();
+    let reply = |status: u32, results: &[u32]| [words(&[status, 0, 3]), words(results)].concat();
+    let replies = [
+        reply(0, &[22, 0, 10, 0, 4, 0x6162_6364, 31, 0]),
+        reply(10_020, &[22, 0, 10, 0, 4, 0x6162_6364, 31, 10_020]),
+        reply(0, &[22, 0, 9, 0, 4, 0x6162_6364, 31, 0]),
+        reply(0, &[22, 0, 77, 0, 4, 0x6162_6364, 31, 0]),
+    ];
+    let prefixes = |bytes: &[u8]| (0..=bytes.len()).map(|end| bytes[..end].to_vec()).collect::<Vec<_>>();
+    for call in prefixes(&call(31)).into_iter().chain([call(99)]) {
+        for (whole, part) in
+            replies.iter().flat_map(|reply| prefixes(reply).into_iter().map(move |part| (reply.len(), part)))
+        {
+            let at_once = Walk::of(
+                Vec::new(),
+                protocol(NFS, 4).shape,
+                1,
+                Ok(Cursor::of_prefix(&call, 100, Reason::Missing, Layer::Call)),
+                Some(Ok(Cursor::of_prefix(&part, whole, Reason::Truncated, Layer::Reply))),
+            );
+            let of_call = Recorder::new(&call, Vec::new());
+            let of_reply = Recorder::new(&part, Vec::new());
+            let by_steps = Walk::of(
+                Vec::new(),
+                protocol(NFS, 4).shape,
+                1,
+                Ok(Cursor::recording(&of_call, 100, Reason::Missing, Layer::Call)),
+                Some(Ok(Cursor::recording(&of_reply, whole, Reason::Truncated, Layer::Reply))),
+            );
+            assert_eq!(format!("{at_once:?}"), format!("{by_steps:?}"));
+        }
+    }
 }

@@ -16,8 +16,8 @@ use crate::error::{ReadError, Reason};
 use crate::foresight::{self, AT_ONCE};
 use crate::packet::{Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
-use crate::stream::Connections;
-use crate::stream::assembler::Stamp;
+use crate::stream::assembler::{Piece, Stamp};
+use crate::stream::{Connections, Event};
 use crate::table::Choice;
 use crate::witness::Witness;
 
@@ -172,6 +172,8 @@ impl Decoder {
     }
 
     /// Takes the next packet through all stages. `false` at the end of all files.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // It is the body of a loop.
     fn read_packet(&mut self) -> bool {
         loop {
             match self.captures.next() {
@@ -181,14 +183,13 @@ impl Decoder {
                     if let Some(file) = self.meta.files.get_mut(file) {
                         file.count(&packet, self.frames);
                     }
-                    let kind = take(
-                        &packet,
-                        stamp,
-                        &mut self.dissector,
-                        &mut self.connections,
-                        &mut self.conversations,
-                    );
-                    self.tally.count(kind);
+                    let Self { dissector, connections, conversations, tally, .. } = self;
+                    give_up(stamp, dissector, connections, conversations);
+                    if take_next(&packet, stamp, dissector, connections, conversations) {
+                        tally.tcp += 1;
+                    } else {
+                        tally.count(take(packet, stamp, dissector, connections, conversations));
+                    }
                     return true;
                 }
                 Some(Next::End(file, error)) => self.close(file, error.as_ref()),
@@ -270,14 +271,15 @@ fn take_datagram(
     }
 }
 
-/// One packet through all stages; what it held.
-fn take(
-    packet: &Packet<'_>,
+/// Gives up what comes too late once this packet is there.
+#[inline(always)]
+#[allow(clippy::inline_always)] // Three questions, of which the answer is nearly always no.
+fn give_up(
     stamp: Stamp,
     dissector: &mut Dissector,
     connections: &mut Connections,
     conversations: &mut Conversations,
-) -> Kind {
+) {
     if connections.crowded() {
         let forgotten = connections.make_room(|id, connection, side, event| {
             conversations.event(id, connection, side, event);
@@ -289,9 +291,49 @@ fn take(
             conversations.event(id, connection, side, event);
         });
     }
-    take_overdue(Some(packet.time_ns), dissector, connections, conversations);
+    take_overdue(Some(stamp.time_ns), dissector, connections, conversations);
+}
+
+/// One packet through all stages, if its headers are plain and it goes on with a stream: most do.
+/// `false`: it is to be taken as any other.
+#[inline(always)]
+#[allow(clippy::inline_always)] // Into the loop, so that what is said of the packet stays in registers.
+fn take_next(
+    packet: &Packet<'_>,
+    stamp: Stamp,
+    dissector: &mut Dissector,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+) -> bool {
+    if conversations.witness().is_some() {
+        return false;
+    }
+    let Some(plain) = dissector.plain(packet) else { return false };
+    let Some((id, side, connection)) = connections.next(&plain, stamp) else { return false };
+    dissector.pass();
+    let mut piece = Piece::of(&plain.part, stamp);
+    if piece.length > 0
+        && !conversations.go_on(id, side, &mut piece)
+        && !conversations.event(id, connection, side, Event::Piece(piece))
+    {
+        connections.ignore(id);
+        conversations.dismiss(id);
+    }
+    conversations.give_up_overdue();
+    true
+}
+
+/// One packet through all stages; what it held.
+#[inline(never)]
+fn take(
+    packet: Packet<'_>,
+    stamp: Stamp,
+    dissector: &mut Dissector,
+    connections: &mut Connections,
+    conversations: &mut Conversations,
+) -> Kind {
     let mut segment = Segment::EMPTY;
-    match dissector.dissect_to(packet, &mut segment) {
+    match dissector.dissect_to(&packet, &mut segment) {
         None => {}
         Some(Content::Segment(tunnelled)) => segment = tunnelled,
         Some(Content::Datagram(datagram)) => {
@@ -358,14 +400,25 @@ impl Tally {
 impl FileSummary {
     fn count(&mut self, packet: &Packet<'_>, frame: u64) {
         self.packets += 1;
-        self.first_frame.get_or_insert(frame);
         self.last_frame = Some(frame);
         self.bytes += u64::from(packet.wire_length);
+        self.truncated_packets += u64::from(packet.bytes.len() < packet.wire_length as usize);
+        // Most packets are later than those before, and of the same link type.
+        let later = self.end_ns.is_some_and(|end| end <= packet.time_ns);
+        if later && self.links.last() == Some(&packet.link) {
+            self.end_ns = Some(packet.time_ns);
+        } else {
+            self.count_apart(packet, frame);
+        }
+    }
+
+    /// Takes the first packet, and one that is not as that before.
+    #[cold]
+    #[inline(never)]
+    fn count_apart(&mut self, packet: &Packet<'_>, frame: u64) {
+        self.first_frame.get_or_insert(frame);
         self.start_ns = Some(self.start_ns.map_or(packet.time_ns, |start| start.min(packet.time_ns)));
         self.end_ns = Some(self.end_ns.map_or(packet.time_ns, |end| end.max(packet.time_ns)));
-        if packet.bytes.len() < packet.wire_length as usize {
-            self.truncated_packets += 1;
-        }
         if self.links.last() != Some(&packet.link)
             && !self.links.contains(&packet.link)
             && self.links.len() < LINKS_LIMIT

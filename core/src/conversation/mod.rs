@@ -26,7 +26,7 @@ use crate::rpc::message::{Recognised, recognise};
 use crate::rpc::pairing::{Kept, Request};
 use crate::rpc::record::{Record, RecordReader};
 use crate::rpc::tls;
-use crate::stream::assembler::Stamp;
+use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::by_id::ById;
 use crate::stream::{Connection, ConnectionId, Event, Side, Sides};
 use crate::table::columns::Word;
@@ -133,6 +133,33 @@ impl Conversations {
     /// Replies that were held for their calls and gave way to others.
     pub(crate) fn replies_displaced(&self) -> u64 {
         self.messages.pairing.displaced
+    }
+
+    /// Takes a piece of the stream that only goes on with a message, or holds whole ones, on a connection
+    /// that is known to carry RPC. `false`: what is left of it is for [`Conversations::event`].
+    ///
+    /// It comes to the same; but nothing is put together here, so that there is no memory to account for.
+    #[inline]
+    pub(crate) fn go_on(&mut self, id: ConnectionId, side: Side, piece: &mut Piece<'_>) -> bool {
+        let Some(conversation) = self.by_id.get_mut(id) else { return false };
+        let Conversation { readers, parties, .. } = conversation;
+        let known = conversation.believed && readers.of(side).found() && parties.sealed.is_none();
+        if !known || self.witness.is_some() || self.buffered > BUFFERED_LIMIT {
+            return false;
+        }
+        if !readers.of_mut(side).go_on(piece) {
+            while piece.length > 0 {
+                let Conversation { readers, parties, .. } = conversation;
+                let Some(record) = readers.of_mut(side).whole(piece) else { return false };
+                let heard = self.messages.take(id, parties, side, &record);
+                conversation.hear(side, heard);
+                if conversation.parties.sealed.is_some() {
+                    return false;
+                }
+            }
+        }
+        self.settle(piece.ready);
+        true
     }
 
     /// Takes what a direction of a TCP connection delivered. `false`: the connection carries no RPC.
@@ -356,7 +383,16 @@ impl Conversations {
     }
 
     /// Counts the replies whose calls will not come any more.
+    #[inline]
     fn settle(&mut self, now: Stamp) {
+        if self.messages.pairing.holds_replies() {
+            self.settle_overdue(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_overdue(&mut self, now: Stamp) {
         while let Some((connection, xid, reply)) = self.messages.pairing.overdue_reply(now) {
             self.orphan(connection, xid, &reply);
         }
@@ -370,7 +406,16 @@ impl Conversations {
     }
 
     /// Gives up calls that are too many to be remembered.
+    #[inline]
     pub(crate) fn give_up_overdue(&mut self) {
+        if self.messages.pairing.gives_up() {
+            self.give_up_oldest();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_up_oldest(&mut self) {
         while let Some((call, request)) = self.messages.pairing.overdue_call() {
             self.given_up += 1;
             let error = limit(Reason::PendingLimit, request.message.record().length);

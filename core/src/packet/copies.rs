@@ -65,8 +65,16 @@ impl Copies {
     /// Counts a packet; tells whether to look at it.
     #[inline]
     pub(super) fn watch(&mut self) -> bool {
+        let watches = self.watches_next();
         self.packets += 1;
-        self.packets <= self.until.max(FIRST) || self.packets % PERIOD < SAMPLE
+        watches
+    }
+
+    /// Whether the next packet is to be looked at.
+    #[inline]
+    pub(super) fn watches_next(&self) -> bool {
+        let next = self.packets + 1;
+        next <= self.until.max(FIRST) || next % PERIOD < SAMPLE
     }
 
     /// Whether this whole packet of TCP or UDP, at its own level of nesting, was seen a moment ago.

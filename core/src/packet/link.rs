@@ -17,9 +17,9 @@ pub(super) enum Network<'a> {
 /// Tags and labels beyond this number are taken for damage.
 const TAG_LIMIT: usize = 8;
 
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
-const VLAN: u16 = 0x8100;
+pub(super) const IPV4: u16 = 0x0800;
+pub(super) const IPV6: u16 = 0x86dd;
+pub(super) const VLAN: u16 = 0x8100;
 const PROVIDER_VLAN: u16 = 0x88a8;
 const OLD_PROVIDER_VLAN: u16 = 0x9100;
 const OLDER_PROVIDER_VLAN: u16 = 0x9200;

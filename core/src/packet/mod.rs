@@ -20,6 +20,8 @@ pub mod outline;
 
 mod payload;
 
+pub mod plain;
+
 mod rdma;
 
 mod tcp;
@@ -31,7 +33,8 @@ mod udp;
 use crate::capture::{Glimpse, Packet};
 
 pub use payload::Payload;
-pub use tcp::{Segment, TcpFlags};
+pub use plain::Plain;
+pub use tcp::{Part, Segment, TcpFlags};
 pub use udp::Datagram;
 
 use copies::Copies;
@@ -163,6 +166,21 @@ impl Dissector {
     ) -> Option<Content<'a>> {
         self.seen.packets += 1;
         self.content(packet, segment).unwrap_or_else(|other| Some(Content::Other(other)))
+    }
+
+    /// The segment of a packet that need only be read: its headers are plain, and it is not compared with
+    /// others. It is not counted yet ([`Dissector::pass`]).
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
+    pub fn plain<'a>(&self, packet: &Packet<'a>) -> Option<Plain<'a>> {
+        if self.seen.copies.watches_next() { None } else { Plain::of(packet) }
+    }
+
+    /// Counts a packet that [`Dissector::plain`] read, and that was taken so.
+    #[inline]
+    pub fn pass(&mut self) {
+        self.seen.packets += 1;
+        self.seen.copies.watch();
     }
 
     /// The next datagram that waits in vain for fragments; `None` when there is no other. `now_ns`:

@@ -33,7 +33,10 @@ fn ours(frame: &[u8]) -> View {
         wire_length: frame.len() as u32,
         bytes: frame,
     };
-    match Dissector::new().dissect(&packet) {
+    let mut dissector = Dissector::new();
+    let content = dissector.dissect(&packet);
+    super::tests::check_plain(&packet, &content);
+    match content {
         Content::Segment(segment) => View::Tcp {
             ports: (segment.source.port(), segment.destination.port()),
             sequence: segment.sequence,

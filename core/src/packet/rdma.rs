@@ -43,6 +43,12 @@ pub(super) fn opening_key(bytes: &[u8]) -> Option<&'static [u8; 16]> {
     MPA_KEYS.into_iter().find(|key| bytes.starts_with(&key[..]))
 }
 
+/// Whether a segment between these ports may be one of iWARP.
+#[inline]
+pub(super) fn may_be_iwarp(source: u16, destination: u16) -> bool {
+    source == NFS_RDMA_PORT || destination == NFS_RDMA_PORT
+}
+
 /// The iWARP connections on the port of NFS over RDMA.
 #[derive(Default)]
 pub(super) struct Iwarp {
@@ -55,8 +61,7 @@ impl Iwarp {
     /// Whether a segment belongs to an iWARP connection.
     #[inline]
     pub(super) fn carries(&mut self, segment: &Segment<'_>) -> bool {
-        let on_port = segment.source.port() == NFS_RDMA_PORT || segment.destination.port() == NFS_RDMA_PORT;
-        on_port && self.knows(segment)
+        may_be_iwarp(segment.source.port(), segment.destination.port()) && self.knows(segment)
     }
 
     #[cold]

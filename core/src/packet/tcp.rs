@@ -62,7 +62,29 @@ pub struct Segment<'a> {
     pub payload: Payload<'a>,
 }
 
+/// What a segment brings to the stream between its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// Sequence number of the first byte of the payload, or of the SYN.
+    pub sequence: u32,
+    /// The next sequence number that the sender expects, if the ACK flag is set.
+    pub acknowledgement: u32,
+    /// The control bits.
+    pub flags: TcpFlags,
+    /// Receive window as sent, not yet scaled (RFC 7323).
+    pub window: u16,
+    /// The data.
+    pub payload: Payload<'a>,
+}
+
 impl<'a> Segment<'a> {
+    /// What it brings, without the options.
+    #[inline]
+    pub fn part(&self) -> Part<'a> {
+        let Self { sequence, acknowledgement, flags, window, payload, .. } = *self;
+        Part { sequence, acknowledgement, flags, window, payload }
+    }
+
     /// What holds no segment yet.
     pub(crate) const EMPTY: Self = {
         let nowhere = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));

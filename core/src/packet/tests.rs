@@ -1,5 +1,7 @@
 //! Frames in rows, each with its field beside it.
 
+use std::net::SocketAddr;
+
 use super::*;
 use crate::capture::LinkType;
 
@@ -72,6 +74,7 @@ pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
     if let Some(segment) = glance(&Glimpse { link, wire_length: bytes.len() as u32, bytes }) {
         assert_eq!(content, Content::Segment(segment), "what is seen at a glance");
     }
+    check_plain(&packet(link, bytes), &content);
     match content {
         Content::Segment(Segment { payload, .. }) | Content::Datagram(Datagram { payload, .. }) => {
             assert_eq!(payload.bytes.len(), payload.length);
@@ -79,6 +82,21 @@ pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
         }
         Content::Other(other) => Err(other),
     }
+}
+
+/// What is read of plain headers at once is what the dissector says: whether there was anything.
+pub(super) fn check_plain(packet: &Packet<'_>, content: &Content<'_>) -> bool {
+    let Some(plain) = Plain::of(packet) else { return false };
+    let Content::Segment(segment) = content else { panic!("{content:?} is {plain:?}") };
+    let number = |end: &SocketAddr| match end {
+        SocketAddr::V4(end) => plain::number_v4(end.ip().to_bits(), end.port()),
+        SocketAddr::V6(end) => plain::number_v6(end.ip().to_bits(), end.port()),
+    };
+    let ends = (segment.source, segment.destination);
+    assert_eq!(plain.part, segment.part());
+    assert_eq!((plain.source, plain.destination), (number(&ends.0), number(&ends.1)));
+    assert_eq!(plain.ends(), segment.source.is_ipv6().then_some(ends));
+    true
 }
 
 pub(super) fn segment() -> Vec<u8> {
@@ -99,6 +117,40 @@ fn a_segment_has_its_fields() {
     assert!(flags.psh() && flags.ack() && !flags.syn() && !flags.fin() && !flags.rst());
     assert_eq!(segment.options, options);
     assert_eq!(segment.payload, Payload::new(&DATA, 4));
+}
+
+#[test]
+fn most_packets_are_plain() {
+    let is_plain = |link, bytes: &[u8]| {
+        let packet = packet(link, bytes);
+        check_plain(&packet, &Dissector::new().dissect(&packet))
+    };
+    let (v4, v6) = (segment(), ipv6(6, &tcp(&[1, 1, 1, 0], &DATA)));
+    let cooked = [&[0; 14][..], &[0x08, 0x00], &v4].concat();
+    let cooked2 = [&[0x86, 0xdd][..], &[0; 18], &v6].concat();
+    assert!(is_plain(LinkType::ETHERNET, &ethernet(0x0800, &v4)));
+    assert!(is_plain(LinkType::ETHERNET, &ethernet(0x86dd, &v6)));
+    assert!(is_plain(LinkType::ETHERNET, &ethernet(0x8100, &[&[0, 5, 0x08, 0x00][..], &v4].concat())));
+    assert!(is_plain(LinkType::ETHERNET, &ethernet(0x0800, &[&v4[..], &[0; 6]].concat())), "padding");
+    assert!(is_plain(LinkType::LINUX_SLL, &cooked));
+    assert!(is_plain(LinkType::LINUX_SLL2, &cooked2));
+    let mut other_length = v4.clone();
+    other_length[2..4].copy_from_slice(&[0, 0]); // to the end of the frame
+    let mut iwarp = v4.clone();
+    iwarp[22..24].copy_from_slice(&20_049_u16.to_be_bytes());
+    let mut short_header = v4.clone();
+    short_header[32] = 0x40;
+    for others in [
+        ipv4(6, 1, 0x2000, &tcp(&[], &DATA)),
+        ipv4(6, 1, 1, &tcp(&[], &DATA)),
+        ipv4(17, 1, 0, &udp(&DATA)),
+        ipv4(47, 1, 0, &[&[0, 0, 0x08, 0x00][..], &v4].concat()),
+        other_length,
+        iwarp,
+        short_header,
+    ] {
+        assert!(!is_plain(LinkType::ETHERNET, &ethernet(0x0800, &others)), "{others:02x?}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::tests::{DATA, ethernet, ipv4, ipv6, packet, payload, segment, tcp, udp};
+use super::tests::{DATA, check_plain, ethernet, ipv4, ipv6, packet, payload, segment, tcp, udp};
 use super::*;
 use crate::capture::LinkType;
 
@@ -204,7 +204,10 @@ fn view(bytes: &[u8], captured: usize, beyond: usize) -> String {
     let bytes = &bytes[..bytes.len().min(captured)];
     let wire_length = (bytes.len() + beyond) as u32;
     let packet = Packet { wire_length, bytes, ..packet(LinkType::RAW, bytes) };
-    format!("{:?}", Dissector::new().dissect(&packet))
+    let mut dissector = Dissector::new();
+    let content = dissector.dissect(&packet);
+    check_plain(&packet, &content);
+    format!("{content:?}")
 }
 
 proptest! {

@@ -102,6 +102,18 @@ impl Kept {
     /// Keeps a message but for its `unread` part, or if that is more than there is room for, its
     /// beginning: whether it had to be shortened so.
     fn fill(&mut self, record: &Record<'_>, unread: Option<Range<usize>>, room: usize) -> bool {
+        self.length = record.length;
+        (self.first, self.last) = (record.first, record.last);
+        if record.behind.is_some() || unread.is_some() || record.bytes.len() > room {
+            return self.fill_in_part(record, unread, room);
+        }
+        self.limit = Some(record.limit);
+        self.put(record.bytes, &[], 0);
+        false
+    }
+
+    #[inline(never)]
+    fn fill_in_part(&mut self, record: &Record<'_>, unread: Option<Range<usize>>, room: usize) -> bool {
         let known = record.behind.map(|behind| (record.bytes, behind.bytes, behind.passed));
         let parts = known.or_else(|| {
             let hole = unread?;
@@ -113,6 +125,14 @@ impl Kept {
         if shortened {
             (head, tail, passed) = (record.bytes.get(..room).unwrap_or(record.bytes), &[], 0);
         }
+        self.limit = Some(if shortened { Reason::PendingLimit } else { record.limit });
+        self.put(head, tail, passed);
+        shortened
+    }
+
+    /// Takes the bytes before and behind a part of this length that is left out.
+    #[inline]
+    fn put(&mut self, head: &[u8], tail: &[u8], passed: usize) {
         self.bytes.clear();
         let needed = head.len() + tail.len();
         if self.bytes.capacity() < needed {
@@ -122,11 +142,6 @@ impl Kept {
         self.bytes.extend_from_slice(head);
         self.bytes.extend_from_slice(tail);
         self.left_out = head.len()..head.len() + passed;
-        self.length = record.length;
-        self.limit = Some(if shortened { Reason::PendingLimit } else { record.limit });
-        self.first = record.first;
-        self.last = record.last;
-        shortened
     }
 
     /// Memory that its bytes take.
@@ -251,11 +266,25 @@ struct Entries {
 }
 
 impl Entries {
-    fn find(&self, key: Key) -> Option<&Entry> {
-        let hash = self.hasher.hash_one(key);
+    #[inline]
+    fn hash(&self, key: Key) -> u64 {
+        self.hasher.hash_one(key)
+    }
+
+    /// Whatever there is of this key, of which this is the hash.
+    #[inline]
+    fn find(&self, hash: u64, key: Key) -> Option<&Entry> {
         let is = |entry: &Entry| entry.key == key;
-        let aged = || self.earlier.find(hash, is).or_else(|| self.long_waiting.find(hash, is));
+        let aged = || self.earlier.find(hash, is).or_else(|| self.find_long_waiting(hash, key));
         self.recent.find(hash, is).or_else(aged)
+    }
+
+    #[inline]
+    fn find_long_waiting(&self, hash: u64, key: Key) -> Option<&Entry> {
+        if self.long_waiting.is_empty() {
+            return None;
+        }
+        self.long_waiting.find(hash, |entry| entry.key == key)
     }
 
     fn entry(&mut self, key: Key) -> Option<OccupiedEntry<'_, Entry>> {
@@ -265,11 +294,11 @@ impl Entries {
         tables.into_iter().find_map(|table| table.find_entry(hash, is).ok())
     }
 
-    /// Enters a call whose key is in no table.
-    fn put(&mut self, key: Key, state: State) {
+    /// Enters a call whose key, with this hash, is in no table.
+    #[inline]
+    fn put(&mut self, hash: u64, key: Key, state: State) {
         let hasher = &self.hasher;
-        self.recent
-            .insert_unique(hasher.hash_one(key), Entry { key, state }, |entry| hasher.hash_one(entry.key));
+        self.recent.insert_unique(hash, Entry { key, state }, |entry| hasher.hash_one(entry.key));
     }
 
     /// Takes a waiting call out, as [`State::leave`] does. What stays in its place is remembered for as
@@ -289,7 +318,7 @@ impl Entries {
         }
         let (mut entry, _) = self.long_waiting.find_entry(hash, is).ok()?.remove();
         let found = entry.state.leave(next);
-        self.put(key, entry.state);
+        self.put(hash, key, entry.state);
         Some(found)
     }
 
@@ -443,7 +472,8 @@ impl Pairing {
     }
 
     fn waiting(&self, connection: ConnectionId, caller: Side, xid: u32) -> Option<&Request> {
-        match &self.entries.find(Key { connection, caller, xid })?.state {
+        let key = Key { connection, caller, xid };
+        match &self.entries.find(self.entries.hash(key), key)?.state {
             State::Waiting(request) => Some(request),
             State::Answered { .. } | State::Moved(_) => None,
         }
@@ -470,8 +500,11 @@ impl Pairing {
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
         let key = Key { connection, caller, xid: head.xid };
         let digest = self.digest(record, head);
+        let hash = self.entries.hash(key);
         let mut displaced = None;
-        if let Some(mut entry) = self.entries.entry(key) {
+        if self.entries.find(hash, key).is_some()
+            && let Some(mut entry) = self.entries.entry(key)
+        {
             match &mut entry.get_mut().state {
                 State::Waiting(request) if request.digest == digest => {
                     request.transmissions += 1;
@@ -486,14 +519,15 @@ impl Pairing {
                 displaced = Some(self.number(request));
             }
         }
-        match self.find_on_sibling(key, siblings, digest) {
+        let on_sibling = if siblings.is_empty() { None } else { self.find_on_sibling(key, siblings, digest) };
+        match on_sibling {
             Some(Found::Request(request)) => {
-                self.insert(key, request);
+                self.insert(hash, key, request);
                 return (CallOutcome::Again, displaced);
             }
             Some(Found::Call(call)) => {
                 // Its second reply is to be known as such.
-                self.entries.put(key, State::Answered { call, digest });
+                self.entries.put(hash, key, State::Answered { call, digest });
                 return (CallOutcome::Late { call }, displaced);
             }
             Some(Found::Elsewhere(_)) | None => {}
@@ -509,10 +543,10 @@ impl Pairing {
             && let Some(reply) = self.take_early(&key)
         {
             let call = self.next_number();
-            self.entries.put(key, State::Answered { call, digest });
+            self.entries.put(hash, key, State::Answered { call, digest });
             return (CallOutcome::Answered { call, request, reply }, displaced);
         }
-        self.insert(key, request);
+        self.insert(hash, key, request);
         (CallOutcome::New, displaced)
     }
 
@@ -589,10 +623,14 @@ impl Pairing {
     }
 
     /// The next call that has to be given up because too many are waiting.
-    #[inline]
     pub fn overdue_call(&mut self) -> Option<(u64, Box<Request>)> {
-        let due = self.entries.recent.len() >= GENERATION_LIMIT || self.too_many_wait();
-        if due { self.give_up_oldest() } else { None }
+        if self.gives_up() { self.give_up_oldest() } else { None }
+    }
+
+    /// Whether there may be such a call.
+    #[inline]
+    pub fn gives_up(&self) -> bool {
+        self.entries.recent.len() >= GENERATION_LIMIT || self.too_many_wait()
     }
 
     /// Whether more calls have waited for long than may: not those that were answered since.
@@ -601,7 +639,6 @@ impl Pairing {
         self.entries.long_waiting.len() > WAITING_LIMIT
     }
 
-    #[cold]
     fn give_up_oldest(&mut self) -> Option<(u64, Box<Request>)> {
         if self.entries.recent.len() >= GENERATION_LIMIT {
             self.long_waiting.extend(self.entries.age());
@@ -625,13 +662,14 @@ impl Pairing {
         }
     }
 
-    /// The next early reply whose call will not come any more.
+    /// Whether any reply waits for its call.
     #[inline]
-    pub fn overdue_reply(&mut self, now: Stamp) -> Option<(ConnectionId, u32, Kept)> {
-        if self.early_order.is_empty() { None } else { self.expired_reply(now) }
+    pub fn holds_replies(&self) -> bool {
+        !self.early_order.is_empty()
     }
 
-    fn expired_reply(&mut self, now: Stamp) -> Option<(ConnectionId, u32, Kept)> {
+    /// The next early reply whose call will not come any more.
+    pub fn overdue_reply(&mut self, now: Stamp) -> Option<(ConnectionId, u32, Kept)> {
         while let Some(key) = self.early_order.front().copied() {
             let full = self.early.len() > EARLY_LIMIT;
             let expired = self
@@ -697,11 +735,11 @@ impl Pairing {
         (self.next_number(), request)
     }
 
-    fn insert(&mut self, key: Key, mut request: Box<Request>) {
+    fn insert(&mut self, hash: u64, key: Key, mut request: Box<Request>) {
         self.serial += 1;
         request.serial = self.serial;
         self.waiting_bytes += request.message.memory();
-        self.entries.put(key, State::Waiting(request));
+        self.entries.put(hash, key, State::Waiting(request));
     }
 
     fn next_number(&mut self) -> u64 {

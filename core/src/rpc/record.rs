@@ -12,7 +12,7 @@ use std::ops::Range;
 use crate::cursor::{Behind, Cursor};
 use crate::error::{Layer, Reason};
 use crate::rpc::message::{Recognised, recognise};
-use crate::rpc::search::{HEAD, Mark, Origin, begins_message, continues, restarts, search};
+use crate::rpc::search::{HEAD, Mark, Origin, begins_message, continues, may_restart, restarts, search};
 pub use crate::rpc::search::{Peer, SEEN};
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::seq::SeqNumber;
@@ -454,6 +454,75 @@ impl RecordReader {
         }
     }
 
+    /// Takes a piece that goes on with a message, and does not complete it, where that asks for no more
+    /// than to keep its bytes. `false`: it is not so, or not plainly so, and nothing was taken.
+    ///
+    /// It comes to what [`RecordReader::next`] does. The piece did not have to wait.
+    #[inline]
+    pub fn go_on(&mut self, piece: &Piece<'_>) -> bool {
+        let State::Fragment { rest, last } = self.state else { return false };
+        let Piece { bytes, length, stamp, .. } = *piece;
+        let total = self.length.saturating_add(length);
+        let plain = self.length > 0
+            && length < rest
+            && self.doubt == Doubt::Nothing
+            && (self.asked || total < ASKED_AFTER)
+            && !may_restart(bytes);
+        if !plain {
+            return false;
+        }
+        if self.hole.is_none() {
+            let read = bytes.get(self.unread.end.saturating_sub(self.length)..).unwrap_or_default();
+            let kept = self.buffer.len() + read.len();
+            if kept > self.buffer.capacity().min(KEPT_LIMIT) || (bytes.len() < length && self.is_read(length))
+            {
+                return false;
+            }
+            self.buffer.extend_from_slice(read);
+        }
+        self.length = total;
+        self.last = stamp;
+        self.state = State::Fragment { rest: rest - length, last };
+        true
+    }
+
+    /// Takes the message with which `piece` begins, if it is whole, as most are, and nothing is doubtful
+    /// about it; lends it without a copy. `None`: it is not so, and nothing was taken.
+    ///
+    /// It comes to what [`RecordReader::next`] does. The piece did not have to wait.
+    #[inline]
+    pub fn whole<'r, 'p: 'r>(&'r mut self, piece: &mut Piece<'p>) -> Option<Record<'r>> {
+        let plain = self.state == State::Mark
+            && self.length == 0
+            && self.mark.1 == 0
+            && self.doubt == Doubt::Nothing
+            && self.found();
+        let (bytes, rest) = piece.bytes.split_first_chunk::<4>().filter(|_| plain)?;
+        let mark = Mark::of(*bytes);
+        let length = mark.length;
+        if !mark.last
+            || !mark.believable(true)
+            || piece.length - 4 < length
+            || rest.len().min(length) > KEPT_LIMIT
+        {
+            return None;
+        }
+        self.fragment = Fragment { at: 0, sequence: piece.sequence.advance(4), mark: *bytes };
+        self.searched = 0;
+        self.inside = piece.length - 4 > length;
+        let record = Record {
+            bytes: rest.get(..length).unwrap_or(rest),
+            behind: None,
+            length,
+            limit: Reason::Truncated,
+            first: piece.stamp,
+            last: piece.ready,
+            place: std::slice::from_ref(&self.fragment),
+        };
+        piece.skip(4 + length);
+        Some(record)
+    }
+
     /// Whether `piece` begins a record although a mark says that a message goes on.
     fn contradicted(&self, piece: &Piece<'_>, peer: &dyn Peer) -> bool {
         matches!(self.state, State::Fragment { .. })
@@ -637,6 +706,8 @@ impl RecordReader {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A NULL call of NFSv3 with its record mark.
@@ -1105,5 +1176,72 @@ mod tests {
         let mut reader = RecordReader::new(false);
         let longer = [&null_reply(1), &[1, 2, 3][..]].concat();
         assert!(take(&mut reader, &longer, 1, &NOTHING).is_empty());
+    }
+
+    /// A peer that reads little of any message, as far as it is there.
+    struct ReadsLittle;
+
+    impl Peer for ReadsLittle {
+        fn waits_for(&self, xid: u32) -> bool {
+            xid == 2
+        }
+        fn answered(&self, xid: u32, _: u64) -> bool {
+            xid == 3
+        }
+        fn unread(&self, begun: &[u8], length: usize) -> Option<Range<usize>> {
+            (begun.len() >= 600).then_some(600..length.saturating_sub(50).max(600))
+        }
+    }
+
+    /// What comes of a stream in pieces of these lengths, of which so many bytes each were captured: as
+    /// pieces are taken that need no more than little, or as all could be.
+    fn told(stream: &[u8], pieces: &[(usize, usize)], shortcuts: bool) -> Vec<String> {
+        let (peer, mut reader) = (ReadsLittle, RecordReader::new(true));
+        let (mut told, mut rest) = (Vec::new(), stream);
+        for (frame, (length, captured)) in (1..).zip(pieces.iter().copied()) {
+            let (bytes, behind) = rest.split_at(length.min(rest.len()));
+            let sequence = SeqNumber((stream.len() - rest.len()) as u32);
+            let cut = &bytes[..captured.min(bytes.len())];
+            let mut piece = Piece { sequence, ..Piece::new(cut, bytes.len(), stamp(frame)) };
+            rest = behind;
+            let mut spare = vec![Vec::with_capacity(512)];
+            if piece.length == 0 || shortcuts && reader.found() && reader.go_on(&piece) {
+                continue;
+            }
+            while shortcuts && let Some(record) = reader.whole(&mut piece) {
+                told.push(format!("{record:?}"));
+            }
+            reader.take_buffer(&mut spare);
+            while piece.length > 0
+                && let Some(record) = reader.next(&mut piece, &peer)
+            {
+                let heard = begins_message(record.bytes);
+                told.push(format!("{record:?}"));
+                if !heard {
+                    reader.distrust();
+                }
+            }
+            reader.leave_buffer(&mut spare);
+        }
+        told
+    }
+
+    proptest! {
+        #[test]
+        fn the_shortcuts_tell_the_same(
+            messages in prop::collection::vec((any::<bool>(), 0..6_usize, 0..400_usize), 1..12),
+            pieces in prop::collection::vec((1..1500_usize, 40..3000_usize), 1..60),
+            damage in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let message = |(number, (call, hundreds, more)): (u8, (bool, usize, usize))| {
+                if call { call_with(number, &vec![9; 100 * hundreds * hundreds * hundreds + more]) } else { null_reply(number) }
+            };
+            let mut stream: Vec<u8> = (1..).zip(messages).flat_map(message).collect();
+            if let Some(at) = damage {
+                let at = at.index(stream.len());
+                stream[at] ^= 0x40;
+            }
+            prop_assert_eq!(told(&stream, &pieces, true), told(&stream, &pieces, false));
+        }
     }
 }

@@ -148,6 +148,12 @@ pub(super) fn begins_message(bytes: &[u8]) -> bool {
     }
 }
 
+/// Whether `bytes` may be those of which [`restarts`] tells: most are not.
+#[inline]
+pub(super) fn may_restart(bytes: &[u8]) -> bool {
+    matches!(bytes, [_, _, _, _, _, _, _, _, 0, 0, 0, 0 | 1, ..])
+}
+
 /// Whether a segment that begins with `bytes` begins a new record, though a mark before claims it for
 /// the message of which `buffered` is there: the mark was wrong, or that was no message.
 ///
@@ -155,8 +161,9 @@ pub(super) fn begins_message(bytes: &[u8]) -> bool {
 /// that is said to go on; or a call where that message is doubtful, since nothing confirmed the search
 /// that found it (`tentative`), or its own header is none that is known.
 pub(super) fn restarts(bytes: &[u8], buffered: &[u8], tentative: bool, frame: u64, peer: &dyn Peer) -> bool {
-    let [_, _, _, _, _, _, _, _, 0, 0, 0, 0 | 1, ..] = bytes else { return false };
-    let Some((mark, header)) = bytes.split_first_chunk::<4>() else { return false };
+    let Some((mark, header)) = bytes.split_first_chunk::<4>().filter(|_| may_restart(bytes)) else {
+        return false;
+    };
     let mark = Mark::of(*mark);
     if !mark.believable(true) {
         return false;

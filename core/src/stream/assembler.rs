@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::packet::{Part, Payload};
 use crate::stream::seq::SeqNumber;
 
 /// Frame number and time of a packet.
@@ -37,6 +38,13 @@ impl<'a> Piece<'a> {
     /// A piece that did not have to wait, at sequence number 0.
     pub fn new(bytes: &'a [u8], length: usize, stamp: Stamp) -> Self {
         Self { bytes, length, stamp, ready: stamp, sequence: SeqNumber(0) }
+    }
+
+    /// What a segment brings that did not have to wait.
+    #[inline]
+    pub fn of(part: &Part<'a>, stamp: Stamp) -> Self {
+        let Payload { bytes, length } = part.payload;
+        Self { bytes, length, stamp, ready: stamp, sequence: SeqNumber(part.sequence) }
     }
 
     /// Leaves out its first bytes.
@@ -153,7 +161,7 @@ impl Assembler {
 
     /// Whether nothing waits behind a hole.
     #[inline]
-    fn holds_nothing(&self) -> bool {
+    pub fn holds_nothing(&self) -> bool {
         self.disorder.as_ref().is_none_or(|disorder| disorder.held.is_empty())
     }
 
@@ -180,18 +188,6 @@ impl Assembler {
             disorder.held.len() > HELD_SEGMENTS_LIMIT || disorder.held_bytes > HELD_BYTES_LIMIT
         };
         self.disorder.as_deref().is_some_and(beyond)
-    }
-
-    /// Whether the stream goes on at `sequence`, and nothing waits behind a hole.
-    #[inline]
-    pub fn continues_at(&self, sequence: SeqNumber) -> bool {
-        self.next == Some(sequence) && self.holds_nothing()
-    }
-
-    /// Whether everything before `sequence` came, and nothing waits behind a hole.
-    #[inline]
-    pub fn has_all_before(&self, sequence: SeqNumber) -> bool {
-        self.next.is_some_and(|next| sequence.ahead_of(next) <= 0) && self.holds_nothing()
     }
 
     /// Takes the length of a segment at which the stream goes on.

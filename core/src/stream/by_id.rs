@@ -46,10 +46,10 @@ impl<T> ById<T> {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut T> {
         let place = self.recent.get(self.end(id)).copied().unwrap_or_default() as usize;
-        let place = match self.kept.get(place) {
-            Some((known, _)) if *known == id => place,
-            _ => self.look_up(id)?,
-        };
+        if self.kept.get(place).is_some_and(|(known, _)| *known == id) {
+            return self.kept.get_mut(place).map(|(_, kept)| kept);
+        }
+        let place = self.look_up(id)?;
         self.kept.get_mut(place).map(|(_, kept)| kept)
     }
 

@@ -26,8 +26,9 @@ use std::net::SocketAddr;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use crate::packet::plain::{Plain, number_v4, number_v6};
 use crate::packet::{Datagram, Segment};
-use crate::stream::assembler::Stamp;
+use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::by_id::ById;
 use crate::stream::state::{ACKNOWLEDGED_PATIENCE_NS, State};
 
@@ -111,6 +112,25 @@ impl Connections {
         }
     }
 
+    /// Takes a segment that goes on where its direction was, on a connection that waits for nothing: which
+    /// connection, and which side sent it. `None`: it is another, and was not taken.
+    ///
+    /// It comes to what [`Connections::segment`] does; the piece of the stream is left to the caller.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop.
+    pub fn next(&mut self, plain: &Plain<'_>, stamp: Stamp) -> Option<(ConnectionId, Side, &Connection)> {
+        let (one, other) = (plain.source, plain.destination);
+        let id = *self.recent.get(self.place(one, other))?;
+        let state = self.states.get_mut(id)?;
+        let side = state.side_of(one, other)?;
+        if let Some((source, destination)) = plain.ends()
+            && !state.is_between(side, &source, &destination)
+        {
+            return None;
+        }
+        state.take_next(side, &plain.part, stamp).then_some((id, side, &state.connection))
+    }
+
     /// Takes a TCP segment; `sink` gets what both directions can deliver now, in order.
     pub fn segment(
         &mut self,
@@ -128,12 +148,14 @@ impl Connections {
             id
         };
         if let Some(state) = self.states.get_mut(id) {
-            let mut deliver =
-                |connection: &Connection, side, event: Event<'_>| sink(id, connection, side, event);
-            if state.take_next(side, segment, stamp, &mut deliver) {
+            if state.take_next(side, &segment.part(), stamp) {
+                if segment.payload.length > 0 {
+                    let piece = Piece::of(&segment.part(), stamp);
+                    sink(id, &state.connection, side, Event::Piece(piece));
+                }
                 return id;
             }
-            state.take(side, segment, stamp, deliver);
+            state.take(side, segment, stamp, |connection, side, event| sink(id, connection, side, event));
             if state.held_bytes > 0 || state.waits() {
                 self.account(id);
                 while self.held_bytes > HELD_TOTAL_LIMIT && self.give_up_longest(&mut sink) {}
@@ -293,15 +315,10 @@ impl Connections {
         let (one, other) = (number(source, transport), number(destination, transport));
         if let Some(id) = self.recent.get(self.place(one, other))
             && let Some(state) = self.states.get_mut(*id)
+            && let Some(side) = state.side_of(one, other)
+            && state.is_between(side, source, destination)
         {
-            // Which side sends is as good as random: no branch depends on it.
-            let Sides { low, high } = state.numbers;
-            let straight = (one ^ low) | (other ^ high);
-            let crossed = (one ^ high) | (other ^ low);
-            let side = if straight == 0 { Side::Low } else { Side::High };
-            if straight.min(crossed) == 0 && state.is_between(side, source, destination) {
-                return (side, *id);
-            }
+            return (side, *id);
         }
         self.look_up(*source, *destination, transport, stamp)
     }
@@ -377,13 +394,8 @@ impl Connections {
 fn number(end: &SocketAddr, transport: Transport) -> u64 {
     let carried = u64::from(transport == Transport::Udp) << 62;
     match end {
-        SocketAddr::V4(end) => carried | u64::from(end.ip().to_bits()) << 16 | u64::from(end.port()),
-        SocketAddr::V6(end) => {
-            let bits = end.ip().to_bits();
-            let (high, low) = ((bits >> 64) as u64, bits as u64);
-            let mixed = high.rotate_left(24) ^ low.rotate_left(16) ^ u64::from(end.port());
-            1 << 63 | carried | (mixed & ((1 << 62) - 1))
-        }
+        SocketAddr::V4(end) => carried | number_v4(end.ip().to_bits(), end.port()),
+        SocketAddr::V6(end) => carried | number_v6(end.ip().to_bits(), end.port()),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::net::SocketAddr;
 
-use crate::packet::{Payload, Segment};
+use crate::packet::{Part, Payload, Segment};
 use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
 use crate::stream::connection::{Connection, Event, Side, Sides};
 use crate::stream::seq::SeqNumber;
@@ -70,6 +70,8 @@ pub(super) struct State {
     /// Its ends as numbers, to be found by.
     pub(super) numbers: Sides<u64>,
     directions: Sides<Direction>,
+    /// Nothing was open when the last segment was taken that was not a next one ([`State::take_next`]).
+    calm: bool,
     /// Nobody wants this connection's bytes.
     pub(super) ignored: bool,
     /// It is among those that wait behind a hole.
@@ -86,6 +88,7 @@ impl State {
             connection,
             numbers,
             directions: Sides::default(),
+            calm: false,
             ignored: false,
             listed: false,
             overfull: 0,
@@ -125,52 +128,68 @@ impl State {
         self.connection.counts.low.segments + self.connection.counts.high.segments > 0
     }
 
+    /// The side that sends from one end to the other, given as numbers, if they are the ends.
+    #[inline]
+    pub(super) fn side_of(&self, one: u64, other: u64) -> Option<Side> {
+        // Which side sends is as good as random: no branch depends on it.
+        let Sides { low, high } = self.numbers;
+        let straight = (one ^ low) | (other ^ high);
+        let crossed = (one ^ high) | (other ^ low);
+        let side = if straight == 0 { Side::Low } else { Side::High };
+        (straight.min(crossed) == 0).then_some(side)
+    }
+
     /// Takes a segment from `side` if it is one as most are, which goes on where its direction was, on an
     /// open connection that waits for nothing. `false`: it is another, and was not taken.
     ///
-    /// It comes to what [`State::take`] does with it, without asking for all that it cannot be.
-    #[inline]
-    pub(super) fn take_next(
-        &mut self,
-        side: Side,
-        segment: &Segment<'_>,
-        stamp: Stamp,
-        mut sink: impl FnMut(&Connection, Side, Event<'_>),
-    ) -> bool {
-        let sequence = SeqNumber(segment.sequence);
-        let acknowledged = SeqNumber(segment.acknowledgement);
+    /// It comes to what [`State::take`] does with it, without asking for all that it cannot be; the piece
+    /// of the stream, if it brings one, is left to the caller.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop, though segments of tunnels come here too.
+    pub(super) fn take_next(&mut self, side: Side, part: &Part<'_>, stamp: Stamp) -> bool {
+        let sequence = SeqNumber(part.sequence);
+        let acknowledged = SeqNumber(part.acknowledgement);
         let (own, other) = self.directions.both_mut(side);
-        let connection = &mut self.connection;
-        let counts = connection.counts.of_mut(side);
-        let quiet = segment.flags.amid()
-            && own.assembler.continues_at(sequence)
-            && other.assembler.has_all_before(acknowledged)
-            && own.beyond.is_none()
-            && other.beyond.is_none()
-            && own.lost.is_none()
-            && segment.window > 0
-            && counts.zero_since.is_none()
-            && (connection.syn_ack.is_none() || connection.established.is_some())
-            && self.held_bytes == 0
-            && !self.ignored;
-        if !quiet {
+        let next = self.calm
+            && part.flags.amid()
+            && part.window > 0
+            && own.assembler.next() == Some(sequence)
+            && other.assembler.next().is_some_and(|next| acknowledged.ahead_of(next) <= 0);
+        if !next {
             return false;
         }
+        let connection = &mut self.connection;
         connection.last = stamp;
-        let Payload { bytes, length } = segment.payload;
+        let Payload { bytes, length } = part.payload;
         if length > 0 {
+            let counts = connection.counts.of_mut(side);
             counts.segments += 1;
+            counts.bytes += length as u64;
+            counts.truncated_bytes += (length - bytes.len()) as u64;
             own.assembler.go_on(sequence, length);
             own.delivered = stamp;
             own.under_way.sent(sequence.advance(length), stamp.time_ns);
-            let piece = Piece { sequence, ..Piece::new(bytes, length, stamp) };
-            deliver(connection, side, piece, &mut sink);
         }
         if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
             connection.acks.of_mut(side).add(stamp.time_ns.saturating_sub(sent_ns), length > 0);
         }
         other.receive(acknowledged);
         true
+    }
+
+    /// Whether nothing is open: no hole, no window of 0, no handshake.
+    fn is_calm(&self) -> bool {
+        let Connection { counts, syn_ack, established, .. } = &self.connection;
+        let calm = |direction: &Direction| {
+            direction.assembler.holds_nothing() && direction.beyond.is_none() && direction.lost.is_none()
+        };
+        calm(&self.directions.low)
+            && calm(&self.directions.high)
+            && counts.low.zero_since.is_none()
+            && counts.high.zero_since.is_none()
+            && (syn_ack.is_none() || established.is_some())
+            && self.held_bytes == 0
+            && !self.ignored
     }
 
     /// Takes a segment from `side`; `sink` gets what both directions can deliver now, in order.
@@ -181,6 +200,7 @@ impl State {
         stamp: Stamp,
         mut sink: impl FnMut(&Connection, Side, Event<'_>),
     ) {
+        self.calm = false;
         self.connection.last = stamp;
         if !segment.flags.rst() && !segment.flags.syn() {
             self.connection.counts.of_mut(side).window(segment.window, stamp.time_ns);
@@ -224,6 +244,7 @@ impl State {
             direction.acknowledge(acknowledged, stamp);
         }
         self.give_up_hopeless(stamp, &mut sink);
+        self.calm = self.is_calm();
     }
 
     /// Whether a direction waits for bytes that were sent.
@@ -239,6 +260,7 @@ impl State {
     /// Stops delivering bytes.
     pub(super) fn ignore(&mut self) {
         self.ignored = true;
+        self.calm = false;
         self.directions = Sides::default();
     }
 

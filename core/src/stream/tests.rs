@@ -234,11 +234,13 @@ fn outcome(steps: &[Step], shortcut: bool) -> (Vec<String>, String, bool, usize)
         };
         let side = if step.low { Side::Low } else { Side::High };
         let stamp = Stamp { frame, time_ns };
-        let mut sink = |connection: &Connection, side: Side, event: Event<'_>| {
-            told.push(format!("{side:?} {event:?} {connection:?}"));
+        let mut sink = |_: &Connection, side: Side, event: Event<'_>| {
+            told.push(format!("{side:?} {event:?}"));
         };
-        if !shortcut || !state.take_next(side, &segment, stamp, &mut sink) {
+        if !shortcut || !state.take_next(side, &segment.part(), stamp) {
             state.take(side, &segment, stamp, &mut sink);
+        } else if step.length > 0 {
+            sink(&state.connection, side, Event::Piece(Piece::of(&segment.part(), stamp)));
         }
         state.held_bytes = state.holds();
     }

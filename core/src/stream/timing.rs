@@ -68,6 +68,14 @@ impl UnderWay {
     /// Everything before `until` was received: when the last of it was sent, where that is known.
     #[inline]
     pub(super) fn acknowledged(&mut self, until: SeqNumber) -> Option<i64> {
+        if self.count == 0 {
+            self.passed_over = false;
+            return None;
+        }
+        self.received(until)
+    }
+
+    fn received(&mut self, until: SeqNumber) -> Option<i64> {
         let mut latest = None;
         while self.count > 0 {
             let first = usize::from(self.first);

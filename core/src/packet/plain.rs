@@ -1,0 +1,153 @@
+//! One look at the headers that most packets have: Ethernet or a cooked capture, IP and TCP, with
+//! nothing between them but a VLAN's tag.
+//!
+//! Gives what a segment says as numbers, without making addresses of them first. Of any other packet it
+//! says nothing: [`super::Dissector`] knows what that is, and would give the same segment for these.
+
+use std::net::{Ipv6Addr, SocketAddr};
+
+use super::tcp::{Part, TcpFlags};
+use super::{Payload, ip, link, rdma};
+use crate::capture::{LinkType, Packet};
+
+/// A segment behind plain headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plain<'a> {
+    /// Where it came from, as [`number_v4`] or [`number_v6`] has it.
+    pub source: u64,
+    /// Where it goes to.
+    pub destination: u64,
+    /// Both addresses of IPv6, of which the numbers do not say all.
+    addresses: Option<&'a [u8; 32]>,
+    /// What it brings.
+    pub part: Part<'a>,
+}
+
+impl<'a> Plain<'a> {
+    /// The segment of a packet that is plain, and cannot be one of RDMA.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop, so that its fields stay numbers.
+    pub fn of(packet: &Packet<'a>) -> Option<Self> {
+        let (kind, packet) = network(packet)?;
+        match kind {
+            link::IPV4 => v4(packet),
+            link::IPV6 => v6(packet),
+            _ => None,
+        }
+    }
+
+    /// Source and destination, where their numbers may be those of others.
+    pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
+        let (source, destination) = self.addresses?.split_at_checked(16)?;
+        let end = |address: &[u8], number: u64| {
+            let address = Ipv6Addr::from(*address.first_chunk::<16>()?);
+            Some(SocketAddr::new(address.into(), port_v6(address, number)))
+        };
+        Some((end(source, self.source)?, end(destination, self.destination)?))
+    }
+}
+
+/// An end of IPv4 as a number: no other end has the same.
+#[inline]
+pub fn number_v4(address: u32, port: u16) -> u64 {
+    u64::from(address) << 16 | u64::from(port)
+}
+
+/// An end of IPv6 as a number: no end of IPv4 has the same, but some of IPv6 do.
+#[inline]
+pub fn number_v6(address: u128, port: u16) -> u64 {
+    1 << 63 | ((mixed(address) ^ u64::from(port)) & ((1 << 62) - 1))
+}
+
+#[inline]
+fn mixed(address: u128) -> u64 {
+    let (high, low) = ((address >> 64) as u64, address as u64);
+    high.rotate_left(24) ^ low.rotate_left(16)
+}
+
+/// The port of an end with this address and number.
+fn port_v6(address: Ipv6Addr, number: u64) -> u16 {
+    (number ^ mixed(address.to_bits())) as u16
+}
+
+/// The kind of packet that a frame holds, and its bytes.
+#[inline(always)]
+#[allow(clippy::inline_always)] // As above.
+fn network<'a>(packet: &Packet<'a>) -> Option<(u16, &'a [u8])> {
+    let ([k0, k1], rest) = match packet.link {
+        LinkType::ETHERNET => {
+            let ([.., k0, k1], rest) = packet.bytes.split_first_chunk::<14>()?;
+            ([*k0, *k1], rest)
+        }
+        LinkType::LINUX_SLL => {
+            let ([.., k0, k1], rest) = packet.bytes.split_first_chunk::<16>()?;
+            ([*k0, *k1], rest)
+        }
+        LinkType::LINUX_SLL2 => {
+            let ([k0, k1, ..], rest) = packet.bytes.split_first_chunk::<20>()?;
+            ([*k0, *k1], rest)
+        }
+        _ => return None,
+    };
+    let kind = u16::from_be_bytes([k0, k1]);
+    if kind != link::VLAN {
+        return Some((kind, rest));
+    }
+    // priority and VLAN 2, type 2
+    let ([_, _, k0, k1], rest) = rest.split_first_chunk::<4>()?;
+    Some((u16::from_be_bytes([*k0, *k1]), rest))
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)] // As above.
+fn v4(packet: &[u8]) -> Option<Plain<'_>> {
+    const VERSION_AND_LENGTH: u8 = 0x45;
+    let (header, rest) = packet.split_first_chunk::<20>()?;
+    let [first, _, l0, l1, _, _, f0, f1, _, protocol, _, _, s0, s1, s2, s3, d0, d1, d2, d3] = *header;
+    let length = usize::from(u16::from_be_bytes([l0, l1])).checked_sub(20)?;
+    let fragment = u16::from_be_bytes([f0, f1]) & 0x3fff != 0;
+    if first != VERSION_AND_LENGTH || protocol != ip::TCP || fragment {
+        return None;
+    }
+    let (from, to, part) = tcp(rest, length)?;
+    let source = number_v4(u32::from_be_bytes([s0, s1, s2, s3]), from);
+    let destination = number_v4(u32::from_be_bytes([d0, d1, d2, d3]), to);
+    Some(Plain { source, destination, addresses: None, part })
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)] // As above.
+fn v6(packet: &[u8]) -> Option<Plain<'_>> {
+    let ([first, _, _, _, l0, l1, protocol, _], rest) = packet.split_first_chunk::<8>()?;
+    let (addresses, rest) = rest.split_first_chunk::<32>()?;
+    if first >> 4 != 6 || *protocol != ip::TCP {
+        return None;
+    }
+    let (from, to, part) = tcp(rest, usize::from(u16::from_be_bytes([*l0, *l1])))?;
+    let source = number_v6(u128::from_be_bytes(*addresses.first_chunk()?), from);
+    let destination = number_v6(u128::from_be_bytes(*addresses.last_chunk()?), to);
+    Some(Plain { source, destination, addresses: Some(addresses), part })
+}
+
+/// The ports and what a segment of this length brings, in an IP packet that holds these bytes of it.
+#[inline(always)]
+#[allow(clippy::inline_always)] // As above.
+fn tcp(segment: &[u8], length: usize) -> Option<(u16, u16, Part<'_>)> {
+    let header = segment.first_chunk::<20>()?;
+    let [s0, s1, d0, d1, q0, q1, q2, q3, a0, a1, a2, a3, offset, flags, w0, w1, _, _, _, _] = *header;
+    let header_length = usize::from(offset >> 4) * 4;
+    let (from, to) = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
+    if header_length < 20 || header_length > length || rdma::may_be_iwarp(from, to) {
+        return None;
+    }
+    let bytes = segment.get(header_length..)?;
+    let length = length - header_length;
+    let part = Part {
+        sequence: u32::from_be_bytes([q0, q1, q2, q3]),
+        acknowledgement: u32::from_be_bytes([a0, a1, a2, a3]),
+        flags: TcpFlags(flags),
+        window: u16::from_be_bytes([w0, w1]),
+        payload: Payload { bytes: bytes.get(..length).unwrap_or(bytes), length },
+    };
+    Some((from, to, part))
+}

@@ -220,10 +220,7 @@ impl Reader {
         if self.ended {
             return Ok(None);
         }
-        let found = match self.ahead.take() {
-            Some(found) => found,
-            None => self.read(),
-        };
+        let found = if self.ahead.is_none() { self.read() } else { self.take_ahead() };
         match found {
             Ok(Some(record)) => {
                 self.packets += 1;
@@ -247,6 +244,7 @@ impl Reader {
     }
 
     /// The time of the packet that [`Reader::next`] will give; `None` where it will give none.
+    #[inline(never)]
     pub fn next_time_ns(&mut self) -> Option<i64> {
         if self.ended {
             return None;
@@ -259,6 +257,12 @@ impl Reader {
             Ok(Some(record)) => Some(record.time_ns),
             Ok(None) | Err(_) => None,
         }
+    }
+
+    /// What was read to know its time.
+    #[inline(never)]
+    fn take_ahead(&mut self) -> Result<Option<Record>, Fault> {
+        self.ahead.take().unwrap_or(Ok(None))
     }
 
     /// Packets that will come next, as far as they were read from the file: none where that is not
@@ -275,11 +279,15 @@ impl Reader {
         })
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
     fn read(&mut self) -> Result<Option<Record>, Fault> {
         match &mut self.parser {
             Parser::Pcap(pcap) => pcap.next(&mut self.window),
-            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+            Parser::Pcapng(pcapng) => {
+                let record = pcapng.next(&mut self.window)?;
+                Ok(record)
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::output::Interface;
 use super::window::{Fault, Window};
-use super::{Container, Glimpse, LinkType, Record, credible};
+use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, Record, credible};
 
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
@@ -108,8 +108,31 @@ impl Pcap {
     }
 
     /// The next packet; `None` where the file ends after one.
-    #[inline]
-    pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop, with the packets that are at hand.
+    pub(super) fn next(&self, window: &mut Window) -> Result<Option<Record>, Fault> {
+        if let Some(record) = self.at_hand(window) {
+            return Ok(Some(record));
+        }
+        // Apart from what is at hand, which need not lie in memory then.
+        let record = self.read(window)?;
+        Ok(record)
+    }
+
+    /// The next packet, if the window holds all of it and it is credible, as nearly all are.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
+    fn at_hand(&self, window: &mut Window) -> Option<Record> {
+        let header = self.layout.header(window.ahead())?;
+        let length = header.captured as usize;
+        let there = length <= CREDIBLE_PACKET && self.layout.packet_header + length <= window.ahead().len();
+        there.then(|| self.record(&header, window))
+    }
+
+    /// The same, reading on in the file.
+    #[cold]
+    #[inline(never)]
+    fn read(&self, window: &mut Window) -> Result<Option<Record>, Fault> {
         let layout = self.layout;
         if !window.ensure(layout.packet_header)? {
             return window.ended("the file ends within a packet header").map_or(Ok(None), Err);
@@ -117,8 +140,7 @@ impl Pcap {
         let Some(header) = layout.header(window.ahead()) else {
             return Ok(None);
         };
-        let PacketHeader { seconds, fraction, captured, wire_length } = header;
-        let length = captured as usize;
+        let length = header.captured as usize;
         if !credible(length, self.snaplen) {
             return Err(window.damaged("a packet of impossible length"));
         }
@@ -128,12 +150,21 @@ impl Pcap {
                 .ended("the file ends within a packet")
                 .unwrap_or_else(|| window.damaged("the file ends within a packet")));
         }
-        let start = window.position() + layout.packet_header;
-        window.advance(whole);
+        Ok(Some(self.record(&header, window)))
+    }
+
+    /// Passes over a packet that the window holds.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
+    fn record(&self, header: &PacketHeader, window: &mut Window) -> Record {
+        let PacketHeader { seconds, fraction, captured, wire_length } = *header;
+        let captured = captured as usize;
+        let start = window.position() + self.layout.packet_header;
+        window.advance(self.layout.packet_header + captured);
         // Both are 32 bits wide: 2^32 s + 2^32 µs are less than 2^63 ns, whatever the file says.
-        let unit = if layout.nanoseconds { 1 } else { 1_000 };
+        let unit = if self.layout.nanoseconds { 1 } else { 1_000 };
         let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
-        Ok(Some(Record { time_ns, link: self.link, wire_length, start, captured: length }))
+        Record { time_ns, link: self.link, wire_length, start, captured }
     }
 
     /// The packet whose header `ahead` begins with, and what is behind it.

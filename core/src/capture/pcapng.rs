@@ -186,7 +186,7 @@ impl Pcapng {
     }
 
     /// The next packet; `None` where the file ends after a block.
-    #[inline]
+    #[inline(never)]
     pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
         while let Some(block) = self.block(window)? {
             match block.kind {

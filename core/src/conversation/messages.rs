@@ -16,7 +16,7 @@ use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::roles::Roles;
-use crate::rpc::message::{AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body};
+use crate::rpc::message::{AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body, xid_of_reply};
 use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
@@ -68,21 +68,31 @@ impl Messages {
         record: &Record<'_>,
     ) -> Result<bool, DecodeError> {
         self.records_cut += u64::from(record.limit == Reason::RecordLimit);
-        let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
-        let header = c.u32().and_then(|xid| {
-            let before = c.clone();
-            match c.u32()? {
-                0 => Ok((xid, Some(Head::parse(&mut c, xid)?))),
-                1 => Ok((xid, None)),
-                _ => Err(before.malformed()),
-            }
-        });
-        match header {
-            Ok((_, Some(head))) => {
+        if let Some(xid) = xid_of_reply(record.bytes) {
+            return Ok(self.take_reply(id, parties, side, record, xid));
+        }
+        if let Some(head) = Head::of_call(record.bytes) {
+            self.take_call(id, parties, side, record, &head);
+            return Ok(true);
+        }
+        self.take_other(id, parties, side, record)
+    }
+
+    /// Takes a call that breaks off within its head, or what is no message.
+    #[cold]
+    #[inline(never)]
+    fn take_other(
+        &mut self,
+        id: ConnectionId,
+        parties: &mut Parties,
+        side: Side,
+        record: &Record<'_>,
+    ) -> Result<bool, DecodeError> {
+        match read_head(record) {
+            Ok(head) => {
                 self.take_call(id, parties, side, record, &head);
                 Ok(true)
             }
-            Ok((xid, None)) => Ok(self.take_reply(id, parties, side, record, xid)),
             Err(error) => {
                 self.undecoded += 1;
                 let reason =
@@ -323,6 +333,14 @@ impl Messages {
             }
         }
     }
+}
+
+/// The head of a message that is a call, or breaks off before it says so.
+fn read_head(record: &Record<'_>) -> Result<Head, DecodeError> {
+    let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
+    let xid = c.u32()?;
+    let before = c.clone();
+    if c.u32()? == 0 { Head::parse(&mut c, xid) } else { Err(before.malformed()) }
 }
 
 /// A note that is no failure of a parser: the whole message is meant.

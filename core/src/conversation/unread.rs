@@ -38,12 +38,14 @@ impl Unread {
         if record.bytes.len() < LONG || record.behind.is_some() {
             return None;
         }
-        let recorder = Recorder::new(record.bytes, Vec::with_capacity(READS));
-        let c = Cursor::recording(&recorder, record.length, record.limit, Layer::Rpc);
-        if self.read_call(c)?.1.is_some() {
+        let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
+        let call = read_head(&mut c)?;
+        let recorder = Recorder::new(c.rest(), Vec::with_capacity(READS));
+        let body = Cursor::recording(&recorder, c.remaining(), record.limit, Layer::Rpc);
+        if self.read_call(&call, body)?.1.is_some() {
             return None;
         }
-        worthwhile(recorder.longest_unread())
+        worthwhile(behind(c.offset(), recorder.longest_unread()))
     }
 
     /// The same of a message of `length` bytes of which only the beginning is there, and which is to go
@@ -54,44 +56,46 @@ impl Unread {
         length: usize,
         request: impl FnOnce(u32) -> Option<&'r Request>,
     ) -> Option<Range<usize>> {
-        let recorder = Recorder::new(begun, Vec::with_capacity(READS));
-        let c = Cursor::recording(&recorder, length, Reason::Truncated, Layer::Rpc);
+        let mut c = Cursor::of_prefix(begun, length, Reason::Truncated, Layer::Rpc);
         let (xid, kind) = begun.split_first_chunk()?;
-        let (body, stop) = match kind.first_chunk()? {
-            [0, 0, 0, 0] => self.read_call(c)?,
-            _ => self.read_reply(c, request(u32::from_be_bytes(*xid))?)?,
+        let mut call = None;
+        if *kind.first_chunk()? == [0, 0, 0, 0] {
+            call = Some(read_head(&mut c)?);
+        } else {
+            read_success(&mut c)?;
+        }
+        let recorder = Recorder::new(c.rest(), Vec::with_capacity(READS));
+        let body = Cursor::recording(&recorder, c.remaining(), Reason::Truncated, Layer::Rpc);
+        let (within, stop) = match call {
+            Some(call) => self.read_call(&call, body)?,
+            None => self.read_reply(body, request(u32::from_be_bytes(*xid))?)?,
         };
         let reached = match stop {
-            None => length,
-            Some(DecodeError { reason: Reason::Truncated, offset, .. }) => body.checked_add(offset)?,
+            None => c.remaining(),
+            Some(DecodeError { reason: Reason::Truncated, offset, .. }) => within.checked_add(offset)?,
             Some(_) => return None,
         };
-        let unread = recorder.unread_before(reached, stop.is_some());
+        let unread = behind(c.offset(), recorder.unread_before(reached, stop.is_some()));
         // Where less was captured, the other transmission of a call has no more either.
         worthwhile(unread.start.max(SEEN.min(begun.len()))..unread.end)
     }
 
-    /// Reads a call: where its body begins, and what stopped the parser.
-    fn read_call(&self, mut c: Cursor<'_>) -> Option<(usize, Option<DecodeError>)> {
-        let (call, None) = Call::of_message(&mut c).ok()? else { return None };
-        let body = c.offset() + body_offset(&call.credential);
+    /// Reads the body of a call: where in it its arguments begin, and what stopped the parser.
+    fn read_call(&self, call: &Call<'_>, mut c: Cursor<'_>) -> Option<(usize, Option<DecodeError>)> {
+        let within = body_offset(&call.credential);
         let arguments = unwrap_body(&mut c, &call.credential, Layer::Call).ok()?;
-        self.walk(&call, Ok(arguments), None, |walk| (body, walk.call_stop))
+        self.walk(call, Ok(arguments), None, |walk| (within, walk.call_stop))
     }
 
     /// The same of the reply to a call.
     fn read_reply(&self, mut c: Cursor<'_>, request: &Request) -> Option<(usize, Option<DecodeError>)> {
-        let (_xid, _reply) = (c.u32().ok()?, c.u32().ok()?);
-        let ReplyStatus::Accepted(AcceptStatus::SUCCESS) = ReplyStatus::parse(&mut c).ok()? else {
-            return None;
-        };
         let message = request.message.record();
         let mut arguments = message.cursor();
-        let (call, None) = Call::of_message(&mut arguments).ok()? else { return None };
-        let body = c.offset() + body_offset(&call.credential);
+        let call = read_head(&mut arguments)?;
+        let within = body_offset(&call.credential);
         let results = unwrap_body(&mut c, &call.credential, Layer::Reply).ok()?;
         let arguments = unwrap_body(&mut arguments, &call.credential, Layer::Call);
-        self.walk(&call, arguments, Some(Ok(results)), |walk| (body, walk.reply_stop))
+        self.walk(&call, arguments, Some(Ok(results)), |walk| (within, walk.reply_stop))
     }
 
     #[inline(never)]
@@ -112,6 +116,26 @@ impl Unread {
         self.room.replace(emptied(walk.operations));
         Some(found)
     }
+}
+
+/// Reads the head of a call, all of which somebody reads; the cursor is left at its body.
+fn read_head<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
+    match Call::of_message(c).ok()? {
+        (call, None) => Some(call),
+        (_, Some(_)) => None,
+    }
+}
+
+/// Reads the head of a reply that succeeded; the cursor is left at its body.
+fn read_success(c: &mut Cursor<'_>) -> Option<()> {
+    let (_xid, _reply) = (c.u32().ok()?, c.u32().ok()?);
+    let status = ReplyStatus::parse(c).ok()?;
+    matches!(status, ReplyStatus::Accepted(AcceptStatus::SUCCESS)).then_some(())
+}
+
+/// The place in the message of a part of what is behind its head.
+fn behind(head: usize, part: Range<usize>) -> Range<usize> {
+    head + part.start..head + part.end
 }
 
 /// A part that is long enough to be left out.

@@ -153,7 +153,31 @@ pub struct Head {
     pub flavor: Option<Flavor>,
 }
 
+/// The xid of a message that is a reply.
+#[inline]
+pub fn xid_of_reply(message: &[u8]) -> Option<u32> {
+    match message.as_chunks::<4>().0 {
+        [xid, [0, 0, 0, 1], ..] => Some(u32::from_be_bytes(*xid)),
+        _ => None,
+    }
+}
+
 impl Head {
+    /// That of a message that is a call, if all of it is there.
+    #[inline]
+    pub fn of_call(message: &[u8]) -> Option<Self> {
+        match message.as_chunks::<4>().0 {
+            [xid, [0, 0, 0, 0], [0, 0, 0, 2], program, version, procedure, flavor, ..] => Some(Self {
+                xid: u32::from_be_bytes(*xid),
+                program: u32::from_be_bytes(*program),
+                version: u32::from_be_bytes(*version),
+                procedure: u32::from_be_bytes(*procedure),
+                flavor: Some(Flavor(u32::from_be_bytes(*flavor))),
+            }),
+            _ => None,
+        }
+    }
+
     /// Parses it after the xid and message type. The cursor is left at the credential.
     #[inline]
     pub fn parse(c: &mut Cursor<'_>, xid: u32) -> Result<Self> {

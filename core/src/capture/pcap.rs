@@ -123,9 +123,10 @@ impl Pcap {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn at_hand(&self, window: &mut Window) -> Option<Record> {
-        let header = self.layout.header(window.ahead())?;
+        let ahead = window.at_hand()?;
+        let header = self.layout.header(ahead)?;
         let length = header.captured as usize;
-        let there = length <= CREDIBLE_PACKET && self.layout.packet_header + length <= window.ahead().len();
+        let there = length <= CREDIBLE_PACKET && self.layout.packet_header + length <= ahead.len();
         there.then(|| self.record(&header, window))
     }
 

@@ -96,6 +96,12 @@ impl Window {
         self.data.get(self.start..self.end).unwrap_or_default()
     }
 
+    /// The same, where none are an exception.
+    #[inline]
+    pub(super) fn at_hand(&self) -> Option<&[u8]> {
+        self.data.get(self.start..self.end)
+    }
+
     /// The bytes at a position that [`Window::position`] gave, until the next call of `ensure`.
     #[inline]
     pub(super) fn held(&self, start: usize, length: usize) -> &[u8] {

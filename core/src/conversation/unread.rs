@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::cursor::{Cursor, Recorder};
+use crate::cursor::{Cursor, Recorder, Span};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, body_offset, unwrap_body};
@@ -20,14 +20,13 @@ const LONG: usize = 4 << 10;
 /// A part shorter than this is kept.
 const WORTHWHILE: usize = 1 << 10;
 
-/// Reads that most messages take.
-const READS: usize = 64;
-
 /// Finds what nobody reads.
 #[derive(Default)]
 pub(super) struct Unread {
     /// Memory for the operations of the next message.
     room: RefCell<Vec<Done<'static>>>,
+    /// Memory for its reads.
+    reads: RefCell<Vec<Span>>,
 }
 
 impl Unread {
@@ -40,12 +39,14 @@ impl Unread {
         }
         let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
         let call = read_head(&mut c)?;
-        let recorder = Recorder::new(c.rest(), Vec::with_capacity(READS));
+        let mut recorder = Recorder::new(c.rest(), self.reads.take());
         let body = Cursor::recording(&recorder, c.remaining(), record.limit, Layer::Rpc);
         if self.read_call(&call, body)?.1.is_some() {
             return None;
         }
-        worthwhile(behind(c.offset(), recorder.longest_unread()))
+        let unread = behind(c.offset(), recorder.longest_unread());
+        self.reads.replace(recorder.into_spans());
+        worthwhile(unread)
     }
 
     /// The same of a message of `length` bytes of which only the beginning is there, and which is to go
@@ -64,7 +65,7 @@ impl Unread {
         } else {
             read_success(&mut c)?;
         }
-        let recorder = Recorder::new(c.rest(), Vec::with_capacity(READS));
+        let mut recorder = Recorder::new(c.rest(), self.reads.take());
         let body = Cursor::recording(&recorder, c.remaining(), Reason::Truncated, Layer::Rpc);
         let (within, stop) = match call {
             Some(call) => self.read_call(&call, body)?,
@@ -76,6 +77,7 @@ impl Unread {
             Some(_) => return None,
         };
         let unread = behind(c.offset(), recorder.unread_before(reached, stop.is_some()));
+        self.reads.replace(recorder.into_spans());
         // Where less was captured, the other transmission of a call has no more either.
         worthwhile(unread.start.max(SEEN.min(begun.len()))..unread.end)
     }

@@ -78,11 +78,11 @@ impl<'a> Recorder<'a> {
 
     /// The longest part that was passed over, but for the padding at its end, where the message was read
     /// to its end.
-    pub fn longest_unread(self) -> Range<usize> {
+    pub fn longest_unread(&mut self) -> Range<usize> {
         if self.failed.get() > 0 {
             return 0..0;
         }
-        let (all, mut spans) = (self.message.len(), self.into_spans());
+        let (all, spans) = (self.message.len(), self.spans.get_mut());
         spans.sort_unstable_by_key(|span| span.at);
         let (mut longest, mut read) = (0..0, 0);
         let reads = spans.iter().map(|span| (span.at, span.at + span.length));
@@ -98,13 +98,13 @@ impl<'a> Recorder<'a> {
     /// The part behind the last read that was passed over, but for the padding at its end, where only the
     /// beginning of the message is there and the parser came to `reached` in all of it. `stopped`: because
     /// a read found too little there.
-    pub fn unread_before(self, reached: usize, stopped: bool) -> Range<usize> {
+    pub fn unread_before(&mut self, reached: usize, stopped: bool) -> Range<usize> {
         // Attributes that end early are put up with, and what follows them is read: with more of the
         // message there, the parser would read more.
         if self.failed.get() > u32::from(stopped) {
             return 0..0;
         }
-        let read = self.into_spans().iter().map(|span| span.at + span.length).max().unwrap_or(0);
+        let read = self.spans.get_mut().iter().map(|span| span.at + span.length).max().unwrap_or(0);
         before_padding(read..reached)
     }
 

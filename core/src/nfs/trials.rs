@@ -144,7 +144,7 @@ pub(crate) fn left_out(samples: &[Sample]) {
         let bytes = sample.bytes();
         let total = bytes.len();
         for cut in 0..=total {
-            let recorder = Recorder::new(&bytes[..cut], Vec::new());
+            let mut recorder = Recorder::new(&bytes[..cut], Vec::new());
             let mut c = Cursor::recording(&recorder, total, Reason::Truncated, Layer::Call);
             let outcome = sample.parser()(&mut c, &mut Facts { status: sample.status(), ..Facts::default() });
             let stop = outcome.err();

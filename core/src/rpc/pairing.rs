@@ -287,8 +287,7 @@ impl Entries {
         self.long_waiting.find(hash, |entry| entry.key == key)
     }
 
-    fn entry(&mut self, key: Key) -> Option<OccupiedEntry<'_, Entry>> {
-        let hash = self.hasher.hash_one(key);
+    fn entry(&mut self, hash: u64, key: Key) -> Option<OccupiedEntry<'_, Entry>> {
         let is = |entry: &Entry| entry.key == key;
         let tables = [&mut self.recent, &mut self.earlier, &mut self.long_waiting];
         tables.into_iter().find_map(|table| table.find_entry(hash, is).ok())
@@ -501,10 +500,28 @@ impl Pairing {
         let key = Key { connection, caller, xid: head.xid };
         let digest = self.digest(record, head);
         let hash = self.entries.hash(key);
+        let alone = siblings.is_empty() && self.early.is_empty() && self.entries.find(hash, key).is_none();
+        if !alone {
+            return self.call_again(hash, key, siblings, digest, record, unread);
+        }
+        let request = self.request(key, digest, record, unread());
+        self.insert(hash, key, request);
+        (CallOutcome::New, None)
+    }
+
+    /// Takes a call that may have come before, here or on a sibling, or whose reply may have.
+    #[inline(never)]
+    fn call_again(
+        &mut self,
+        hash: u64,
+        key: Key,
+        siblings: &[ConnectionId],
+        digest: u64,
+        record: &Record<'_>,
+        unread: impl FnOnce() -> Option<Range<usize>>,
+    ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
         let mut displaced = None;
-        if self.entries.find(hash, key).is_some()
-            && let Some(mut entry) = self.entries.entry(key)
-        {
+        if let Some(mut entry) = self.entries.entry(hash, key) {
             match &mut entry.get_mut().state {
                 State::Waiting(request) if request.digest == digest => {
                     request.transmissions += 1;
@@ -519,8 +536,7 @@ impl Pairing {
                 displaced = Some(self.number(request));
             }
         }
-        let on_sibling = if siblings.is_empty() { None } else { self.find_on_sibling(key, siblings, digest) };
-        match on_sibling {
+        match self.find_on_sibling(key, siblings, digest) {
             Some(Found::Request(request)) => {
                 self.insert(hash, key, request);
                 return (CallOutcome::Again, displaced);
@@ -532,12 +548,7 @@ impl Pairing {
             }
             Some(Found::Elsewhere(_)) | None => {}
         }
-        let room = if self.waiting_bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
-        let mut request = self.spare.pop().unwrap_or_default();
-        let shortened = request.message.fill(record, unread(), room);
-        self.shortened += u64::from(shortened);
-        (request.connection, request.caller) = (connection, caller);
-        (request.transmissions, request.digest) = (1, digest);
+        let request = self.request(key, digest, record, unread());
         if !self.early.is_empty()
             && self.believes_early(&key, record.first)
             && let Some(reply) = self.take_early(&key)
@@ -548,6 +559,25 @@ impl Pairing {
         }
         self.insert(hash, key, request);
         (CallOutcome::New, displaced)
+    }
+
+    /// What is kept of a new call.
+    #[inline]
+    #[allow(clippy::unnecessary_box_returns)] // The boxes themselves are used again.
+    fn request(
+        &mut self,
+        key: Key,
+        digest: u64,
+        record: &Record<'_>,
+        unread: Option<Range<usize>>,
+    ) -> Box<Request> {
+        let room = if self.waiting_bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
+        let mut request = self.spare.pop().unwrap_or_default();
+        let shortened = request.message.fill(record, unread, room);
+        self.shortened += u64::from(shortened);
+        (request.connection, request.caller) = (key.connection, key.caller);
+        (request.transmissions, request.digest) = (1, digest);
+        request
     }
 
     /// Takes a reply to a call of the side `caller`.

@@ -478,7 +478,9 @@ impl RecordReader {
             {
                 return false;
             }
-            self.buffer.extend_from_slice(read);
+            if !read.is_empty() {
+                self.buffer.extend_from_slice(read);
+            }
         }
         self.length = total;
         self.last = stamp;

@@ -60,6 +60,8 @@ impl Messages {
     }
 
     /// Takes a record: whether it proves that the connection carries RPC. An error: it is no RPC message.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // It only says who takes it.
     pub(super) fn take(
         &mut self,
         id: ConnectionId,
@@ -103,6 +105,7 @@ impl Messages {
         }
     }
 
+    #[inline(never)]
     fn take_call(
         &mut self,
         id: ConnectionId,
@@ -137,6 +140,7 @@ impl Messages {
     }
 
     /// Whether the reply belongs to a call.
+    #[inline(never)]
     fn take_reply(
         &mut self,
         id: ConnectionId,

@@ -133,10 +133,8 @@ impl State {
     pub(super) fn side_of(&self, one: u64, other: u64) -> Option<Side> {
         // Which side sends is as good as random: no branch depends on it.
         let Sides { low, high } = self.numbers;
-        let straight = (one ^ low) | (other ^ high);
-        let crossed = (one ^ high) | (other ^ low);
-        let side = if straight == 0 { Side::Low } else { Side::High };
-        (straight.min(crossed) == 0).then_some(side)
+        let (side, from, to) = if one == low { (Side::Low, low, high) } else { (Side::High, high, low) };
+        ((one ^ from) | (other ^ to) == 0).then_some(side)
     }
 
     /// Takes a segment from `side` if it is one as most are, which goes on where its direction was, on an

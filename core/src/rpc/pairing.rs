@@ -502,7 +502,9 @@ impl Pairing {
         let hash = self.entries.hash(key);
         let alone = siblings.is_empty() && self.early.is_empty() && self.entries.find(hash, key).is_none();
         if !alone {
-            return self.call_again(hash, key, siblings, digest, record, unread);
+            // Taken apart, so that what is said of most calls need not lie in memory.
+            let (outcome, displaced) = self.call_again(hash, key, siblings, digest, record, unread);
+            return (outcome, displaced);
         }
         let request = self.request(key, digest, record, unread());
         self.insert(hash, key, request);
@@ -581,6 +583,7 @@ impl Pairing {
     }
 
     /// Takes a reply to a call of the side `caller`.
+    #[inline]
     pub fn reply(
         &mut self,
         connection: ConnectionId,
@@ -588,30 +591,37 @@ impl Pairing {
         xid: u32,
         record: &Record<'_>,
     ) -> ReplyOutcome {
-        let mut key = Key { connection, caller, xid };
-        let call = self.calls;
-        let mut found = self.answer(key, call);
-        if let Some(Found::Elsewhere(to)) = found {
-            key.connection = to;
-            found = self.answer(key, call);
-        }
-        match found {
-            Some(Found::Request(request)) => {
-                self.calls += 1;
-                self.order_seen.0 += 1;
-                self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
-                ReplyOutcome::Answers { call, request }
-            }
+        let key = Key { connection, caller, xid };
+        match self.answer(key) {
+            Some(Found::Request(request)) => self.answered(request),
             Some(Found::Call(call)) => ReplyOutcome::Again { call },
-            Some(Found::Elsewhere(_)) | None => {
-                self.hold(Key { connection, caller, xid }, record);
-                ReplyOutcome::Early
-            }
+            Some(Found::Elsewhere(to)) => self.reply_elsewhere(to, key, record),
+            None => self.hold(key, record),
         }
     }
 
+    /// Takes a reply to a call that was sent again on another connection.
+    #[cold]
+    #[inline(never)]
+    fn reply_elsewhere(&mut self, to: ConnectionId, key: Key, record: &Record<'_>) -> ReplyOutcome {
+        match self.answer(Key { connection: to, ..key }) {
+            Some(Found::Request(request)) => self.answered(request),
+            Some(Found::Call(call)) => ReplyOutcome::Again { call },
+            Some(Found::Elsewhere(_)) | None => self.hold(key, record),
+        }
+    }
+
+    #[inline]
+    fn answered(&mut self, request: Box<Request>) -> ReplyOutcome {
+        self.order_seen.0 += 1;
+        self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
+        ReplyOutcome::Answers { call: self.next_number(), request }
+    }
+
     /// Answers the call with this key, if there is one.
-    fn answer(&mut self, key: Key, call: u64) -> Option<Found> {
+    #[inline]
+    fn answer(&mut self, key: Key) -> Option<Found> {
+        let call = self.calls;
         let answered = |request: &Request| State::Answered { call, digest: request.digest };
         self.entries.leave(key, |_| true, answered)
     }
@@ -630,7 +640,8 @@ impl Pairing {
     }
 
     /// Holds a reply whose call was not seen yet.
-    fn hold(&mut self, key: Key, record: &Record<'_>) {
+    #[cold]
+    fn hold(&mut self, key: Key, record: &Record<'_>) -> ReplyOutcome {
         let mut kept = Kept::default();
         let room = if self.early_bytes < EARLY_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
         let shortened = kept.fill(record, None, room);
@@ -640,6 +651,7 @@ impl Pairing {
             None => self.early_order.push_back(key),
             Some(twin) => self.early_bytes = self.early_bytes.saturating_sub(twin.bytes.len()),
         }
+        ReplyOutcome::Early
     }
 
     /// Gives a request's buffer back for the next call.

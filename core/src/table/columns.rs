@@ -5,16 +5,16 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use arrow_array::types::{ArrowPrimitiveType, UInt32Type};
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, PrimitiveArray, StringArray};
+use arrow_array::builder::GenericByteBuilder;
+use arrow_array::types::{ArrowPrimitiveType, BinaryType, ByteArrayType, UInt32Type, Utf8Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, GenericByteArray, PrimitiveArray, StringArray,
+};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::table::BATCH_ROWS;
-
-/// Rows for which room is made: a batch, and the operations of a last call of usual length.
-const ROOM: usize = BATCH_ROWS + 64;
 
 /// An odd number without pattern (2^64 divided by the golden ratio), to spread what is multiplied by it.
 pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -24,14 +24,33 @@ pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 const STEP: usize = 256;
 
 /// What all columns without a value in a batch have in common; most columns are.
-static ZEROS: LazyLock<Buffer> = LazyLock::new(|| Buffer::from_vec(vec![0_u64; ROOM]));
+static ZEROS: LazyLock<Buffer> = LazyLock::new(|| Buffer::from_vec(vec![0_u64; BATCH_ROWS]));
 
-/// So many zeros.
-fn zeros<T: ArrowNativeType>(length: usize) -> ScalarBuffer<T> {
-    if length <= ROOM {
-        ScalarBuffer::new(ZEROS.clone(), 0, length)
-    } else {
-        ScalarBuffer::from(vec![T::default(); length])
+/// The array of a column without a value in a batch: one serves for all batches of as many rows.
+#[derive(Default)]
+struct Void(Option<ArrayRef>);
+
+impl Void {
+    fn array(&mut self, rows: usize, make: impl FnOnce() -> ArrayRef) -> ArrayRef {
+        match &self.0 {
+            Some(array) if array.len() == rows => Arc::clone(array),
+            _ => Arc::clone(self.0.insert(make())),
+        }
+    }
+}
+
+/// A row of a batch. Where its bit is in a column of bits is worked out once for all columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    at: usize,
+    bit: u8,
+}
+
+impl Row {
+    /// The row at this place, which is less than [`BATCH_ROWS`].
+    #[inline]
+    pub fn new(at: usize) -> Self {
+        Self { at, bit: 1 << (at % 8) }
     }
 }
 
@@ -51,104 +70,127 @@ impl<T> Default for Slots<T> {
     }
 }
 
-impl<T: Copy + Default> Slots<T> {
+impl<T: Copy + Default + ArrowNativeType> Slots<T> {
     #[inline]
-    fn get_mut(&mut self, at: usize, room: usize) -> Option<&mut T> {
-        if at >= self.values.len() {
-            self.grow(at, room);
+    fn put(&mut self, row: Row, value: T) {
+        match self.values.get_mut(row.at) {
+            Some(slot) => *slot = value,
+            None => self.grow(row, value),
         }
-        self.values.get_mut(at)
     }
 
     #[cold]
-    fn grow(&mut self, at: usize, room: usize) {
+    #[inline(never)]
+    fn grow(&mut self, row: Row, value: T) {
         if self.unwanted {
             return;
         }
-        let all = (at + 1).next_multiple_of(room);
-        self.values.reserve_exact(all - self.values.len());
-        self.values.resize((at + 1).next_multiple_of(STEP).min(all), T::default());
+        self.values.reserve_exact(BATCH_ROWS.saturating_sub(self.values.len()));
+        self.values.resize((row.at + 1).next_multiple_of(STEP), T::default());
+        if let Some(slot) = self.values.get_mut(row.at) {
+            *slot = value;
+        }
     }
 
-    /// The first `length` values; `None` when there is none but zero.
-    fn finish(&mut self, length: usize) -> Option<Vec<T>> {
+    /// Hands over the first `rows` values, and starts anew.
+    fn finish(&mut self, rows: usize) -> ScalarBuffer<T> {
         let mut values = std::mem::take(&mut self.values);
-        (!values.is_empty()).then(|| {
-            values.resize(length, T::default());
-            values
-        })
-    }
-}
-
-impl<T: Copy + Default + ArrowNativeType> Slots<T> {
-    /// The same for Arrow.
-    fn buffer(&mut self, length: usize) -> ScalarBuffer<T> {
-        self.finish(length).map_or_else(|| zeros(length), ScalarBuffer::from)
+        values.resize(rows, T::default());
+        ScalarBuffer::from(values)
     }
 }
 
 /// One bit per row, all of them 0 at first.
-#[derive(Default)]
-struct Bits(Slots<u8>);
+struct Bits([u8; BATCH_ROWS / 8]);
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self([0; BATCH_ROWS / 8])
+    }
+}
 
 impl Bits {
     #[inline]
-    fn set(&mut self, row: usize) {
-        if let Some(byte) = self.0.get_mut(row / 8, ROOM / 8) {
-            *byte |= 1 << (row % 8);
+    fn put(&mut self, row: Row, bit: bool) {
+        if let Some(byte) = self.0.get_mut(row.at / 8) {
+            *byte |= if bit { row.bit } else { 0 };
         }
     }
 
-    /// Sets the bits of the first `rows` rows.
-    fn set_first(&mut self, rows: usize) {
-        self.set(rows.saturating_sub(1));
-        let bytes = rows / 8;
-        if let Some(whole) = self.0.values.get_mut(..bytes) {
-            whole.fill(u8::MAX);
-        }
-        (bytes * 8..rows).for_each(|row| self.set(row));
+    fn is_empty(&self) -> bool {
+        self.0.iter().fold(0, |all, byte| all | byte) == 0
     }
 
-    /// The bits of the first `rows` rows.
+    /// Hands over the bits of the first `rows` rows, and starts anew.
     fn finish(&mut self, rows: usize) -> BooleanBuffer {
-        BooleanBuffer::new(self.0.buffer(rows.div_ceil(8)).into_inner(), 0, rows)
+        if self.is_empty() {
+            return BooleanBuffer::new(ZEROS.clone(), 0, rows);
+        }
+        let buffer = Buffer::from(self.0.get(..rows.div_ceil(8)).unwrap_or_default());
+        self.0.fill(0);
+        BooleanBuffer::new(buffer, 0, rows)
     }
 }
 
 /// Which rows have a value. In a column that is never NULL all have, and nothing is written down.
 #[derive(Default)]
-struct Validity<const NULLABLE: bool> {
-    /// So many rows at first all have one. In columns that are seldom NULL that is all of them.
-    leading: usize,
-    /// Those that have one of the rows after them.
-    others: Bits,
-}
+struct Validity<const NULLABLE: bool>(Bits);
 
 impl<const NULLABLE: bool> Validity<NULLABLE> {
     /// Notes that `row` has a value.
     #[inline]
-    fn set(&mut self, row: usize) {
-        if NULLABLE && row == self.leading {
-            self.leading += 1;
-        } else if NULLABLE {
-            self.others.set(row);
+    fn set(&mut self, row: Row) {
+        if NULLABLE {
+            self.0.put(row, true);
         }
     }
 
-    /// Which of `rows` rows have a value; `None` when all have.
-    fn finish(&mut self, rows: usize) -> Option<NullBuffer> {
-        let leading = std::mem::take(&mut self.leading);
-        if !NULLABLE || leading >= rows {
-            return None;
+    /// Hands over which of `rows` rows have a value, and starts anew.
+    fn finish(&mut self, rows: usize) -> Valid {
+        if !NULLABLE {
+            return Valid::All;
         }
-        if leading > 0 {
-            self.others.set_first(leading);
+        if self.0.is_empty() {
+            return Valid::None;
         }
-        Some(NullBuffer::new(self.others.finish(rows)))
+        let nulls = NullBuffer::new(self.0.finish(rows));
+        if nulls.null_count() == 0 { Valid::All } else { Valid::Some(nulls) }
     }
 }
 
-/// What every collector of a column can do.
+/// Which rows of a batch have a value.
+enum Valid {
+    All,
+    Some(NullBuffer),
+    None,
+}
+
+/// That no row has a value.
+fn no_values(rows: usize) -> NullBuffer {
+    NullBuffer::new(BooleanBuffer::new(ZEROS.clone(), 0, rows))
+}
+
+/// What can be put into a column: a value, and where NULL may stand also none.
+pub trait Value<T, const NULLABLE: bool> {
+    /// The value.
+    fn given(self) -> Option<T>;
+}
+
+impl<T, const NULLABLE: bool> Value<T, NULLABLE> for T {
+    #[inline]
+    fn given(self) -> Option<T> {
+        Some(self)
+    }
+}
+
+impl<T> Value<T, true> for Option<T> {
+    #[inline]
+    fn given(self) -> Self {
+        self
+    }
+}
+
+/// What every collector of a column can do. Rows go from 0 to less than [`BATCH_ROWS`].
 pub trait Collector {
     /// Says that nobody wants the column: what is put into it is forgotten.
     fn unwant(&mut self);
@@ -161,35 +203,43 @@ pub trait Collector {
 pub struct Numbers<T: ArrowPrimitiveType, const NULLABLE: bool> {
     values: Slots<T::Native>,
     validity: Validity<NULLABLE>,
+    void: Void,
 }
 
 impl<T: ArrowPrimitiveType, const NULLABLE: bool> Default for Numbers<T, NULLABLE> {
     fn default() -> Self {
-        Self { values: Slots::default(), validity: Validity::default() }
+        Self { values: Slots::default(), validity: Validity::default(), void: Void::default() }
     }
 }
 
 impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
-    /// Writes the value of a row; rows come in order, and those passed over are NULL.
+    /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline]
-    pub fn put(&mut self, row: usize, value: T::Native) {
-        if let Some(slot) = self.values.get_mut(row, ROOM) {
-            *slot = value;
+    pub fn put(&mut self, row: Row, value: impl Value<T::Native, NULLABLE>) {
+        if let Some(value) = value.given() {
+            self.values.put(row, value);
+            self.validity.set(row);
         }
-        self.validity.set(row);
     }
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        let values = self.values.buffer(rows);
-        Arc::new(PrimitiveArray::<T>::new(values, self.validity.finish(rows)))
+        let nulls = match self.validity.finish(rows) {
+            Valid::All => None,
+            Valid::Some(nulls) => Some(nulls),
+            Valid::None => {
+                let zeros = || ScalarBuffer::new(ZEROS.clone(), 0, rows);
+                let make = || Arc::new(PrimitiveArray::<T>::new(zeros(), Some(no_values(rows)))) as ArrayRef;
+                return self.void.array(rows, make);
+            }
+        };
+        Arc::new(PrimitiveArray::<T>::new(self.values.finish(rows), nulls))
     }
 }
 
 impl<T: ArrowPrimitiveType, const NULLABLE: bool> Collector for Numbers<T, NULLABLE> {
     fn unwant(&mut self) {
         self.values.unwanted = true;
-        self.validity.others.0.unwanted = true;
     }
 
     fn wanted(&self) -> bool {
@@ -200,111 +250,131 @@ impl<T: ArrowPrimitiveType, const NULLABLE: bool> Collector for Numbers<T, NULLA
 /// Booleans.
 #[derive(Default)]
 pub struct Bools<const NULLABLE: bool> {
+    unwanted: bool,
     values: Bits,
     validity: Validity<NULLABLE>,
 }
 
 impl<const NULLABLE: bool> Bools<NULLABLE> {
-    /// Writes the value of a row; rows come in order, and those passed over are NULL.
+    /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline]
-    pub fn put(&mut self, row: usize, value: bool) {
-        if value {
-            self.values.set(row);
+    pub fn put(&mut self, row: Row, value: impl Value<bool, NULLABLE>) {
+        if let Some(value) = value.given() {
+            self.values.put(row, value);
+            self.validity.set(row);
         }
-        self.validity.set(row);
     }
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        Arc::new(BooleanArray::new(self.values.finish(rows), self.validity.finish(rows)))
+        let nulls = match self.validity.finish(rows) {
+            Valid::All => None,
+            Valid::Some(nulls) => Some(nulls),
+            Valid::None => Some(no_values(rows)),
+        };
+        Arc::new(BooleanArray::new(self.values.finish(rows), nulls))
     }
 }
 
 impl<const NULLABLE: bool> Collector for Bools<NULLABLE> {
     fn unwant(&mut self) {
-        self.values.0.unwanted = true;
-        self.validity.others.0.unwanted = true;
+        self.unwanted = true;
     }
 
     fn wanted(&self) -> bool {
-        !self.values.0.unwanted
+        !self.unwanted
     }
 }
 
-/// Bytes of variable length, one value behind the other.
-struct Flat<const NULLABLE: bool> {
+/// Texts or bytes of variable length.
+///
+/// Arrow's builder takes only what is valid, so that it need not look at all of it again in the end.
+struct Flat<T: ByteArrayType, const NULLABLE: bool> {
     unwanted: bool,
-    /// Bytes and values of the batch before: this one will be much like it.
-    before: (usize, usize),
-    data: Vec<u8>,
-    ends: Vec<i32>,
-    validity: Validity<NULLABLE>,
+    /// Bytes of the batch before: this one will be much like it.
+    before: usize,
+    values: Option<GenericByteBuilder<T>>,
+    void: Void,
 }
 
-impl<const NULLABLE: bool> Default for Flat<NULLABLE> {
+impl<T: ByteArrayType, const NULLABLE: bool> Default for Flat<T, NULLABLE> {
     fn default() -> Self {
-        Self {
-            unwanted: false,
-            before: (0, 0),
-            data: Vec::new(),
-            ends: vec![0],
-            validity: Validity::default(),
+        Self { unwanted: false, before: 0, values: None, void: Void::default() }
+    }
+}
+
+impl<T: ByteArrayType, const NULLABLE: bool> Flat<T, NULLABLE> {
+    /// Whether Arrow can tell where a value of this length ends.
+    #[inline]
+    fn holds(&self, length: usize) -> bool {
+        let held = self.values.as_ref().map_or(0, |values| values.values_slice().len());
+        i32::try_from(held + length).is_ok()
+    }
+
+    #[inline]
+    fn put(&mut self, row: Row, value: &T::Native) {
+        match &mut self.values {
+            Some(values) => append(values, row, value),
+            None => self.begin(row, value),
         }
     }
-}
 
-impl<const NULLABLE: bool> Flat<NULLABLE> {
-    #[inline]
-    fn put(&mut self, row: usize, value: &[u8]) {
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, row: Row, value: &T::Native) {
         if self.unwanted {
             return;
         }
-        if self.data.is_empty() {
-            self.data.reserve_exact(self.before.0);
-            self.ends.reserve_exact(self.before.1);
-        }
-        self.pad(row);
-        self.validity.set(row);
-        self.data.extend_from_slice(value);
-        self.ends.push(i32::try_from(self.data.len()).unwrap_or(i32::MAX));
+        let room = self.before + self.before / 8;
+        append(self.values.insert(GenericByteBuilder::with_capacity(BATCH_ROWS, room)), row, value);
     }
 
-    /// Writes empty values up to `row`, in the place of NULLs.
-    #[inline]
-    fn pad(&mut self, row: usize) {
-        if self.ends.len() <= row {
-            let end = self.ends.last().copied().unwrap_or_default();
-            self.ends.resize(row + 1, end);
-        }
-    }
-
-    fn finish(&mut self, rows: usize) -> (OffsetBuffer<i32>, Buffer, Option<NullBuffer>) {
-        let ends = if self.ends.len() > 1 {
-            self.pad(rows);
-            ScalarBuffer::from(std::mem::replace(&mut self.ends, vec![0]))
-        } else {
-            zeros(rows + 1)
+    /// The values of `rows` rows as an Arrow array.
+    fn finish(&mut self, rows: usize) -> ArrayRef {
+        let Some(mut values) = self.values.take() else {
+            return self.void.array(rows, || Arc::new(GenericByteArray::<T>::new_null(rows)));
         };
-        let data = std::mem::take(&mut self.data);
-        self.before = (data.len(), ends.len());
-        (OffsetBuffer::new(ends), Buffer::from_vec(data), self.validity.finish(rows))
+        self.before = values.values_slice().len();
+        pass_over(&mut values, rows);
+        Arc::new(values.finish())
+    }
+}
+
+/// Appends the value of a row; those passed over are NULL.
+#[inline]
+fn append<T: ByteArrayType>(values: &mut GenericByteBuilder<T>, row: Row, value: &T::Native) {
+    if values.offsets_slice().len() <= row.at {
+        pass_over(values, row.at);
+    }
+    values.append_value(value);
+}
+
+/// Appends NULLs up to a row.
+#[inline(never)]
+fn pass_over<T: ByteArrayType>(values: &mut GenericByteBuilder<T>, row: usize) {
+    let known = values.offsets_slice().len() - 1;
+    if row > known {
+        values.append_nulls(row - known);
     }
 }
 
 /// Free texts.
 #[derive(Default)]
-pub struct Strings<const NULLABLE: bool>(Flat<NULLABLE>);
+pub struct Strings<const NULLABLE: bool>(Flat<Utf8Type, NULLABLE>);
 
 impl<const NULLABLE: bool> Strings<NULLABLE> {
-    /// Writes the value of a row; rows come in order, and those passed over are NULL.
-    pub fn put(&mut self, row: usize, value: &str) {
-        self.0.put(row, value.as_bytes());
+    /// Writes the value of a row; rows come in order. Without one, and where rows are passed over, it is
+    /// NULL.
+    #[inline]
+    pub fn put<'a>(&mut self, row: Row, value: impl Value<&'a str, NULLABLE>) {
+        if let Some(value) = value.given() {
+            self.0.put(row, if self.0.holds(value.len()) { value } else { "" });
+        }
     }
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        let (offsets, values, nulls) = self.0.finish(rows);
-        Arc::new(StringArray::new(offsets, values, nulls))
+        self.0.finish(rows)
     }
 }
 
@@ -320,19 +390,21 @@ impl<const NULLABLE: bool> Collector for Strings<NULLABLE> {
 
 /// Byte strings.
 #[derive(Default)]
-pub struct Blobs<const NULLABLE: bool>(Flat<NULLABLE>);
+pub struct Blobs<const NULLABLE: bool>(Flat<BinaryType, NULLABLE>);
 
 impl<const NULLABLE: bool> Blobs<NULLABLE> {
-    /// Writes the value of a row; rows come in order, and those passed over are NULL.
+    /// Writes the value of a row; rows come in order. Without one, and where rows are passed over, it is
+    /// NULL.
     #[inline]
-    pub fn put(&mut self, row: usize, value: &[u8]) {
-        self.0.put(row, value);
+    pub fn put<'a>(&mut self, row: Row, value: impl Value<&'a [u8], NULLABLE>) {
+        if let Some(value) = value.given() {
+            self.0.put(row, if self.0.holds(value.len()) { value } else { &[] });
+        }
     }
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        let (offsets, values, nulls) = self.0.finish(rows);
-        Arc::new(BinaryArray::new(offsets, values, nulls))
+        self.0.finish(rows)
     }
 }
 
@@ -346,16 +418,34 @@ impl<const NULLABLE: bool> Collector for Blobs<NULLABLE> {
     }
 }
 
-/// Names that stand in the code: each is written once in a batch, and known by its address.
+/// The value of a column of names.
+#[derive(Clone, Copy, Debug)]
+pub enum Naming {
+    /// A name that stands in the code.
+    Name(&'static str),
+    /// A number and what tells its name, which is asked once as long as the number comes again and
+    /// again. A column of numbers has one meaning for each; one without a name is NULL.
+    Number(u64, fn(u64) -> Option<&'static str>),
+}
+
+/// Names that stand in the code: each is written once in a dictionary, and known by its address or
+/// its number.
 #[derive(Default)]
 pub struct Names<const NULLABLE: bool>(Words<NULLABLE>);
 
 impl<const NULLABLE: bool> Names<NULLABLE> {
-    /// Writes the value of a row; rows come in order, and those passed over are NULL.
-    #[inline]
-    pub fn put(&mut self, row: usize, value: &'static str) {
-        let key = self.0.name(value);
-        self.0.put_key(row, key);
+    /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Each caller knows which kind it has.
+    pub fn put(&mut self, row: Row, value: impl Value<Naming, NULLABLE>) {
+        let key = match value.given() {
+            Some(Naming::Name(name)) => Some(self.0.name(name)),
+            Some(Naming::Number(number, name)) => self.0.number(number, name),
+            None => None,
+        };
+        if let Some(key) = key {
+            self.0.put_key(row, key);
+        }
     }
 
     /// The values of `rows` rows as an Arrow array.
@@ -372,6 +462,12 @@ impl<const NULLABLE: bool> Collector for Names<NULLABLE> {
     fn wanted(&self) -> bool {
         self.0.wanted()
     }
+}
+
+/// Where a number is remembered: standards that number alike, as those of statuses, differ in the upper
+/// half.
+fn numbered_place(number: u64) -> usize {
+    (number ^ number >> 32) as usize % RECENT_NUMBERS
 }
 
 /// Where a name is remembered.
@@ -417,12 +513,6 @@ pub enum Wording<'a> {
     Text(&'a str),
 }
 
-impl Default for Wording<'_> {
-    fn default() -> Self {
-        Self::Text("")
-    }
-}
-
 /// Dictionaries begun so far: a number for each, in whatever column it is, and never 0.
 static DICTIONARIES: AtomicU64 = AtomicU64::new(1);
 
@@ -432,7 +522,8 @@ pub struct Words<const NULLABLE: bool> {
     dictionary: u64,
     keys: Slots<u32>,
     validity: Validity<NULLABLE>,
-    distinct: Flat<false>,
+    void: Void,
+    distinct: Distinct,
     /// What the batch before left with, as long as the dictionary is the same.
     left: Option<ArrayRef>,
     by_text: HashTable<u32>,
@@ -440,11 +531,19 @@ pub struct Words<const NULLABLE: bool> {
     /// Words written before, with their keys; the place is chosen by the mark.
     recent: Vec<(Mark, u32)>,
     /// Address and length of names written before, with their keys; the place is chosen by the address.
-    named: Vec<(usize, usize, u32)>,
+    named: [(usize, u32, u32); RECENT_NAMES],
+    /// Numbers whose names were written before, with their keys; the place is chosen by the number.
+    numbered: [(u64, u32); RECENT_NUMBERS],
 }
 
 /// Names remembered by address; a power of two above the number of operations that are common.
 const RECENT_NAMES: usize = 128;
+
+/// Numbers remembered; a power of two above that of classes, and of statuses that are common.
+const RECENT_NUMBERS: usize = 16;
+
+/// What no column has for a number.
+const NO_NUMBER: u64 = u64::MAX;
 
 /// Words remembered by their marks; a power of two above the number that alternate.
 const RECENT_WORDS: usize = 64;
@@ -458,21 +557,24 @@ impl<const NULLABLE: bool> Default for Words<NULLABLE> {
             dictionary: DICTIONARIES.fetch_add(1, Ordering::Relaxed),
             keys: Slots::default(),
             validity: Validity::default(),
-            distinct: Flat::default(),
+            void: Void::default(),
+            distinct: Distinct::default(),
             left: None,
             by_text: HashTable::default(),
             hasher: RandomState::default(),
             recent: Vec::new(),
-            named: Vec::new(),
+            named: [(0, 0, 0); RECENT_NAMES],
+            numbered: [(NO_NUMBER, 0); RECENT_NUMBERS],
         }
     }
 }
 
 impl<const NULLABLE: bool> Words<NULLABLE> {
-    /// Writes the value of a row; rows come in order, and those passed over are NULL.
+    /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Each caller knows which kind it has.
-    pub fn put(&mut self, row: usize, value: Wording<'_>) {
+    pub fn put<'a>(&mut self, row: Row, value: impl Value<Wording<'a>, NULLABLE>) {
+        let Some(value) = value.given() else { return };
         if self.keys.unwanted {
             return;
         }
@@ -497,38 +599,63 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
 
     #[inline]
     fn name(&mut self, name: &'static str) -> u32 {
-        let (address, length) = (name.as_ptr().addr(), name.len());
+        let (address, length) = (name.as_ptr().addr(), name.len() as u32);
         match self.named.get(place(address)) {
             Some(&(known, same, key)) if known == address && same == length => key,
             _ => self.meet(name),
         }
     }
 
-    #[cold]
-    fn meet(&mut self, name: &'static str) -> u32 {
-        if self.named.is_empty() {
-            self.named.resize(RECENT_NAMES, (0, 0, 0));
+    #[inline]
+    fn number(&mut self, number: u64, name: fn(u64) -> Option<&'static str>) -> Option<u32> {
+        match self.numbered.get(numbered_place(number)) {
+            Some(&(known, key)) if known == number => Some(key),
+            _ => self.meet_number(number, name),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn meet_number(&mut self, number: u64, name: fn(u64) -> Option<&'static str>) -> Option<u32> {
+        let key = self.key(name(number)?);
+        if let Some(slot) = self.numbered.get_mut(numbered_place(number)) {
+            *slot = (number, key);
+        }
+        Some(key)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn meet(&mut self, name: &'static str) -> u32 {
         let key = self.key(name);
         let address = name.as_ptr().addr();
         if let Some(slot) = self.named.get_mut(place(address)) {
-            *slot = (address, name.len(), key);
+            *slot = (address, name.len() as u32, key);
         }
         key
     }
 
     #[inline]
-    fn put_key(&mut self, row: usize, key: u32) {
-        if let Some(slot) = self.keys.get_mut(row, ROOM) {
-            *slot = key;
-        }
+    fn put_key(&mut self, row: Row, key: u32) {
+        self.keys.put(row, key);
         self.validity.set(row);
     }
 
     /// The values of `rows` rows as an Arrow array. Its dictionary may have words of batches before.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        let keys = self.keys.buffer(rows);
-        let keys = PrimitiveArray::<UInt32Type>::new(keys, self.validity.finish(rows));
+        let nulls = match self.validity.finish(rows) {
+            Valid::All => None,
+            Valid::Some(nulls) => Some(nulls),
+            Valid::None => {
+                return self.void.array(rows, || {
+                    let keys = ScalarBuffer::new(ZEROS.clone(), 0, rows);
+                    let keys = PrimitiveArray::<UInt32Type>::new(keys, Some(no_values(rows)));
+                    // Keys of NULLs must point somewhere.
+                    Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(vec![""]))))
+                });
+            }
+        };
+        let keys = PrimitiveArray::<UInt32Type>::new(self.keys.finish(rows), nulls);
         let words = self.words();
         if words.len() > FULL_DICTIONARY.0 || self.distinct.data.len() > FULL_DICTIONARY.1 {
             self.begin();
@@ -557,11 +684,12 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
     /// Begins another dictionary.
     fn begin(&mut self) {
         self.dictionary = DICTIONARIES.fetch_add(1, Ordering::Relaxed);
-        self.distinct = Flat::default();
+        self.distinct = Distinct::default();
         self.left = None;
         self.by_text.clear();
         self.recent.clear();
-        self.named.clear();
+        self.named.fill((0, 0, 0));
+        self.numbered.fill((NO_NUMBER, 0));
     }
 
     #[inline]
@@ -574,7 +702,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
     }
 
     fn is(&self, key: u32, value: &str) -> bool {
-        word(&self.distinct, key) == value.as_bytes()
+        self.distinct.word(key) == value.as_bytes()
     }
 
     #[inline(never)]
@@ -586,9 +714,9 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
         let found = self.by_text.find(hash, |key| self.is(*key, value)).copied();
         let key = found.unwrap_or_else(|| {
             let key = (self.distinct.ends.len() - 1) as u32;
-            self.distinct.put(key as usize, value.as_bytes());
+            self.distinct.push(value);
             let (words, hasher) = (&self.distinct, &self.hasher);
-            self.by_text.insert_unique(hash, key, |key| hasher.hash_one(word(words, *key)));
+            self.by_text.insert_unique(hash, key, |key| hasher.hash_one(words.word(*key)));
             key
         });
         if let Some(slot) = self.recent.get_mut(mark.place()) {
@@ -601,7 +729,6 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
 impl<const NULLABLE: bool> Collector for Words<NULLABLE> {
     fn unwant(&mut self) {
         self.keys.unwanted = true;
-        self.validity.others.0.unwanted = true;
     }
 
     fn wanted(&self) -> bool {
@@ -647,9 +774,28 @@ impl Mark {
     }
 }
 
-fn word(words: &Flat<false>, key: u32) -> &[u8] {
-    let end = |at: usize| words.ends.get(at).map_or(0, |end| end.cast_unsigned() as usize);
-    words.data.get(end(key as usize)..end(key as usize + 1)).unwrap_or_default()
+/// The words of a dictionary, one behind the other.
+struct Distinct {
+    data: Vec<u8>,
+    ends: Vec<i32>,
+}
+
+impl Default for Distinct {
+    fn default() -> Self {
+        Self { data: Vec::new(), ends: vec![0] }
+    }
+}
+
+impl Distinct {
+    fn push(&mut self, word: &str) {
+        self.data.extend_from_slice(word.as_bytes());
+        self.ends.push(i32::try_from(self.data.len()).unwrap_or(i32::MAX));
+    }
+
+    fn word(&self, key: u32) -> &[u8] {
+        let end = |at: usize| self.ends.get(at).map_or(0, |end| end.cast_unsigned() as usize);
+        self.data.get(end(key as usize)..end(key as usize + 1)).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]
@@ -661,7 +807,7 @@ mod tests {
     fn words_are_written_once_and_nulls_stay_null() {
         let mut words = Words::<true>::default();
         for (row, value) in [(1, "READ"), (2, "WRITE"), (3, "READ")] {
-            words.put(row, Wording::Text(value));
+            words.put(Row::new(row), Wording::Text(value));
         }
         let array = words.finish(5);
         let dictionary = array.as_dictionary::<UInt32Type>();
@@ -686,7 +832,7 @@ mod tests {
             }
         }
         for (row, word) in expected.iter().enumerate() {
-            words.put(row, Wording::Text(word));
+            words.put(Row::new(row), Wording::Text(word));
         }
         let array = words.finish(expected.len());
         let texts = array.as_dictionary::<UInt32Type>().downcast_dict::<StringArray>().unwrap();
@@ -699,13 +845,13 @@ mod tests {
         let (mut one, mut other) = (Words::<false>::default(), Words::<false>::default());
         let (read, mut write) = (Word::new("READ".to_owned()), Word::new("WRITE".to_owned()));
         for _ in 0..2 {
-            one.put(0, Wording::Text("LOOKUP"));
-            one.put(1, Wording::Word(&read));
-            other.put(0, Wording::Word(&read));
-            one.put(2, Wording::Word(&read));
-            one.put(3, Wording::Word(&write));
+            one.put(Row::new(0), Wording::Text("LOOKUP"));
+            one.put(Row::new(1), Wording::Word(&read));
+            other.put(Row::new(0), Wording::Word(&read));
+            one.put(Row::new(2), Wording::Word(&read));
+            one.put(Row::new(3), Wording::Word(&write));
             write.set("COMMIT");
-            one.put(4, Wording::Word(&write));
+            one.put(Row::new(4), Wording::Word(&write));
             write.set("WRITE");
             for (column, expected) in [
                 (&mut other, ["READ"].as_slice()),
@@ -731,7 +877,7 @@ mod tests {
         let batches = [["READ", "LOOKUP"], ["LOOKUP", "READ"], ["READ", "WRITE"]].map(|batch| {
             for (row, word) in batch.into_iter().enumerate() {
                 let known = Wording::Word(&known);
-                words.put(row, if word == "READ" { known } else { Wording::Text(word) });
+                words.put(Row::new(row), if word == "READ" { known } else { Wording::Text(word) });
             }
             words.finish(2)
         });
@@ -749,25 +895,25 @@ mod tests {
         let (name, word) = ("READ", Word::new("of a client".to_owned()));
         let mut lengths = Vec::new();
         for batch in 0..8 {
-            let hosts: Vec<String> = (0..BATCH_ROWS).map(|row| format!("client {batch} {row}")).collect();
-            words.put(0, Wording::Name(name));
-            words.put(1, Wording::Word(&word));
+            let hosts: Vec<String> = (2..BATCH_ROWS).map(|row| format!("client {batch} {row}")).collect();
+            words.put(Row::new(0), Wording::Name(name));
+            words.put(Row::new(1), Wording::Word(&word));
             for (row, host) in hosts.iter().enumerate() {
-                words.put(2 + row, Wording::Text(host));
+                words.put(Row::new(2 + row), Wording::Text(host));
             }
-            let array = words.finish(2 + BATCH_ROWS);
+            let array = words.finish(BATCH_ROWS);
             let (texts, length) = read(&array);
             assert_eq!(texts[..2], [name, word.text()]);
             assert_eq!(texts[2..], hosts);
             lengths.push(length);
         }
         let limit = FULL_DICTIONARY.0;
-        assert!(lengths.iter().all(|length| *length <= limit + 2 + BATCH_ROWS), "{lengths:?}");
+        assert!(lengths.iter().all(|length| *length <= limit + BATCH_ROWS), "{lengths:?}");
         assert!(lengths.windows(2).any(|pair| pair[0] > pair[1]), "{lengths:?}");
         // Few that are long take as much.
-        words.put(0, Wording::Text(&"long ".repeat(FULL_DICTIONARY.1)));
+        words.put(Row::new(0), Wording::Text(&"long ".repeat(FULL_DICTIONARY.1)));
         words.finish(1);
-        words.put(0, Wording::Text("short"));
+        words.put(Row::new(0), Wording::Text("short"));
         assert_eq!(read(&words.finish(1)), (vec!["short"], 1));
     }
 
@@ -775,21 +921,23 @@ mod tests {
     fn what_nobody_wants_takes_no_memory() {
         let (mut numbers, mut words) = (Numbers::<UInt32Type, true>::default(), Words::<true>::default());
         let (mut texts, mut bools) = (Strings::<true>::default(), Bools::<true>::default());
-        let columns: [&mut dyn Collector; 4] = [&mut numbers, &mut words, &mut texts, &mut bools];
+        let mut names = Names::<true>::default();
+        let columns: [&mut dyn Collector; 5] = [&mut numbers, &mut words, &mut names, &mut texts, &mut bools];
         for column in columns {
             assert!(column.wanted());
             column.unwant();
             assert!(!column.wanted());
         }
         for row in 0..1000 {
-            numbers.put(row, 7);
-            words.put(row, Wording::Text("READ"));
-            texts.put(row, "file");
-            bools.put(row, true);
+            numbers.put(Row::new(row), 7);
+            words.put(Row::new(row), Wording::Text("READ"));
+            names.put(Row::new(row), Naming::Name("READ"));
+            texts.put(Row::new(row), "file");
+            bools.put(Row::new(row), true);
         }
-        assert!(numbers.values.values.is_empty() && numbers.validity.others.0.values.is_empty());
+        assert!(numbers.values.values.is_empty() && names.0.keys.values.is_empty());
         assert!(words.keys.values.is_empty() && words.distinct.data.is_empty());
-        assert!(texts.0.data.is_empty() && bools.values.0.values.is_empty());
+        assert!(texts.0.values.is_none());
     }
 
     #[test]
@@ -798,10 +946,54 @@ mod tests {
         assert_eq!(Bools::<true>::default().finish(9).null_count(), 9);
         assert_eq!(Blobs::<true>::default().finish(3).null_count(), 3);
         let mut numbers = Numbers::<UInt32Type, true>::default();
-        assert_eq!(numbers.finish(70_000).null_count(), 70_000);
-        numbers.put(0, 1);
+        assert_eq!(numbers.finish(BATCH_ROWS).null_count(), BATCH_ROWS);
+        numbers.put(Row::new(0), 1);
         assert_eq!(numbers.finish(2).null_count(), 1);
         assert_eq!(numbers.finish(0).len(), 0);
+    }
+
+    #[test]
+    fn numbers_are_written_by_their_names() {
+        let name = |number: u64| match number {
+            0 => Some("NFS3_OK"),
+            2 => Some("NFS3ERR_NOENT"),
+            18 => Some("NFS3ERR_XDEV"), // In the place of 2.
+            _ => None,
+        };
+        let mut names = Names::<true>::default();
+        for _ in 0..2 {
+            for (row, number) in [0, 2, 18, 7, 2, 0].into_iter().enumerate() {
+                names.put(Row::new(row), Naming::Number(number, name));
+            }
+            names.put(Row::new(6), Naming::Name("NFS3_OK"));
+            names.put(Row::new(7), None);
+            let array = names.finish(8);
+            let texts = array.as_dictionary::<UInt32Type>().downcast_dict::<StringArray>().unwrap();
+            let (ok, none, device) = (Some("NFS3_OK"), Some("NFS3ERR_NOENT"), Some("NFS3ERR_XDEV"));
+            assert_eq!(texts.into_iter().collect::<Vec<_>>(), [ok, none, device, None, none, ok, ok, None]);
+            assert_eq!(texts.values().len(), 3);
+        }
+    }
+
+    #[test]
+    fn texts_are_those_put_and_null_elsewhere() {
+        let mut texts = Strings::<true>::default();
+        for _ in 0..2 {
+            texts.put(Row::new(2), "a");
+            texts.put(Row::new(3), None);
+            texts.put(Row::new(4), "");
+            texts.put(Row::new(BATCH_ROWS - 1), "ü");
+            let array = texts.finish(BATCH_ROWS);
+            let values = array.as_string::<i32>();
+            assert_eq!(
+                values.iter().take(6).collect::<Vec<_>>(),
+                [None, None, Some("a"), None, Some(""), None]
+            );
+            assert_eq!((values.value(BATCH_ROWS - 1), array.null_count()), ("ü", BATCH_ROWS - 3));
+        }
+        let dense = &mut Strings::<false>::default();
+        (0..3).for_each(|row| dense.put(Row::new(row), "a"));
+        assert_eq!((dense.finish(3).null_count(), dense.finish(0).len()), (0, 0));
     }
 
     #[test]
@@ -810,9 +1002,9 @@ mod tests {
             let (mut numbers, mut bools, mut blobs) =
                 (Numbers::<UInt32Type, true>::default(), Bools::<true>::default(), Blobs::<true>::default());
             for &row in &filled {
-                numbers.put(row, row as u32);
-                bools.put(row, row % 2 == 1);
-                blobs.put(row, &[row as u8]);
+                numbers.put(Row::new(row), row as u32);
+                bools.put(Row::new(row), row % 2 == 1);
+                blobs.put(Row::new(row), [row as u8].as_slice());
             }
             let expected: Vec<Option<u32>> =
                 (0..20).map(|row| filled.contains(&(row as usize)).then_some(row)).collect();

@@ -26,22 +26,21 @@ use crate::names::{FileId, Names, Place, Placed};
 use crate::nfs::facts::{Attributes, Entry, Facts, Service};
 use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DataContent, DelegationType, FileType, StableHow};
-use crate::nfs::{Done, Outcome, Walk};
+use crate::nfs::{Class, Done, Outcome, Walk};
 use crate::roles::Role;
 use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
 use crate::stream::assembler::Stamp;
 use crate::stream::{Connection, ConnectionId, Side, Sides, Transport};
-use crate::table::columns::{SPREAD, Word, Wording};
+use crate::table::columns::{Naming, Row, SPREAD, Word, Wording};
 use crate::table::schema::{
-    CallRow, CallsBatch, ConnectionRow, ConnectionsBatch, EntriesBatch, EntryRow, FileRow, FilesBatch,
-    NameRow, NamesBatch, NoteRow, NotesBatch, OperationRow, OperationsBatch,
+    CallsBatch, ConnectionsBatch, EntriesBatch, FilesBatch, NamesBatch, NotesBatch, OperationsBatch, append,
 };
 use crate::table::signature::{Signatures, plus};
 
-/// Rows of one table that leave together: few enough for the processor's cache, and for the allocator
-/// to use the memory of one batch for the next.
+/// Rows of one table that leave together, but for the last: few enough for the processor's cache, and for
+/// the allocator to use the memory of one batch for the next.
 pub const BATCH_ROWS: usize = 4096;
 
 /// Everything about a call that becomes rows.
@@ -84,13 +83,13 @@ pub struct Exchange<'a> {
 /// The tables of a decode.
 #[derive(Default)]
 pub struct Tables {
-    calls: CallsBatch,
-    operations: OperationsBatch,
-    files: FilesBatch,
-    names: NamesBatch,
-    entries: EntriesBatch,
-    connections: ConnectionsBatch,
-    notes: NotesBatch,
+    calls: Box<CallsBatch>,
+    operations: Box<OperationsBatch>,
+    files: Box<FilesBatch>,
+    names: Box<NamesBatch>,
+    entries: Box<EntriesBatch>,
+    connections: Box<ConnectionsBatch>,
+    notes: Box<NotesBatch>,
     signatures: Signatures,
     text: [String; 3],
     masks: Masks,
@@ -128,16 +127,10 @@ impl Tables {
 
     /// Hands over the tables that have enough rows to leave, or at the end all that have any.
     pub fn take(&mut self, all: bool) -> Result<Vec<(&'static str, RecordBatch)>, ArrowError> {
-        let least = if all { 1 } else { BATCH_ROWS };
         let mut batches = Vec::new();
         macro_rules! take {
             ($($table:ident)+) => {
-                $(if self.$table.rows() >= least {
-                    let batch = self.$table.take()?;
-                    if batch.num_columns() > 0 {
-                        batches.push((stringify!($table), batch));
-                    }
-                })+
+                $(self.$table.take(all, &mut batches)?;)+
             };
         }
         take!(calls operations files names entries connections notes);
@@ -165,14 +158,14 @@ impl Tables {
         }
         let names = !self.names.idle();
         for binding in exchange.placed.bindings.iter().filter(|_| names) {
-            self.names.append(&NameRow {
+            append!(
+                &mut *self.names,
                 call: exchange.call,
                 position: binding.position as u32,
                 directory: binding.directory,
                 name: readable(exchange.placed.name(binding), &mut self.text[0]),
                 file: binding.file,
-                ..NameRow::default()
-            });
+            );
         }
         self.measure();
     }
@@ -180,14 +173,11 @@ impl Tables {
     /// Looks whether a table that grows while packets are read has enough rows to leave.
     #[inline]
     fn measure(&mut self) {
-        let rows = [
-            self.calls.rows(),
-            self.operations.rows(),
-            self.names.rows(),
-            self.entries.rows(),
-            self.notes.rows(),
-        ];
-        self.full = rows.into_iter().any(|rows| rows >= BATCH_ROWS);
+        self.full = self.calls.is_full()
+            || self.operations.is_full()
+            || self.names.is_full()
+            || self.entries.is_full()
+            || self.notes.is_full();
     }
 
     /// Writes a note on something that was not decoded or came twice.
@@ -199,19 +189,19 @@ impl Tables {
         call: Option<u64>,
         xid: Option<u32>,
     ) {
-        self.notes.append(&NoteRow {
-            reason: error.reason.code(),
-            layer: error.layer.name(),
+        append!(
+            &mut *self.notes,
+            reason: Naming::Name(error.reason.code()),
+            layer: Naming::Name(error.layer.name()),
             frame: at.frame,
             time: at.time_ns,
-            connection,
-            call,
-            xid,
+            connection: connection,
+            call: call,
+            xid: xid,
             offset: Some(error.offset as u32),
             needed: Some(error.needed as u32),
             available: Some(error.available as u32),
-            ..NoteRow::default()
-        });
+        );
         self.measure();
     }
 
@@ -235,17 +225,18 @@ impl Tables {
         let syn = connection.syn.map(|(_, time_ns)| time_ns);
         let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
         let opener_is_client = connection.syn.is_some_and(|(opener, _)| opener == client);
-        self.connections.append(&ConnectionRow {
+        append!(
+            &mut *self.connections,
             connection: id,
-            transport: match connection.transport {
+            transport: Naming::Name(match connection.transport {
                 Transport::Tcp => "TCP",
                 Transport::Udp => "UDP",
-            },
+            }),
             client: Wording::Word(addresses.of(client)),
             client_port: u32::from(near.port()),
             server: Wording::Word(addresses.of(client.other())),
             server_port: u32::from(far.port()),
-            role: role.map(Role::name),
+            role: role.map(Role::name).map(Naming::Name),
             first_frame: connection.first.frame,
             first_time: connection.first.time_ns,
             last_time: connection.last.time_ns,
@@ -280,8 +271,7 @@ impl Tables {
             server_zero_window: down.zero_window_until(last_ns),
             tls: sealed.is_some(),
             sealed_bytes: sealed.unwrap_or(0),
-            ..ConnectionRow::default()
-        });
+        );
     }
 
     /// What there is to write of the objects, once all names are known.
@@ -299,12 +289,13 @@ impl Tables {
             let location = paths.locate(names, id as u32);
             let name = names.name(id as u32).map(text);
             let fsid = names.fsid(file);
-            self.files.append(&FileRow {
+            append!(
+                &mut *self.files,
                 file: id as u32,
                 identity: identities.of(id as u32),
                 server: Wording::Text(servers.get(file.server as usize).map_or("", String::as_str)),
                 handle: names.handle(id as u32),
-                r#type: file.file_type().and_then(FileType::name),
+                r#type: file.file_type().map(file_type),
                 fsid_major: fsid.map(|(major, _)| major),
                 fsid_minor: fsid.map(|(_, minor)| minor),
                 fileid: file.fileid,
@@ -313,11 +304,10 @@ impl Tables {
                 name: name.as_deref(),
                 path: location.path,
                 export: location.export,
-                role: location.role.name(),
+                role: Naming::Name(location.role.name()),
                 listed_only: !file.addressed,
                 removed: file.removed || identities.vanished(names, id as u32),
-                ..FileRow::default()
-            });
+            );
         }
         *written += left.len().min(BATCH_ROWS);
         left.len() > BATCH_ROWS
@@ -342,7 +332,8 @@ impl Tables {
             _ => (None, None, None),
         };
         let status = walk.status;
-        self.calls.append(&CallRow {
+        append!(
+            &mut *self.calls,
             call: exchange.call,
             connection: exchange.request.connection,
             client: Wording::Word(exchange.client),
@@ -354,7 +345,7 @@ impl Tables {
             version: exchange.header.version,
             minor: walk.minor,
             procedure: exchange.header.procedure,
-            protocol: protocol_name(exchange.protocol, walk.minor),
+            protocol: Naming::Name(protocol_name(exchange.protocol, walk.minor)),
             op: wording,
             signature: Wording::Word(signature),
             call_first_frame: message.first.frame,
@@ -369,25 +360,24 @@ impl Tables {
             call_bytes: message.record().length as u32,
             reply_bytes: exchange.reply.map(|reply| reply.length as u32),
             transmissions: exchange.request.transmissions,
-            rpc_status: exchange.reply_status.map(ReplyStatus::name),
-            status,
-            status_name: status.and_then(|status| status_name(exchange.statuses, status)),
-            flavor: exchange.header.credential.flavor_name(),
-            uid,
-            gid,
-            machine,
+            rpc_status: exchange.reply_status.map(|status| Naming::Name(status.name())),
+            status: status,
+            status_name: status.map(|status| status_named(exchange.statuses, status)),
+            flavor: Naming::Name(exchange.header.credential.flavor_name()),
+            uid: uid,
+            gid: gid,
+            machine: machine,
             session: session.map(<[u8; 16]>::as_slice),
-            slot,
-            stability: class.name(),
-            assumed,
-            unlisted,
+            slot: slot,
+            stability: class_named(class),
+            assumed: assumed,
+            unlisted: unlisted,
             file: place.file,
             directory: place.directory,
             operations: walk.in_call,
             executed: walk.in_reply,
-            undecoded: exchange.stop.map(|stop| stop.reason.code()),
-            ..CallRow::default()
-        });
+            undecoded: exchange.stop.map(|stop| Naming::Name(stop.reason.code())),
+        );
     }
 
     fn append_operation(&mut self, exchange: &Exchange<'_>, position: u32, done: &Done<'_>, place: Place) {
@@ -399,28 +389,29 @@ impl Tables {
             Some(bytes) => Some(readable(bytes, other)),
             None => services(&facts.services, other),
         };
-        let at = self.operations.append(&OperationRow {
+        let at = append!(
+            &mut *self.operations,
             call: exchange.call,
-            position,
+            position: position,
             opcode: done.number,
-            op: done.operation.name,
+            op: Naming::Name(done.operation.name),
             executed: done.executed,
             status: facts.status,
-            status_name: facts.status.and_then(|status| status_name(exchange.statuses, status)),
-            stability: done.class().name(),
+            status_name: facts.status.map(|status| status_named(exchange.statuses, status)),
+            stability: class_named(done.class()),
             file: place.file,
             directory: place.directory,
             target_directory: place.target_directory,
-            name,
-            new_name,
+            name: name,
+            new_name: new_name,
             created: created(facts),
             create_mode: facts.create_mode,
             offset: facts.offset,
             requested: facts.count_requested,
             count: facts.count,
             eof: facts.eof,
-            stable_requested: facts.stable_requested.and_then(StableHow::name),
-            committed: facts.committed.and_then(StableHow::name),
+            stable_requested: facts.stable_requested.map(level),
+            committed: facts.committed.map(level),
             verifier: facts.verifier,
             set_size: facts.set_size,
             attributes: facts.attribute_mask.map(|mask| Wording::Word(self.masks.word(mask))),
@@ -430,15 +421,14 @@ impl Tables {
             access_requested: facts.access_requested,
             access_granted: facts.access_granted,
             share_access: facts.share_access,
-            delegation: facts.delegation.and_then(DelegationType::name),
+            delegation: facts.delegation.map(delegation),
             stateid: facts.stateid.as_ref().map(|stateid| stateid.other.as_slice()),
             lock_type: facts.lock_type,
             highest_slot: facts.highest_slot,
             target_highest_slot: facts.target_highest_slot,
             session_slots: facts.session_slots,
             text: free_text,
-            ..OperationRow::default()
-        });
+        );
         self.operations.put_attributes(at, facts);
     }
 
@@ -451,27 +441,27 @@ impl Tables {
         file: Option<FileId>,
     ) {
         let attributes = entry.attributes.as_ref();
-        self.entries.append(&EntryRow {
-            call,
-            position,
+        append!(
+            &mut *self.entries,
+            call: call,
+            position: position,
             directory: place.file,
             name: readable(entry.name, &mut self.text[0]),
-            file,
+            file: file,
             fileid: entry.fileid.or(attributes.and_then(|attributes| attributes.fileid)),
-            r#type: attributes.and_then(|attributes| attributes.file_type).and_then(FileType::name),
+            r#type: attributes.and_then(|attributes| attributes.file_type).map(file_type),
             size: attributes.and_then(|attributes| attributes.size),
             change: attributes.and_then(|attributes| attributes.change),
             mtime: attributes.and_then(|attributes| attributes.mtime_ns),
             ctime: attributes.and_then(|attributes| attributes.ctime_ns),
-            ..EntryRow::default()
-        });
+        );
     }
 }
 
 /// The columns that come from one of the groups below. Most operations lack a group altogether: its
 /// columns are then passed over with one question instead of one each.
 impl OperationsBatch {
-    fn put_attributes(&mut self, at: usize, facts: &Facts<'_>) {
+    fn put_attributes(&mut self, at: Row, facts: &Facts<'_>) {
         if let Some(change) = &facts.change {
             self.change_before.put(at, change.before);
             self.change_after.put(at, change.after);
@@ -481,7 +471,7 @@ impl OperationsBatch {
             self.put_object(at, object);
         }
         if let Some(sparse) = &facts.sparse {
-            put(sparse.content.and_then(DataContent::name), |content| self.content.put(at, content));
+            put(sparse.content, |content| self.content.put(at, data_content(content)));
             put(sparse.found, |found| self.found.put(at, found));
             put(sparse.segments, |segments| self.segments.put(at, segments));
             put(sparse.hole_bytes, |bytes| self.hole_bytes.put(at, bytes));
@@ -501,8 +491,8 @@ impl OperationsBatch {
         }
     }
 
-    fn put_object(&mut self, at: usize, object: &Attributes<'_>) {
-        put(object.file_type.and_then(FileType::name), |name| self.r#type.put(at, name));
+    fn put_object(&mut self, at: Row, object: &Attributes<'_>) {
+        put(object.file_type, |of| self.r#type.put(at, file_type(of)));
         put(object.mode, |mode| self.mode.put(at, mode));
         put(object.size, |size| self.size.put(at, size));
         put(object.fsid, |(major, minor)| {
@@ -549,6 +539,49 @@ impl Masks {
         }
         word
     }
+}
+
+/// A status by its number, as it is within what uses it.
+fn status_named(statuses: Statuses, status: u32) -> Naming {
+    const ALL: [Statuses; 9] = [
+        Statuses::Nameless,
+        Statuses::Nfs2,
+        Statuses::Nfs3,
+        Statuses::Nfs4,
+        Statuses::Mount3,
+        Statuses::Nlm,
+        Statuses::Nlm4,
+        Statuses::Nsm,
+        Statuses::Quota,
+    ];
+    Naming::Number((statuses as u64) << 32 | u64::from(status), |number| {
+        let statuses = ALL.into_iter().find(|statuses| *statuses as u64 == number >> 32)?;
+        status_name(statuses, number as u32)
+    })
+}
+
+fn class_named(class: Class) -> Naming {
+    const ALL: [Class; 6] =
+        [Class::Stable, Class::Unknown, Class::UnstableWrite, Class::Read, Class::State, Class::Unstable];
+    Naming::Number(class as u64, |number| {
+        ALL.into_iter().find(|class| *class as u64 == number).map(Class::name)
+    })
+}
+
+fn file_type(of: FileType) -> Naming {
+    Naming::Number(of.0.into(), |number| FileType(number as u32).name())
+}
+
+fn level(level: StableHow) -> Naming {
+    Naming::Number(level.0.into(), |number| StableHow(number as u32).name())
+}
+
+fn delegation(granted: DelegationType) -> Naming {
+    Naming::Number(granted.0.into(), |number| DelegationType(number as u32).name())
+}
+
+fn data_content(content: DataContent) -> Naming {
+    Naming::Number(content.0.into(), |number| DataContent(number as u32).name())
 }
 
 /// `calls.protocol`: NFSv4 compounds by their minor version.

@@ -4,14 +4,14 @@
 //! field metadata, Python's schema and docs/tables.md are compared with it.
 
 use std::collections::HashMap;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use crate::table::columns::{Blobs, Bools, Collector, Names, Numbers, Strings, Wording, Words};
+use crate::table::BATCH_ROWS;
+use crate::table::columns::{Blobs, Bools, Collector, Names, Numbers, Row, Strings, Words};
 
 /// Physical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,25 +109,6 @@ impl Table {
     }
 }
 
-/// The Rust type of a column's value.
-macro_rules! value {
-    (Bool false) => { bool };
-    (Bool true) => { Option<bool> };
-    (U32 false) => { u32 };
-    (U32 true) => { Option<u32> };
-    (U64 false) => { u64 };
-    (U64 true) => { Option<u64> };
-    (I64 false) => { i64 };
-    (I64 true) => { Option<i64> };
-    (Name false) => { &'static str };
-    (Name true) => { Option<&'static str> };
-    (Word false) => { Wording<'a> };
-    (Word true) => { Option<Wording<'a>> };
-    (Text false) => { &'a str };
-    (Text true) => { Option<&'a str> };
-    (Bytes true) => { Option<&'a [u8]> };
-}
-
 /// What collects a column's values.
 macro_rules! builder {
     (Bool $null:literal) => { Bools<$null> };
@@ -148,21 +129,22 @@ const fn strip_raw(name: &'static str) -> &'static str {
     }
 }
 
-/// Writes a row's value into its column. NULL is a row into which nothing is put.
-macro_rules! put {
-    (false $column:expr, $at:ident, $value:expr) => {
-        $column.put($at, $value)
-    };
-    (true $column:expr, $at:ident, $value:expr) => {
-        if let Some(value) = $value {
-            $column.put($at, value);
-        }
-    };
+/// Writes a row; gives it, for values that are put into it one by one. Each value goes into its
+/// column before the next is looked at, so that a row need not be written down before its columns are.
+macro_rules! append {
+    ($batch:expr, $($column:ident: $value:expr,)+) => {{
+        let batch = $batch;
+        let row = batch.begin();
+        $(batch.$column.put(row, $value);)+
+        row
+    }};
 }
 
-/// Declares a table: its description, the row that is written to it, and its columns.
+pub(super) use append;
+
+/// Declares a table: its description, and what collects its rows.
 macro_rules! table {
-    ($table:ident $row:ident $batch:ident $name:literal $about:literal
+    ($table:ident $batch:ident $name:literal $about:literal
      $($column:ident $kind:ident $null:tt $unit:literal $meaning:literal)+) => {
         #[doc = $about]
         pub const $table: Table = Table {
@@ -173,14 +155,6 @@ macro_rules! table {
             },)+],
         };
 
-        #[doc = concat!("A row of `", $name, "`.")]
-        #[derive(Clone, Copy, Debug, Default)]
-        pub struct $row<'a> {
-            $(#[doc = $meaning] pub $column: value!($kind $null),)+
-            /// Rows borrow their texts, where they have any.
-            pub borrowed: PhantomData<&'a ()>,
-        }
-
         #[doc = concat!("Rows of `", $name, "` that have not left the core yet.")]
         #[derive(Default)]
         pub struct $batch {
@@ -189,23 +163,29 @@ macro_rules! table {
             idle: bool,
             /// That of the columns that are wanted, once it is known.
             schema: Option<SchemaRef>,
+            /// Batches that are complete.
+            complete: Vec<Result<RecordBatch, ArrowError>>,
             $(pub(super) $column: builder!($kind $null),)+
         }
 
         impl $batch {
-            /// Appends a row; gives its place, for values that are put into it one by one.
-            #[inline(always)]
-            #[allow(clippy::inline_always)] // So that a row need not be written down before its columns are.
-            pub fn append(&mut self, row: &$row<'_>) -> usize {
-                let at = self.rows;
-                self.rows += 1;
-                $(put!($null self.$column, at, row.$column);)+
-                at
+            /// Begins a row.
+            #[inline]
+            pub(super) fn begin(&mut self) -> Row {
+                let at = if self.rows < BATCH_ROWS {
+                    self.rows
+                } else {
+                    self.complete();
+                    0
+                };
+                self.rows = at + 1;
+                Row::new(at)
             }
 
-            /// Rows appended since the last `take`.
-            pub fn rows(&self) -> usize {
-                self.rows
+            /// Whether there is a whole batch to be taken.
+            #[inline]
+            pub fn is_full(&self) -> bool {
+                self.rows >= BATCH_ROWS || !self.complete.is_empty()
             }
 
             /// Leaves out the columns that nobody wants.
@@ -221,9 +201,29 @@ macro_rules! table {
                 self.idle
             }
 
-            /// Hands over what was appended, and starts anew.
-            pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
+            /// Hands over the batches that are whole, and with `all` what is left, and starts anew.
+            pub fn take(
+                &mut self,
+                all: bool,
+                batches: &mut Vec<(&'static str, RecordBatch)>,
+            ) -> Result<(), ArrowError> {
+                if self.rows >= BATCH_ROWS || (all && self.rows > 0) {
+                    self.complete();
+                }
+                for batch in self.complete.drain(..) {
+                    batches.push(($name, batch?));
+                }
+                Ok(())
+            }
+
+            /// Makes a batch of what was appended.
+            #[cold]
+            #[inline(never)]
+            fn complete(&mut self) {
                 let rows = std::mem::take(&mut self.rows);
+                if self.idle {
+                    return;
+                }
                 let wanted = [$(self.$column.wanted(),)+];
                 let mut columns = Vec::with_capacity(wanted.len());
                 $(if self.$column.wanted() {
@@ -231,14 +231,15 @@ macro_rules! table {
                 })+
                 let options = RecordBatchOptions::new().with_row_count(Some(rows));
                 let schema = self.schema.get_or_insert_with(|| $table.arrow(&wanted));
-                RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+                let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options);
+                self.complete.push(batch);
             }
         }
     };
 }
 
 #[rustfmt::skip]
-table! { CALLS CallRow CallsBatch "calls" "An RPC call with its reply. A call that was sent again with the same xid is one row; a call without reply has NULL in the reply's columns."
+table! { CALLS CallsBatch "calls" "An RPC call with its reply. A call that was sent again with the same xid is one row; a call without reply has NULL in the reply's columns."
         call             U64  false ""      "Number of the call in this trace, in the order in which calls were completed or given up."
         connection       U32  false ""      "The connection that carried the call (table connections)."
         client           Word false ""      "Address of the NFS client, also for callbacks; `others` where there are more clients than are told apart."
@@ -285,7 +286,7 @@ table! { CALLS CallRow CallsBatch "calls" "An RPC call with its reply. A call th
 }
 
 #[rustfmt::skip]
-table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: the procedure of an NFSv3 call, or each operation of an NFSv4 compound in order."
+table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure of an NFSv3 call, or each operation of an NFSv4 compound in order."
         call             U64  false ""      "The call (table calls)."
         position         U32  false ""      "Place in the compound, from 0."
         opcode           U32  false ""      "Procedure or operation number."
@@ -351,7 +352,7 @@ table! { OPERATIONS OperationRow OperationsBatch "operations" "One operation: th
 }
 
 #[rustfmt::skip]
-table! { FILES FileRow FilesBatch "files" "An object that the capture names by handle, or a name that was looked for and not found."
+table! { FILES FilesBatch "files" "An object that the capture names by handle, or a name that was looked for and not found."
         file             U32  false ""      "Number of the object in this trace."
         identity         U32  false ""      "The object that stands for this file: that of another row where one file has several handles, else its own. Analyses group by it."
         server           Word false ""      "Address of the server."
@@ -371,7 +372,7 @@ table! { FILES FileRow FilesBatch "files" "An object that the capture names by h
 }
 
 #[rustfmt::skip]
-table! { NAMES NameRow NamesBatch "names" "What an operation taught about a name in a directory."
+table! { NAMES NamesBatch "names" "What an operation taught about a name in a directory."
         call             U64  false ""      "The call that taught it."
         position         U32  false ""      "The operation in the call."
         directory        U32  false ""      "The directory."
@@ -380,7 +381,7 @@ table! { NAMES NameRow NamesBatch "names" "What an operation taught about a name
 }
 
 #[rustfmt::skip]
-table! { ENTRIES EntryRow EntriesBatch "entries" "An entry of a READDIR or READDIRPLUS reply."
+table! { ENTRIES EntriesBatch "entries" "An entry of a READDIR or READDIRPLUS reply."
         call             U64  false ""      "The call."
         position         U32  false ""      "The operation in the call."
         directory        U32  true  ""      "The directory listed."
@@ -395,7 +396,7 @@ table! { ENTRIES EntryRow EntriesBatch "entries" "An entry of a READDIR or READD
 }
 
 #[rustfmt::skip]
-table! { CONNECTIONS ConnectionRow ConnectionsBatch "connections" "A TCP connection, or the UDP exchange between two ports, that carried RPC."
+table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UDP exchange between two ports, that carried RPC."
         connection       U32  false ""      "Number of the connection in this trace."
         transport        Name false ""      "TCP or UDP."
         client           Word false ""      "Address of the side that is the NFS client."
@@ -440,7 +441,7 @@ table! { CONNECTIONS ConnectionRow ConnectionsBatch "connections" "A TCP connect
 }
 
 #[rustfmt::skip]
-table! { NOTES NoteRow NotesBatch "notes" "Everything that was not decoded, or was counted once though sent twice, with reason and place."
+table! { NOTES NotesBatch "notes" "Everything that was not decoded, or was counted once though sent twice, with reason and place."
         reason           Name false ""      "Stable code (docs/reasons.md)."
         layer            Name false ""      "The layer whose parser stopped."
         frame            U64  false ""      "The frame."

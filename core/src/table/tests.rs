@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
+use arrow_array::types::{UInt32Type, UInt64Type};
 
 use super::{BATCH_ROWS, Tables};
 use crate::names::{Names, Placed};
@@ -49,8 +49,68 @@ fn objects_are_written_some_at_a_time() {
 }
 
 #[test]
+fn what_is_more_than_a_batch_leaves_as_several() {
+    use crate::error::{DecodeError, Layer, Reason};
+    use crate::stream::assembler::Stamp;
+
+    let mut tables = Tables::default();
+    let error =
+        DecodeError { layer: Layer::Rpc, reason: Reason::Missing, offset: 0, needed: 0, available: 0 };
+    for frame in 0..=2 * BATCH_ROWS as u64 {
+        tables.note(&error, Stamp { frame, time_ns: 0 }, None, None, None);
+        assert_eq!(tables.full(), frame + 1 >= BATCH_ROWS as u64);
+    }
+    let whole = tables.take(false).unwrap();
+    assert!(!tables.full() && tables.take(false).unwrap().is_empty());
+    let last = tables.take(true).unwrap();
+    let frames = whole.iter().chain(&last).map(|(table, batch)| {
+        let frames = batch.column_by_name("frame").unwrap().as_primitive::<UInt64Type>();
+        (*table, frames.value(0), frames.len())
+    });
+    let rows = BATCH_ROWS as u64;
+    assert_eq!(
+        frames.collect::<Vec<_>>(),
+        [("notes", 0, BATCH_ROWS), ("notes", rows, BATCH_ROWS), ("notes", 2 * rows, 1)]
+    );
+    assert_eq!((whole.len(), last.len()), (2, 1));
+}
+
+#[test]
 fn objects_that_nobody_wants_are_not_looked_at() {
     let mut tables = Tables::default();
     tables.choose(&BTreeMap::from([("calls".to_owned(), BTreeSet::from(["call".to_owned()]))]));
     assert!(tables.ending(&looked_for(1)).is_none());
+}
+
+#[test]
+fn numbers_have_the_names_of_their_standard() {
+    use super::{class_named, status_named};
+    use crate::nfs::Class;
+    use crate::nfs::status::{Statuses, status_name};
+    use crate::table::columns::Naming;
+
+    let told = |naming| match naming {
+        Naming::Number(number, name) => name(number),
+        Naming::Name(name) => Some(name),
+    };
+    for class in
+        [Class::Stable, Class::Unknown, Class::UnstableWrite, Class::Read, Class::State, Class::Unstable]
+    {
+        assert_eq!(told(class_named(class)), Some(class.name()));
+    }
+    for statuses in [
+        Statuses::Nameless,
+        Statuses::Nfs2,
+        Statuses::Nfs3,
+        Statuses::Nfs4,
+        Statuses::Mount3,
+        Statuses::Nlm,
+        Statuses::Nlm4,
+        Statuses::Nsm,
+        Statuses::Quota,
+    ] {
+        for status in [0, 1, 2, 3, 13, 10_008, u32::MAX] {
+            assert_eq!(told(status_named(statuses, status)), status_name(statuses, status));
+        }
+    }
 }

@@ -178,18 +178,17 @@ impl Chunk {
         let values = array.values();
         let Some(nulls) = nulls else {
             T::Native::put_all(values, &mut self.values);
-            return Some((*values.iter().min()?, *values.iter().max()?));
+            return bounds(values);
         };
-        let mut range: Option<(T::Native, T::Native)> = None;
-        for (start, end) in nulls.valid_slices() {
-            let run = values.get(start..end).unwrap_or_default();
-            T::Native::put_all(run, &mut self.values);
-            for value in run {
-                range =
-                    Some(range.map_or((*value, *value), |(low, high)| (low.min(*value), high.max(*value))));
-            }
+        if runs_are_short(nulls) {
+            let valid = || nulls.valid_indices().filter_map(|row| values.get(row));
+            self.values.reserve((nulls.len() - nulls.null_count()) * size_of::<T::Native>());
+            valid().for_each(|value| value.put(&mut self.values));
+            return bounds(valid());
         }
-        range
+        let runs = || nulls.valid_slices().map(|(start, end)| values.get(start..end).unwrap_or_default());
+        runs().for_each(|run| T::Native::put_all(run, &mut self.values));
+        bounds(runs().flatten())
     }
 
     fn widen(&mut self, more: Option<Range>) {
@@ -210,6 +209,9 @@ impl Chunk {
         let keys = words.keys().values();
         match nulls {
             None => dictionary.append(keys, texts),
+            Some(nulls) if runs_are_short(nulls) => {
+                dictionary.append(nulls.valid_indices().filter_map(|row| keys.get(row)), texts);
+            }
             Some(nulls) => {
                 for (start, end) in nulls.valid_slices() {
                     dictionary.append(keys.get(start..end).unwrap_or_default(), texts);
@@ -277,8 +279,9 @@ impl Dictionary {
         self.texts = Some(texts.clone());
     }
 
-    fn append(&mut self, keys: &[u32], texts: &StringArray) {
-        self.keys.reserve(keys.len());
+    fn append<'a>(&mut self, keys: impl IntoIterator<Item = &'a u32>, texts: &StringArray) {
+        let keys = keys.into_iter();
+        self.keys.reserve(keys.size_hint().0);
         for key in keys {
             let place = match self.met.get(*key as usize) {
                 Some(place) if *place != NO_PLACE => *place,
@@ -304,14 +307,32 @@ impl Dictionary {
     }
 }
 
+/// Whether rows with a value stand rather alone: to look for where they begin and end would then take
+/// longer than to look at each.
+fn runs_are_short(nulls: &NullBuffer) -> bool {
+    nulls.null_count() > nulls.len() / 16
+}
+
+/// The smallest and the largest.
+fn bounds<'a, N: Ord + Copy + 'a>(values: impl IntoIterator<Item = &'a N>) -> Option<(N, N)> {
+    let mut values = values.into_iter();
+    let first = *values.next()?;
+    Some(values.fold((first, first), |(low, high), value| (low.min(*value), high.max(*value))))
+}
+
 /// Numbers as Parquet's plain encoding has them.
 pub(super) trait LittleEndian: Copy {
+    fn put(self, bytes: &mut Vec<u8>);
     fn put_all(values: &[Self], bytes: &mut Vec<u8>);
 }
 
 macro_rules! little_endian {
     ($($number:ty)+) => {
         $(impl LittleEndian for $number {
+            fn put(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
+            }
+
             fn put_all(values: &[Self], bytes: &mut Vec<u8>) {
                 let begin = bytes.len();
                 bytes.resize(begin + size_of_val(values), 0);
@@ -383,7 +404,7 @@ mod tests {
     use arrow_array::{DictionaryArray, StringArray, UInt32Array};
     use arrow_buffer::BooleanBuffer;
 
-    use super::{Chunk, Dictionary, put_keys, put_levels};
+    use super::{Chunk, Dictionary, Range, put_keys, put_levels};
 
     fn keys(keys: &[u32], words: usize) -> Vec<u8> {
         let mut page = Vec::new();
@@ -439,6 +460,33 @@ mod tests {
         let (rows, words) = texts(chunk);
         assert_eq!(rows, expected);
         assert_eq!(words, ["LOOKUP", "READ", "WRITE", "EREAD", "WRIT"]);
+    }
+
+    #[test]
+    fn values_are_those_that_are_not_null_however_many_are() {
+        let numbers =
+            crate::table::schema::CALLS.columns.iter().find(|column| column.name == "slot").unwrap();
+        let words =
+            crate::table::schema::CALLS.columns.iter().find(|column| column.name == "rpc_status").unwrap();
+        for step in [1, 2, 3, 15, 16, 17, 400, 1000] {
+            for most_are_null in [false, true] {
+                let is_null = |row: u32| row.is_multiple_of(step) != most_are_null;
+                let given: Vec<Option<u32>> =
+                    (0..1000).map(|row| (!is_null(row)).then_some(row * 7 % 1009)).collect();
+                let expected: Vec<u32> = given.iter().flatten().copied().collect();
+                let mut chunk = Chunk::new(numbers);
+                assert!(chunk.append(&UInt32Array::from(given.clone())));
+                let bytes: Vec<u8> = expected.iter().flat_map(|number| number.to_le_bytes()).collect();
+                assert_eq!(chunk.values, bytes);
+                let range = expected.iter().min().zip(expected.iter().max());
+                assert_eq!(chunk.range, range.map(|(low, high)| Range::U32(*low, *high)));
+                let mut chunk = Chunk::new(words);
+                let texts: StringArray = (0..1009).map(|word| Some(word.to_string())).collect();
+                assert!(chunk.append(&DictionaryArray::new(UInt32Array::from(given), Arc::new(texts))));
+                let (rows, _) = self::texts(chunk);
+                assert_eq!(rows, expected.iter().map(u32::to_string).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]

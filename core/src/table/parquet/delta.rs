@@ -85,20 +85,28 @@ fn put_block<T: Stepping>(page: &mut Vec<u8>, steps: &[T]) {
         if let Some(told) = page.get_mut(widths + place) {
             *told = width as u8;
         }
-        let end = page.len() + MINIBLOCK * width as usize / 8;
-        let (mut packed, mut held) = (0_u128, 0);
-        for step in miniblock {
-            packed |= u128::from(step.beyond(least)) << held;
-            held += width;
-            if held >= u64::BITS {
-                page.extend((packed as u64).to_le_bytes());
-                packed >>= u64::BITS;
-                held -= u64::BITS;
-            }
+        if width > 0 {
+            pack(page, miniblock.iter().map(|step| step.beyond(least)), width);
         }
-        page.extend(packed.to_le_bytes().iter().take(held.div_ceil(8) as usize));
-        page.resize(end, 0);
     }
+}
+
+/// Appends the numbers of a miniblock, each in so many bits, and zeros in the place of those that it lacks.
+fn pack(page: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
+    let end = page.len() + MINIBLOCK * width as usize / 8;
+    let (mut packed, mut held) = (0_u64, 0);
+    for number in numbers {
+        packed |= number << held;
+        held += width;
+        if held >= u64::BITS {
+            page.extend_from_slice(&packed.to_le_bytes());
+            held -= u64::BITS;
+            // What had no room of it; all had where the width is left over.
+            packed = number.checked_shr(width - held).unwrap_or_default();
+        }
+    }
+    page.extend(packed.to_le_bytes().iter().take(held.div_ceil(8) as usize));
+    page.resize(end, 0);
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, StringArray};
+use arrow_array::types::{ByteArrayType, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrowPrimitiveType, GenericByteArray, PrimitiveArray, StringArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use foldhash::fast::RandomState;
 
@@ -139,12 +139,8 @@ impl Chunk {
                 self.widen(range.map(|(low, high)| Range::I64(low, high)));
             }),
             Kind::Name | Kind::Word => self.append_words(array, nulls),
-            Kind::Text => array.as_string_opt::<i32>().map(|texts| {
-                texts.iter().flatten().for_each(|text| put_bytes(&mut self.values, text.as_bytes()));
-            }),
-            Kind::Bytes => array.as_binary_opt::<i32>().map(|blobs| {
-                blobs.iter().flatten().for_each(|blob| put_bytes(&mut self.values, blob));
-            }),
+            Kind::Text => array.as_string_opt::<i32>().map(|texts| self.append_flat(texts, nulls)),
+            Kind::Bytes => array.as_binary_opt::<i32>().map(|blobs| self.append_flat(blobs, nulls)),
         };
         self.rows += array.len();
         self.nulls += nulls.map_or(0, NullBuffer::null_count);
@@ -189,6 +185,15 @@ impl Chunk {
         let runs = || nulls.valid_slices().map(|(start, end)| values.get(start..end).unwrap_or_default());
         runs().for_each(|run| T::Native::put_all(run, &mut self.values));
         bounds(runs().flatten())
+    }
+
+    /// Appends texts or bytes: of most columns of them few rows have any.
+    fn append_flat<T: ByteArrayType>(&mut self, array: &GenericByteArray<T>, nulls: Option<&NullBuffer>) {
+        let mut put = |row| put_bytes(&mut self.values, array.value(row).as_ref());
+        match nulls {
+            None => (0..array.len()).for_each(&mut put),
+            Some(nulls) => nulls.valid_indices().for_each(&mut put),
+        }
     }
 
     fn widen(&mut self, more: Option<Range>) {
@@ -349,8 +354,8 @@ little_endian!(u32 u64 i64);
 
 /// A length and so many bytes.
 fn put_bytes(page: &mut Vec<u8>, bytes: &[u8]) {
-    page.extend((bytes.len() as u32).to_le_bytes());
-    page.extend(bytes);
+    page.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    page.extend_from_slice(bytes);
 }
 
 /// Which rows have a value: the definition levels of a column that is not nested, which are one bit
@@ -468,11 +473,15 @@ mod tests {
             crate::table::schema::CALLS.columns.iter().find(|column| column.name == "slot").unwrap();
         let words =
             crate::table::schema::CALLS.columns.iter().find(|column| column.name == "rpc_status").unwrap();
+        let names =
+            crate::table::schema::OPERATIONS.columns.iter().find(|column| column.name == "name").unwrap();
         for step in [1, 2, 3, 15, 16, 17, 400, 1000] {
             for most_are_null in [false, true] {
                 let is_null = |row: u32| row.is_multiple_of(step) != most_are_null;
                 let given: Vec<Option<u32>> =
                     (0..1000).map(|row| (!is_null(row)).then_some(row * 7 % 1009)).collect();
+                let given_texts: Vec<Option<String>> =
+                    given.iter().map(|number| number.map(|number| number.to_string())).collect();
                 let expected: Vec<u32> = given.iter().flatten().copied().collect();
                 let mut chunk = Chunk::new(numbers);
                 assert!(chunk.append(&UInt32Array::from(given.clone())));
@@ -485,6 +494,13 @@ mod tests {
                 assert!(chunk.append(&DictionaryArray::new(UInt32Array::from(given), Arc::new(texts))));
                 let (rows, _) = self::texts(chunk);
                 assert_eq!(rows, expected.iter().map(u32::to_string).collect::<Vec<_>>());
+                let mut chunk = Chunk::new(names);
+                let texts: StringArray = given_texts.iter().map(Option::as_deref).collect();
+                assert!(chunk.append(&texts));
+                let lengths = |text: &String| {
+                    (text.len() as u32).to_le_bytes().into_iter().chain(text.bytes()).collect::<Vec<u8>>()
+                };
+                assert_eq!(chunk.values, rows.iter().flat_map(lengths).collect::<Vec<u8>>());
             }
         }
     }

@@ -17,6 +17,7 @@ from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
 from pcapnfs.analyses.mount_options import Mount, mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -246,9 +247,9 @@ _STOP = f'{_START} + least("count", 1099511627776)::bigint'
 _DATA = f"""
     create temp table data as
     select call, position, file, {_START} as start, {_STOP} as stop,
-           op in {READ_OPERATIONS} as reading
+           {among("op", READ_OPERATIONS)} as reading
     from operations
-    where op in {READ_OPERATIONS + WRITE_OPERATIONS} and file is not null
+    where {among("op", READ_OPERATIONS + WRITE_OPERATIONS)} and file is not null
           and "offset" is not null and "count" > 0
 """
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, walks
 from pcapnfs.analyses import parts
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.texts import among, place
 from pcapnfs.programs import NFS_PROGRAMS
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ _TABLES = """
 """
 
 # What is unknown (the reply was cut before it told) may have modified the object, too.
-_MODIFYING = "('stable', 'unstable_write', 'unknown')"
+_MODIFYING = ("stable", "unstable_write", "unknown")
+
+_COMPARING = ("VERIFY", "NVERIFY")
 
 ASKS_CHANGE = "substr(operations.attributes, 8, 1) >= '8'"
 """SQL: an NFSv4 bitmap holds the change attribute, bit 3 of its first word, whose eighth digit has
@@ -142,7 +145,8 @@ def _size(column: str) -> str:
 
 TOLD = f"""
     with answered as (
-        select call, mount, version < 4 as by_times, call_time, reply_time, op as purpose,
+        select call, mount, version < 4 as by_times, call_time, reply_time,
+               {place("op", ("GETATTR", "OPEN"))} as purpose,
                file as about,
                version < 4 or signature not like '%GETATTR%GETATTR%' as single,
                connection in (select k.connection from connections k where role = 'data server')
@@ -156,18 +160,18 @@ TOLD = f"""
                {_hash("operations.ctime", "operations.mtime", _size("operations.size"))} as times,
                null::ubigint as change_before,
                {_hash("before_ctime", "before_mtime", _size("before_size"))} as times_before,
-               stability in {_MODIFYING} as modified, false as modified_unless_v4,
-               case when op in ('VERIFY', 'NVERIFY') and {ASKS_CHANGE} then 2
+               {among("stability", _MODIFYING)} as modified, false as modified_unless_v4,
+               case when {among("op", _COMPARING)} and {ASKS_CHANGE} then 2
                     when op = 'GETATTR' and {ASKS_STATE} then 1
                     when op = 'GETATTR' then 0 end::utinyint as asked,
-               case when op in ('VERIFY', 'NVERIFY')
+               case when {among("op", _COMPARING)}
                     then coalesce(status in ({SAME}, {NOT_SAME}), false) end as refused,
-               case when op in ('VERIFY', 'NVERIFY') and status in (0, {SAME}, {NOT_SAME})
+               case when {among("op", _COMPARING)} and status in (0, {SAME}, {NOT_SAME})
                     then (op = 'VERIFY') = (status = 0) end as verified
         from operations
         where of_stretch(call) and executed and file is not null
               and (operations.change is not null or operations.ctime is not null
-                   or stability <> 'unstable' or op in ('GETATTR', 'VERIFY', 'NVERIFY'))
+                   or stability <> 'unstable' or {among("op", ("GETATTR", *_COMPARING))})
         union all by name
         -- An OPEN whose name was cut off may be about the object itself: only what the reply says
         -- to have changed has.
@@ -176,16 +180,17 @@ TOLD = f"""
                {_hash("directory_ctime", "directory_mtime", "null")} as times,
                {_hash("change_before")} as change_before,
                {_hash("directory_before_ctime", "directory_before_mtime", "null")} as times_before,
-               name is not null and stability in {_MODIFYING}
+               name is not null and {among("stability", _MODIFYING)}
                or coalesce(change_before <> change_after, false) as modified,
-               stability in {_MODIFYING} as modified_unless_v4
+               {among("stability", _MODIFYING)} as modified_unless_v4
         from operations where of_stretch(call) and executed and directory is not null
         union all by name
         -- RENAME modifies both directories; the tables have what the reply says of the source.
         select call, position, target_directory as file, true as modified
         from operations
-        where of_stretch(call) and executed and target_directory <> directory
-              and stability in {_MODIFYING}
+        where of_stretch(call) and executed and target_directory is not null
+              and target_directory <> directory
+              and {among("stability", _MODIFYING)}
         union all by name
         select call, position, file, {_hash("entries.change")} as change,
                {_hash("entries.ctime", "entries.mtime", _size("entries.size"))} as times,
@@ -201,8 +206,7 @@ TOLD = f"""
                modified or by_times and coalesce(modified_unless_v4, false) as modified,
                case when asked = 2 then 2
                     when file = about and (asked = 1 or asked = 0 and by_times)
-                    then case purpose when 'GETATTR' then 0 when 'OPEN' then 1 end
-                    end::utinyint as question,
+                    then purpose end::utinyint as question,
                coalesce(refused, single) as alone, verified
         from said join answered using (call)
     )

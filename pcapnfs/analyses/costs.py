@@ -14,6 +14,7 @@ from pcapnfs.analyses import order, owners, wildcards
 from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -131,10 +132,11 @@ SUMS = f"""
 
 DATA = f"""
     data as (
-        select call, identity as file, case when op in {READ_OPERATIONS} then "count" end as read,
-               case when op in {WRITE_OPERATIONS} then "count" end as written
+        select call, identity as file,
+               case when {among("op", READ_OPERATIONS)} then "count" end as read,
+               case when {among("op", WRITE_OPERATIONS)} then "count" end as written
         from operations join files using (file)
-        where "count" is not null and op in {READ_OPERATIONS + WRITE_OPERATIONS}
+        where "count" is not null and {among("op", READ_OPERATIONS + WRITE_OPERATIONS)}
     )
 """
 """File data that operations moved."""

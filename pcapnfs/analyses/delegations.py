@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -62,13 +63,13 @@ def delegations(cursor: duckdb.DuckDBPyConnection) -> Delegations:
     )
 
 
-_COUNTS = """
+_COUNTS = f"""
     select count(*) filter (op = 'OPEN' and status = 0),
            count(*) filter (op = 'OPEN' and status = 0 and delegation like 'READ%'),
            count(*) filter (op = 'OPEN' and status = 0 and delegation like 'WRITE%'),
            count(*) filter (op = 'CB_RECALL'),
            count(*) filter (op = 'DELEGRETURN' and status = 0)
-    from operations where op in ('OPEN', 'CB_RECALL', 'DELEGRETURN')
+    from operations where {among("op", ("OPEN", "CB_RECALL", "DELEGRETURN"))}
 """
 
 _RECALLS = """

@@ -25,6 +25,7 @@ from pcapnfs.analyses.questions import FILE_FRESH_S
 from pcapnfs.analyses.readdir import FOLLOW_UP_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.texts import among
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -169,7 +170,7 @@ _AFTER = f"""
         select mount, coalesce(calls.directory, parent) as directory, name, file, call, call_frame,
                call_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
         from calls join files using (file)
-        where $plain and op in ('GETATTR', 'LOOKUP') and not callback and program = {NFS}
+        where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
               and coalesce(calls.directory, parent) in (select directory from listed where not plus)
     ),
@@ -282,7 +283,7 @@ _PLACES = """
 """
 
 _SMALL = shares.where(f"""
-    op in ('GETATTR', 'LOOKUP', 'ACCESS') and program = {NFS} and reply_time is not null
+    {among("op", ("GETATTR", "LOOKUP", "ACCESS"))} and program = {NFS} and reply_time is not null
 """)
 
 _BY_MOUNT = f"""

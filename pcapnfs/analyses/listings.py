@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses.once import once
+from pcapnfs.analyses.texts import among
 from pcapnfs.programs import NFS
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ _ASKED = f"""
     select call, position, op, file as directory,
            op = 'READDIRPLUS' or coalesce(plus, false) as plus, {_ASKS_NO_TYPE} as asks_no_type,
            cookie, entries, requested
-    from operations where op in ('READDIR', 'READDIRPLUS')
+    from operations where {among("op", ("READDIR", "READDIRPLUS"))}
 """
 
 _LISTINGS = f"""

@@ -26,6 +26,7 @@ from pcapnfs.analyses.arrays import (
 )
 from pcapnfs.analyses.levels import LATEST_NS, open_at_begin
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.record import Record, replace
 
@@ -140,7 +141,7 @@ def load(trace: Trace) -> tuple[Load, ...]:
 
 
 _SMALL = f"""
-    reply_time is not null and stability = 'unstable' and op in {SMALL_OPERATIONS}
+    reply_time is not null and stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
     and transmissions = 1 and coalesce(status = 0, false)
 """
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import joined, population, shares, traffic
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
 _GONE = f"""
     create temp table gone as
     select call, directory, name from operations
-    where op in ('LOOKUP', 'OPEN') and executed and status = {NOENT}
+    where {among("op", ("LOOKUP", "OPEN"))} and executed and status = {NOENT}
           and name is not null and directory is not null
 """
 
@@ -167,7 +168,7 @@ _PAIRS = f"""
         from (
             select mount, count(*) as of_mount
             from operations join (select call, mount, callback from calls) using (call)
-            where op in ('LOOKUP', 'OPEN') and executed and name is not null
+            where {among("op", ("LOOKUP", "OPEN"))} and executed and name is not null
                   and directory is not null and {joined.condition("not callback", other="op")}
             group by mount
         ) join {traffic.NAMED} using (mount)

@@ -31,6 +31,7 @@ from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.same_calls import NOT_READY
+from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -305,4 +306,4 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
     return places[soon], again[soon]
 
 
-_REFUSED = f"(reply_time is not null and coalesce(status_name in {NOT_READY}, false))"
+_REFUSED = f"(reply_time is not null and coalesce({among('status_name', NOT_READY)}, false))"

@@ -15,6 +15,7 @@ from pcapnfs.analyses import population, same_calls, shares
 from pcapnfs.analyses.outstanding import PAUSE_LIMIT_NS
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
 # A wait ends with an answer of another status, or when the client pauses for longer than it would.
 _REFUSALS = f"""
     with asked as (
-        select *, coalesce(status_name in {PUT_OFF}, false) as refused
+        select *, coalesce({among("status_name", PUT_OFF)}, false) as refused
         from {same_calls.TABLE} where reply_time is not null
     ),
     kinds as (

@@ -19,6 +19,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import joined, population, shares
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ _RECONNECTED = f"""
     where first_time between ended and begun
     union
     select connection from calls
-    where status_name in {LOST_STATE} and op not in {BEGINNING}
+    where {among("status_name", LOST_STATE)} and op not in {BEGINNING}
           and not callback and reply_time is not null
 """
 
@@ -252,11 +253,12 @@ grow beyond the WRITEs."""
 _STATES = f"""
     with answered as (
         select server, call, op, call_frame, reply_time, share,
-               coalesce(status_name in {LOST_STATE}, false) and op not in {BEGINNING} as lost,
-               coalesce(status_name in {GRACE}, false) as grace, status_name
+               coalesce({among("status_name", LOST_STATE)}, false)
+                   and op not in {BEGINNING} as lost,
+               coalesce({among("status_name", GRACE)}, false) as grace, status_name
         from calls join shares using (call)
         where not callback and reply_time is not null
-              and (status_name in {(*LOST_STATE, *GRACE)} or op = 'RECLAIM_COMPLETE')
+              and ({among("status_name", (*LOST_STATE, *GRACE))} or op = 'RECLAIM_COMPLETE')
     )
     select server, count(*) filter (lost),
            coalesce(list_sort(list(distinct status_name) filter (lost)), []),

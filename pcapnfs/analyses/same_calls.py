@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import population
 from pcapnfs.analyses.once import once
+from pcapnfs.analyses.texts import among
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
@@ -53,7 +54,7 @@ _OBJECTS = """
 _KINDS = f"""
     create temp table kinds as
     select distinct client, server, op, signature, {_OBJECTS}
-    from calls where not callback and reply_time is not null and status_name in {NOT_READY}
+    from calls where not callback and reply_time is not null and {among("status_name", NOT_READY)}
 """
 
 _SAME = f"""

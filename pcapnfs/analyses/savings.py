@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import population
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import REACH, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -65,7 +66,7 @@ def larger_writes(trace: Trace) -> LargerWrites:
                 select files.identity, operations.call, "offset", requested,
                        max(requested) over (partition by files.identity) as piece_of_all
                 from operations join files using (file)
-                where op in {WRITE_OPERATIONS} and requested > 0 and "offset" is not null
+                where {among("op", WRITE_OPERATIONS)} and requested > 0 and "offset" is not null
             )
             group by identity
         ),
@@ -78,7 +79,8 @@ def larger_writes(trace: Trace) -> LargerWrites:
             select cut.file, count(*) as calls, count(*) filter (stability = 'stable') as stable
             from calls join (select file, identity from files) as named using (file)
                  join cut on cut.file = named.identity
-            where not callback and op in {(*WRITE_OPERATIONS, "COMMIT")} and reply_time is not null
+            where not callback and {among("op", (*WRITE_OPERATIONS, "COMMIT"))}
+                  and reply_time is not null
             group by cut.file
         )
         select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0))

@@ -12,6 +12,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import given, round_trip, shares, traffic
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.record import Record
 
@@ -68,8 +69,8 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
     mounts = traffic.mounts(trace)
     answered = shares.where(f"""
         srt is not null and transmissions = 1 and coalesce(status = 0, true)
-        and (stability in ('read', 'unstable_write')
-             or stability = 'unstable' and op in {SMALL_OPERATIONS})
+        and ({among("stability", ("read", "unstable_write"))}
+             or stability = 'unstable' and {among("op", SMALL_OPERATIONS)})
     """)
     rows = trace.rows(
         f"""

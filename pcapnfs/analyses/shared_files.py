@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns, walks
 from pcapnfs.analyses import parts, shares
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -142,9 +143,9 @@ _PAIRS = """
 _USES = f"""
     with objects as (select file, identity from files where role = 'file')
     select s as server, c as client, identity as file, call_time as moment, call,
-           call_frame as frame, op in {CHANGES} as changes
+           call_frame as frame, {among("op", CHANGES)} as changes
     from calls join objects using (file) join (select mount, c, s from pairs) using (mount)
-    where of_stretch(call) and not callback and status = 0 and op in {USES}
+    where of_stretch(call) and not callback and status = 0 and {among("op", USES)}
 """
 
 _KNOWN = """

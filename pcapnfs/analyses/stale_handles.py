@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import population
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
+from pcapnfs.analyses.texts import among
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -184,16 +185,16 @@ _TOUCHED = """
     from operations join named using (file) where operations.status = 0
 """
 
-_UNBOUND = """
+_UNBOUND = f"""
     create temp table unbound as
     with bound as (
         select distinct directory, name, identity from names join named using (file)
     )
     select call, op, identity
     from operations join bound using (directory, name)
-    where op in ('REMOVE', 'RMDIR') and status = 0
+    where {among("op", ("REMOVE", "RMDIR"))} and status = 0
     union all
-    select call, op, identity from touched where op in ('REMOVE', 'RMDIR')
+    select call, op, identity from touched where {among("op", ("REMOVE", "RMDIR"))}
 """
 
 _FILES = """

@@ -22,6 +22,7 @@ from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import TRANSFER, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.texts import among
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
 
@@ -311,12 +312,12 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
         select call, coalesce(file::integer, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
                stability = 'unstable' and program in {NFS_PROGRAMS}
-                   and op in {SMALL_OPERATIONS} as small,
+                   and {among("op", SMALL_OPERATIONS)} as small,
                (case when stability = 'stable' and reply_time is not null then {place} else -1 end)
                    ::smallint as operation,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                transmissions = 1 as once,
-               coalesce(status_name in {NOT_READY}, false) as refused
+               coalesce({among("status_name", NOT_READY)}, false) as refused
         from calls where not callback
         """,
     )

@@ -12,6 +12,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import joined
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, whole
+from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -93,10 +94,10 @@ def allowed(trace: Trace) -> tuple[Allowed, ...]:
 _OF_CLIENT = joined.condition("not callback", other="operations.op")
 
 _MOVED = f"""
-    select mount, operations.op in {READ_OPERATIONS} as reading, sum("count"), max(requested),
-           max(requested) filter ("offset" is not null), max({REACH})
+    select mount, {among("operations.op", READ_OPERATIONS)} as reading, sum("count"),
+           max(requested), max(requested) filter ("offset" is not null), max({REACH})
     from operations join calls using (call)
-    where operations.op in {(*READ_OPERATIONS, *WRITE_OPERATIONS)} and {_OF_CLIENT}
+    where {among("operations.op", (*READ_OPERATIONS, *WRITE_OPERATIONS))} and {_OF_CLIENT}
     group by mount, reading
 """
 

@@ -13,6 +13,7 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses import joined, parts, population, shares, traffic
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.once import once
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
 from pcapnfs.record import Record
 
@@ -81,20 +82,30 @@ def transfers(trace: Trace) -> Transfers:
     )
 
 
-# `waiting` is the part of a call's interval in which nothing of it was moving.
+# Texts are compared in the tables that have them, where each stands for many rows. `waiting` is the
+# part of a call's interval in which nothing of it was moving.
 _ROWS = f"""
-    select mount, operations.file,
-           case when operations.op in {READ_OPERATIONS} then 0
-                when operations.op = '{COMMITTING}' then 2 else 1 end::utinyint as what,
-           call, position, call_time, reply_time, call_frame, "offset" as start, requested,
+    with moving as (
+        select call, position, file, "offset" as start, requested, "count", size,
+               case when {among("op", READ_OPERATIONS)} then 0 when op = '{COMMITTING}' then 2
+                    else 1 end::utinyint as what,
+               stability = 'stable' as stable, stable_requested <> 'UNSTABLE' as sync,
+               committed = 'UNSTABLE' as unstable, executed and status = 0 as done
+        from operations
+        where of_stretch(call) and {among("op", (*MOVING, COMMITTING))}
+              and file is not null
+    ),
+    asked as (
+        select call, mount, callback, call_first_time, call_time, reply_first_time, reply_time,
+               call_frame, srt, {among("op", MOVING)} as main
+        from calls where of_stretch(call)
+    )
+    select mount, file, what, call, position, call_time, reply_time, call_frame, start, requested,
            "count", size, srt, share, pause,
            coalesce(least(greatest(reply_first_time - call_time, 0)
                           / greatest(reply_time - call_first_time, 1), 1), 1)::double as waiting,
-           operations.stability = 'stable' as stable, stable_requested <> 'UNSTABLE' as sync,
-           committed = 'UNSTABLE' as unstable,
-           operations.executed and operations.status = 0 as done, calls.op in {MOVING} as main
-    from operations join calls using (call) join shares using (call)
-    where of_stretch(operations.call) and of_stretch(calls.call) and of_stretch(shares.call)
-          and operations.op in {(*MOVING, COMMITTING)} and operations.file is not null
-          and {joined.condition("not callback and reply_time is not null", "operations.op")}
+           stable, sync, unstable, done, main
+    from moving join asked using (call) join shares using (call)
+    where of_stretch(shares.call)
+          and {joined.condition("not callback and reply_time is not null", "what")}
 """

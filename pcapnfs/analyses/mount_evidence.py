@@ -15,7 +15,8 @@ from pcapnfs import walks
 from pcapnfs.analyses import parts, population
 from pcapnfs.analyses.change_ids import TOLD, age_s
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.texts import among, number, place
+from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS, allowed
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -43,10 +44,16 @@ rounding of a kernel's clock)."""
 EXAMPLES = 3
 """Frames that are named as examples."""
 
-LISTED = population.Operations(("READDIR", "READDIRPLUS"))
+LISTING = ("READDIR", "READDIRPLUS")
+"""Operations that list,"""
+
+MOVING = (*READ_OPERATIONS, *WRITE_OPERATIONS)
+"""and those that move data."""
+
+LISTED = population.Operations(LISTING)
 """Without these there is nothing to say of listings,"""
 
-MOVED = population.Operations((*READ_OPERATIONS, *WRITE_OPERATIONS))
+MOVED = population.Operations(MOVING)
 """and without these of transfers."""
 
 
@@ -124,15 +131,16 @@ class Evidence(Record):
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
     """Count, for each pair of client and server in the order of their addresses."""
     moved = _ByMount.of_named(_steps(trace, cursor))
-    cursor.execute(_ASKING)
-    cursor.execute(_SIZED)
+    asked = [
+        query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
+    ]
+    if asked:
+        cursor.execute(_ASKING)
+        cursor.execute(_SIZED)
     found = [
         moved,
-        *(
-            _ByMount.of_query(cursor, query)
-            for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED), (_LIMITS, None))
-            if needs is None or needs.met(trace)
-        ),
+        *(_ByMount.of_query(cursor, query) for query in asked),
+        _ByMount.of_named(_limits(trace)),
     ]
     # Nothing could follow from pauses of the other mounts.
     paused = [mount for mount in moved if moved.told(mount)["paused"]]
@@ -148,6 +156,12 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         yield _evidence(client, server, {key: value for row in told for key, value in row.items()})
 
 
+def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
+    """What the server of each mount allows, by column."""
+    for each in allowed(trace):
+        yield each.mount, {"max_read": each.read_bytes, "max_write": each.write_bytes}
+
+
 def _steps(
     trace: Trace, cursor: duckdb.DuckDBPyConnection
 ) -> Iterator[tuple[int, dict[str, object]]]:
@@ -158,6 +172,7 @@ def _steps(
         pause_s=(PAUSE_S, DIRECTORY_DEFAULT_S),
         examples=EXAMPLES,
     )
+    cursor.execute(_KNOWN)
     many = parts.number(trace, entries=True)
     if many == 1:
         parts.whole(cursor)
@@ -308,18 +323,25 @@ def _number(kind: str) -> int:
     return _NAMES.index(kind)
 
 
+_NUMBERS = {op: _number(kind) for op, kind in _KIND.items()}
+"""The number of what a call is, by its operation."""
+
+
+# With a table of these DuckDB knows how few they are: calls are looked up there, not they among all
+# calls.
+_KNOWN = """
+    create temp table known as
+    select call, file, known_time from learned
+    where question = 'getattr'::question and finding = 'unchanged'::finding and not meddled
+"""
+
 _STEPS = f"""
-    with asked as (
-        select call, file, known_time from learned
-        where of_stretch(call) and question = 'getattr'::question
-              and finding = 'unchanged'::finding and not meddled
-    ),
+    with asked as (select call, file, known_time from known where of_stretch(call)),
     objects as (
         select file, parent, role = 'file' as of_file, role = 'directory' as of_directory from files
     )
     select mount, calls.call, call_frame, call_time, version = 3 as v3, version = 4 as v4,
-           case op {" ".join(f"when '{op}' then {_number(kind)}" for op, kind in _KIND.items())}
-                   else {_number("other")} end::utinyint as kind,
+           coalesce({number("op", _NUMBERS)}, {_number("other")}) as kind,
            file, of_file, of_directory, coalesce(directory, parent) as directory, known_time
     from calls join objects using (file) left join asked using (call, file)
     where of_stretch(calls.call) and not callback and program in {NFS_PROGRAMS}
@@ -389,25 +411,25 @@ _PAUSES = f"""
 # Those that ask are few: with a table of them the join is by them, and not by all calls.
 _ASKING = f"""
     create temp table asking as
-    select call, position, file, op, requested, "offset", stable_requested, cookie,
-           op = 'READDIRPLUS' or coalesce(plus, false) as plus, max_read, max_write
-    from operations
-    where op in {(*READ_OPERATIONS, *WRITE_OPERATIONS, "READDIR", "READDIRPLUS")}
-          or max_read is not null or max_write is not null
+    select call, position, file, {place("op", (*MOVING, *LISTING))} as what,
+           {among("op", READ_OPERATIONS)} as reading, {among("op", LISTING)} as listing,
+           requested, "offset", stable_requested = 'UNSTABLE' as unstable, cookie,
+           op = 'READDIRPLUS' or coalesce(plus, false) as plus
+    from operations where {among("op", (*MOVING, *LISTING))}
 """
 
 _SIZED = """
-    create temp view sized as
+    create temp table sized as
     select mount, version, call_time, call_frame, asking.*
     from asking join calls using (call) where not callback
 """
-"""Operations that say how much they ask for, or the server allows."""
+"""Operations that say how much they ask for."""
 
 _LISTINGS = f"""
     with listings as (
         select *, row_number() over (partition by mount, file
                                      order by call_time, call_frame, call, position) as nth
-        from sized where op in ('READDIR', 'READDIRPLUS') and version >= 3
+        from sized where listing and version >= 3
     )
     select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
            count(*) filter (plus) as listings_plus, max(requested) as listing_bytes,
@@ -418,12 +440,12 @@ _LISTINGS = f"""
 
 _TRANSFERS = f"""
     with transfers as (
-        select mount, file, call_time, call_frame, op in {READ_OPERATIONS} as reading, requested,
-               stable_requested, "offset"::hugeint + requested = lead("offset") over next
+        select mount, file, call_time, call_frame, reading, requested, unstable,
+               "offset"::hugeint + requested = lead("offset") over next
                and lead(call_time) over next - call_time < {_TOGETHER} as continued
         from sized
-        where op in {(*READ_OPERATIONS, *WRITE_OPERATIONS)} and requested is not null
-        window next as (partition by mount, file, op
+        where not listing and requested is not null
+        window next as (partition by mount, file, what
                         order by call_time, call_frame, call, position)
     ),
     largest as (
@@ -434,24 +456,16 @@ _TRANSFERS = f"""
            count(*) filter (reading and continued and requested = largest) as reads_continued,
            max(largest) filter (not reading) as write_bytes,
            count(*) filter (not reading) as writes,
-           count(*) filter (not reading and continued and requested = largest
-                            and stable_requested = 'UNSTABLE') as writes_continued,
-           count(*) filter (not reading and continued and stable_requested <> 'UNSTABLE')
-               as writes_sync,
-           count(distinct file) filter (not reading and continued
-                                        and stable_requested <> 'UNSTABLE') as files_sync,
-           count(*) filter (not reading and continued and stable_requested = 'UNSTABLE')
-               as writes_unstable,
+           count(*) filter (not reading and continued and requested = largest and unstable)
+               as writes_continued,
+           count(*) filter (not reading and continued and not unstable) as writes_sync,
+           count(distinct file) filter (not reading and continued and not unstable) as files_sync,
+           count(*) filter (not reading and continued and unstable) as writes_unstable,
            arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
                filter (reading and requested = largest) as read_frames,
            arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
                filter (not reading and requested = largest) as write_frames,
            arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
-               filter (not reading and continued and stable_requested <> 'UNSTABLE') as sync_frames
+               filter (not reading and continued and not unstable) as sync_frames
     from transfers join largest using (mount, reading) group by mount
-"""
-
-_LIMITS = """
-    select mount, max(max_read) as max_read, max(max_write) as max_write
-    from sized where max_read is not null or max_write is not null group by mount
 """

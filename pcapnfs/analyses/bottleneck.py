@@ -17,6 +17,7 @@ from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
+from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.analyses.verdict import client_verdict, measured_verdict
 from pcapnfs.record import Record
@@ -198,18 +199,31 @@ def _seen(trace: Trace, clients: Sequence[str]) -> dict[str, _Seen]:
     calls = traffic.by_pair(trace)
     # The last of a client is the server with most of its calls.
     servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
+    wanted = set(clients)
+    # A number is looked for faster than an address.
+    mounts = given.text(
+        mount for mount, (client, _) in traffic.mounts(trace).items() if client in wanted
+    )
+    # What puts stable calls in order is made up for these alone.
     rows = trace.rows(
         f"""
-        select client,
-               min_by(call_frame, (-srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
-               min_by(call_frame, (srt, call), {EXAMPLES}) filter ({_SHOWS["stable"]}),
-               min_by(call_frame, call, {EXAMPLES}) filter ({_SHOWS["small"]}),
-               sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint)
-        from calls
-        where not callback and client in (select {given.rows("clients", "varchar")})
-        group by client
+        with wanted as (select {given.rows("mounts", "uinteger")} as mount),
+        stable as (
+            select client, min_by(call_frame, (-srt, call), {EXAMPLES}) as slowest,
+                   min_by(call_frame, (srt, call), {EXAMPLES}) as fastest
+            from calls semi join wanted using (mount)
+            where not callback and {_SHOWS["stable"]} group by client
+        ),
+        others as (
+            select client,
+                   min_by(call_frame, call::bigint, {EXAMPLES}) filter ({_SHOWS["small"]}) as small,
+                   sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint) as moved
+            from calls semi join wanted using (mount) where not callback group by client
+        )
+        select client, slowest, fastest, small, moved
+        from others left join stable using (client)
         """,
-        {"clients": given.text(clients)},
+        {"mounts": mounts},
     )
     return {
         str(client): _Seen(
@@ -233,8 +247,8 @@ def _rows(
     parts = dict.fromkeys(CLAIMED, (0.0, 0.0, 0.0))
     mounts = traffic.mounts(trace)
     told = shares.where(f"""
-        srt is not null and transmissions = 1 and stability in {CLAIMED}
-        and not coalesce(status_name in {NOT_READY}, false)
+        srt is not null and transmissions = 1 and {among("stability", CLAIMED)}
+        and not coalesce({among("status_name", NOT_READY)}, false)
     """)
     found = trace.rows(
         f"""
@@ -281,7 +295,7 @@ _ONCE = "srt is not null and transmissions = 1"
 
 _SHOWS = {
     "stable": f"stability = 'stable' and {_ONCE}",
-    "small": f"stability = 'unstable' and op in {SMALL_OPERATIONS} and {_ONCE}",
+    "small": f"stability = 'unstable' and {among('op', SMALL_OPERATIONS)} and {_ONCE}",
 }
 """Calls that show storage, and those that show the round trip, likewise."""
 

@@ -79,9 +79,14 @@ _MADE = f"""
 
 _FOLLOWED = f"""
     with steps as (
-        select call, client, server, file, op, call_frame, call_time, reply_time, exclusive
-        from calls left join made using (call)
-        where not callback and file is not null and (exclusive is not null or op = 'SETATTR')
+        select call, client, server, hash(client, server) as pair, file, op, call_frame,
+               call_time, reply_time, exclusive
+        from calls join made using (call) where not callback and file is not null
+        union all
+        select call, client, server, hash(client, server), file, op, call_frame, call_time,
+               reply_time, null
+        from calls anti join made using (call)
+        where op = 'SETATTR' and not callback and file is not null
     ),
     followed as (
         select *, op = 'SETATTR' and coalesce(
@@ -89,7 +94,7 @@ _FOLLOWED = f"""
             and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
         ) as tax
         from steps
-        window around as (partition by client, server, file order by call_time, call)
+        window around as (partition by pair, file order by call_time, call)
     )
     select client, server, count(*) filter (exclusive), count(*) filter (exclusive is not null),
            {spared.columns("tax")}

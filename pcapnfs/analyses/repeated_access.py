@@ -100,7 +100,11 @@ _ASKED = """
              where op = 'ACCESS' and not callback and uid is not null
          ) using (call)
     where op = 'ACCESS' and status = 0 and operations.file is not null
-    window before as (partition by mount, operations.file, uid, gid order by call)
+    window before as (
+        partition by mount::ubigint << 32 | operations.file::ubigint,
+                     uid::ubigint << 32 | coalesce(gid, 0)::ubigint, gid is null
+        order by call
+    )
 """
 
 _BY_MOUNT = f"""

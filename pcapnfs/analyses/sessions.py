@@ -75,22 +75,30 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
     """Each session with what the server offered and the client used, busiest first."""
     return trace.rows(
         """
-        with named as (
-            select call, client, server, connection, session, slot from calls
-            where session is not null and not callback
+        with used as (
+            select session, client, server, connection, count(slot) as sent, max(slot) as highest
+            from calls where session is not null and not callback group by all
         ),
         told as (
-            select session, max(session_slots) as offered, min(target_highest_slot) as least,
-                   max(target_highest_slot) as most
-            from operations join named using (call)
-            where op = 'CREATE_SESSION' or target_highest_slot is not null
-            group by session
+            select call, session_slots, null as wanted
+            from operations where op = 'CREATE_SESSION' and session_slots is not null
+            union all
+            select call, null, target_highest_slot
+            from operations where target_highest_slot is not null
+        ),
+        limits as (
+            select number, max(session_slots) as offered, min(wanted) as least,
+                   max(wanted) as most
+            from told join (
+                     select calls.call, hash(session) as number from calls
+                     where session is not null and not callback
+                 ) using (call)
+            group by number
         )
         select hex(session), list_sort(list(distinct client)), list_sort(list(distinct server)),
-               count(distinct connection), count(slot), any_value(offered), max(slot)::bigint + 1,
-               any_value(least)::bigint + 1,
-               any_value(most)::bigint + 1
-        from named left join told using (session)
-        group by session having count(slot) > 0 order by count(slot) desc, 1
+               count(distinct connection), sum(sent)::bigint, any_value(offered),
+               max(highest)::bigint + 1, any_value(least)::bigint + 1, any_value(most)::bigint + 1
+        from used left join limits on hash(session) = number
+        group by session having sum(sent) > 0 order by sum(sent) desc, 1
         """
     )

@@ -15,6 +15,7 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses import listings, order, parts, population
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import integer, seconds, whole
+from pcapnfs.analyses.texts import among, place
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -244,17 +245,20 @@ _OPERATIONS = ("LOOKUP", "GETATTR", "ACCESS")
 _EVENTS = f"""
     with objects as (select file, parent, hash(name) as title from files where name is not null),
     about as (
-        select mount, coalesce(calls.directory, parent) as directory, title, op, call, call_time,
-               reply_time, srt, version = 4 and op = 'GETATTR' as unsure
-        from calls join objects using (file)
-        where of_stretch(call) and op in {_OPERATIONS} and not callback and program = {NFS}
+        select mount, coalesce(calls.directory, parent) as directory, title, what, call, call_time,
+               reply_time, srt, unsure
+        from (
+                 select *, {place("op", _OPERATIONS)} as what,
+                        version = 4 and op = 'GETATTR' as unsure
+                 from calls
+             ) as calls
+             join objects using (file)
+        where of_stretch(call) and {among("op", _OPERATIONS)} and not callback and program = {NFS}
               and reply_time is not null
               and coalesce(calls.directory, parent) in (select listings.directory from listings)
     ),
     asked as (
-        from about where not unsure
-        union all
-        from about where unsure and call in (
+        from about where not unsure or call in (
             select call from operations
             where of_stretch(call) and op = 'GETATTR' and {ASKS_STATE})
     ),
@@ -265,9 +269,7 @@ _EVENTS = f"""
         where of_stretch(entries.call) and of_stretch(listings.call)
               and listings.reply_time is not null and listings.directory is not null
         union all
-        select mount, directory, title, call_time, null,
-               (list_position({list(_OPERATIONS)}, op) - 1)::utinyint, reply_time, srt
-        from asked
+        select mount, directory, title, call_time, null, what, reply_time, srt from asked
     )
     select hash(mount, directory, title) as entry, mount, directory, moment, plus, op, reply_time,
            srt

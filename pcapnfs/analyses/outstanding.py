@@ -295,10 +295,7 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
         refused as (from same where {_REFUSED})
         select refused.call, same.call_first_time as again
         from refused asof join same
-        on refused.client = same.client and refused.server = same.server
-            and refused.op = same.op and refused.signature = same.signature
-            and refused.file = same.file and refused.directory = same.directory
-            and refused.uid = same.uid and same.call_first_time >= refused.reply_time
+             on refused.kind = same.kind and same.call_first_time >= refused.reply_time
         """
     )
     places, again = find(call, sent["call"]), span.since_start(sent["again"])

@@ -137,23 +137,15 @@ _REFUSALS = f"""
         select *, coalesce({among("status_name", PUT_OFF)}, false) as refused
         from {same_calls.TABLE} where reply_time is not null
     ),
-    kinds as (
-        select distinct client, server, op, signature, file, directory, uid from asked where refused
-    ),
     ordered as (
         select asked.*, lag(refused, 1, false) over same as refused_before,
                call_time - lag(reply_time, 1, call_time) over same as pause
-        from asked semi join kinds
-             using (client, server, op, signature, file, directory, uid)
-        window same as (
-            partition by client, server, op, signature, file, directory, uid
-            order by call_time, call
-        )
+        from asked semi join (select kind from asked where refused) as put_off using (kind)
+        window same as (partition by kind order by call_time, call)
     ),
     told as (
         select *, sum((refused and (not refused_before or pause > $pause))::integer) over (
-            partition by client, server, op, signature, file, directory, uid
-            order by call_time, call rows unbounded preceding
+            partition by kind order by call_time, call rows unbounded preceding
         ) as wait
         from ordered
         where refused or (refused_before and pause <= $pause)
@@ -164,13 +156,14 @@ _REFUSALS = f"""
         where operations.op = 'CB_RECALL' and operations.file is not null
     ),
     waits as (
-        select client, server, op, signature, file, directory, uid, wait,
+        select any_value(client) as client, any_value(server) as server, any_value(op) as op,
+               any_value(file) as file, any_value(directory) as directory,
                min(status_name) filter (refused) as status,
                count(*) filter (refused) as calls, min(call_time) as begun,
                max(reply_time) filter (not refused) as ended, min(call_frame) as frame,
                sum(share) filter (refused) as time
         from told left join shares using (call)
-        group by client, server, op, signature, file, directory, uid, wait
+        group by kind, wait
     ),
     placed as (
         select waits.*, coalesce(

@@ -29,7 +29,8 @@ READS = columns.together(
 
 TABLE = "same_calls"
 """The table that `register` makes: columns of the table calls, with -1 for an object or a user that
-is not known, so that equal ones are found equal."""
+is not known, so that equal ones are found equal; and `kind`, a number for all that ask for the
+same."""
 
 NOT_READY = (
     "NFS3ERR_JUKEBOX",
@@ -53,17 +54,20 @@ _OBJECTS = """
 # A table of their own, since DuckDB knows how few these are: it looks each call up among them.
 _KINDS = f"""
     create temp table kinds as
-    select distinct client, server, op, signature, {_OBJECTS}
-    from calls where not callback and reply_time is not null and {among("status_name", NOT_READY)}
+    select *, row_number() over () as kind from (
+        select distinct client, server, op, signature, {_OBJECTS}
+        from calls where not callback and reply_time is not null and {among("status_name", NOT_READY)}
+    )
 """
 
 _SAME = f"""
     create table {TABLE} as
+    select calls.*, kind
     from (
         select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
                call_time, reply_time, status_name
         from calls where not callback
-    ) semi join kinds using (client, server, op, signature, file, directory, uid)
+    ) as calls join kinds using (client, server, op, signature, file, directory, uid)
 """
 
 

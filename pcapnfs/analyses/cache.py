@@ -54,6 +54,13 @@ VISIT_S = 1.0
 """Questions about a file that are closer together are one visit: a program that opens a file makes
 some clients ask several times, but only one reading is saved."""
 
+_FIRST = {
+    "time": "time",
+    "revalidations": "revalidations",
+    "bytes": "bytes_reread + bytes_saved",
+}
+"""What the order begins with, where it is a number."""
+
 _ORDER = {
     "time": "time desc, revalidations desc, path, client, file",
     "revalidations": "revalidations desc, time desc, path, client, file",
@@ -318,12 +325,24 @@ def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
 
 
 def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[FileCache, ...]:
+    first = _FIRST.get(sort) if top else None
+    # Paths are looked up only for those that may be shown.
+    enough = f"""
+        and {first} >= (
+            select min(least) from (
+                select {first} as least from by_file where revalidations > 0
+                order by least desc limit {top}
+            )
+        )
+    """
     rows = cursor.execute(
         f"""
-        with named as (
-            select path, role, mounts.client, mounts.server, by_file.*
-            from by_file join files using (file) join mounts using (mount)
-            where revalidations > 0
+        with chosen as (
+            select * from by_file where revalidations > 0 {enough if first else ""}
+        ),
+        named as (
+            select path, role, mounts.client, mounts.server, chosen.*
+            from chosen join files using (file) join mounts using (mount)
         ),
         most as (
             select * from named order by {_ORDER[sort]} limit {top if top else "all"}

@@ -317,13 +317,18 @@ _BY_DIRECTORY = f"""
                count(*) filter (not before and plus) as won
         from turns group by directory
     ),
-    asked as (
-        select file as directory, count(*) as asked, sum(srt) as asked_time
-        from calls
+    -- Few are about directories: what they asked for is looked up for these alone.
+    about as materialized (
+        select call, file, version, srt from calls
         where op = 'GETATTR' and not callback and program = {NFS} and reply_time is not null
               and file in (select directory from listings)
-              and (version < 4 or call in (
-                  select call from operations where op = 'GETATTR' and {ASKS_STATE}))
+    ),
+    asked as (
+        select file as directory, count(*) as asked, sum(srt) as asked_time
+        from about
+        where version < 4 or call in (
+            select operations.call from operations semi join about using (call)
+            where op = 'GETATTR' and {ASKS_STATE})
         group by file
     ),
     after as (

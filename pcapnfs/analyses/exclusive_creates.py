@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     columns.of(
-        calls="call client server callback op file call_frame call_time reply_time",
+        calls="call client server mount callback op file call_frame call_time reply_time",
         operations="call create_mode executed status",
     ),
 )
@@ -79,12 +79,11 @@ _MADE = f"""
 
 _FOLLOWED = f"""
     with steps as (
-        select call, client, server, hash(client, server) as pair, file, op, call_frame,
-               call_time, reply_time, exclusive
+        select call, client, server, mount, file, op, call_frame, call_time, reply_time,
+               exclusive
         from calls join made using (call) where not callback and file is not null
         union all
-        select call, client, server, hash(client, server), file, op, call_frame, call_time,
-               reply_time, null
+        select call, client, server, mount, file, op, call_frame, call_time, reply_time, null
         from calls anti join made using (call)
         where op = 'SETATTR' and not callback and file is not null
     ),
@@ -94,7 +93,7 @@ _FOLLOWED = f"""
             and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
         ) as tax
         from steps
-        window around as (partition by pair, file order by call_time, call)
+        window around as (partition by mount, file order by call_time, call)
     )
     select client, server, count(*) filter (exclusive), count(*) filter (exclusive is not null),
            {spared.columns("tax")}

@@ -56,7 +56,8 @@ _KINDS = f"""
     create temp table kinds as
     select *, row_number() over () as kind from (
         select distinct client, server, op, signature, {_OBJECTS}
-        from calls where not callback and reply_time is not null and {among("status_name", NOT_READY)}
+        from calls
+        where not callback and reply_time is not null and {among("status_name", NOT_READY)}
     )
 """
 

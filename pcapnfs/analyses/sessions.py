@@ -86,6 +86,8 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
             select call, null, target_highest_slot
             from operations where target_highest_slot is not null
         ),
+        -- A hash of 64 bits is narrower to join than an identifier, and few sessions share one with
+        -- a probability below 10^-9.
         limits as (
             select number, max(session_slots) as offered, min(wanted) as least,
                    max(wanted) as most

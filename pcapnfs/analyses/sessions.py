@@ -86,21 +86,17 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
             select call, null, target_highest_slot
             from operations where target_highest_slot is not null
         ),
-        -- A hash of 64 bits is narrower to join than an identifier, and few sessions share one with
-        -- a probability below 10^-9.
         limits as (
-            select number, max(session_slots) as offered, min(wanted) as least,
+            select session, max(session_slots) as offered, min(wanted) as least,
                    max(wanted) as most
-            from told join (
-                     select calls.call, hash(session) as number from calls
-                     where session is not null and not callback
-                 ) using (call)
-            group by number
+            from told join calls using (call)
+            where session is not null and not callback
+            group by session
         )
         select hex(session), list_sort(list(distinct client)), list_sort(list(distinct server)),
                count(distinct connection), sum(sent)::bigint, any_value(offered),
                max(highest)::bigint + 1, any_value(least)::bigint + 1, any_value(most)::bigint + 1
-        from used left join limits on hash(session) = number
+        from used left join limits using (session)
         group by session having sum(sent) > 0 order by sum(sent) desc, 1
         """
     )

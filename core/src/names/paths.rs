@@ -57,10 +57,11 @@ impl Role {
 /// Where an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location<'p> {
-    /// Path below `export`; absolute in the pseudo file system; else below a `[short handle]`.
-    pub path: &'p str,
+    /// Path below `export`; absolute in the pseudo file system; else below a `[short handle]`. Names are
+    /// in it as they are: [`text`] makes it one.
+    pub path: &'p [u8],
     /// The export or mounted directory.
-    pub export: Option<&'p str>,
+    pub export: Option<&'p [u8]>,
     /// What it is.
     pub role: Role,
 }
@@ -89,8 +90,8 @@ struct Tree<'n> {
 /// A path, and the export that it is below.
 #[derive(Default)]
 struct Climbed {
-    path: String,
-    export: Option<String>,
+    path: Vec<u8>,
+    export: Option<Vec<u8>>,
 }
 
 impl Paths {
@@ -133,7 +134,7 @@ impl Paths {
         let Self { exports, pseudo, beginnings, last } = self;
         let tree = Tree { names, exports, pseudo };
         let Some(file) = names.file(id) else {
-            return Location { path: "", export: None, role: Role::Unknown };
+            return Location { path: &[], export: None, role: Role::Unknown };
         };
         let role = tree.role(id, file);
         let parent = file.parent.filter(|parent| *parent != id && !tree.is_export(id));
@@ -146,7 +147,7 @@ impl Paths {
             return Location { path: &last.path, export: last.export.as_deref(), role };
         };
         last.path.clone_from(&beginning.path);
-        write_text(name, &mut last.path);
+        last.path.extend_from_slice(name);
         Location { path: &last.path, export: beginning.export.as_deref(), role }
     }
 }
@@ -159,12 +160,12 @@ fn beginning<'b>(
 ) -> Option<&'b Climbed> {
     let slot = known.get_mut(directory as usize % BEGINNINGS)?;
     if slot.as_ref().is_none_or(|(other, _)| *other != directory) {
-        let mut path = String::new();
+        let mut path = Vec::new();
         let export = tree.climbed(directory, &mut path);
-        match path.as_str() {
-            "." => path.clear(),
-            path if path.ends_with('/') => {}
-            _ => path.push('/'),
+        match path.as_slice() {
+            b"." => path.clear(),
+            [.., b'/'] => {}
+            _ => path.push(b'/'),
         }
         if path.len() > BEGINNING_LENGTH {
             return None;
@@ -176,23 +177,23 @@ fn beginning<'b>(
 
 impl<'n> Tree<'n> {
     /// Writes the path of an object, by all its ancestors; gives its export.
-    fn climbed(&self, id: FileId, path: &mut String) -> Option<String> {
+    fn climbed(&self, id: FileId, path: &mut Vec<u8>) -> Option<Vec<u8>> {
         let mut below = Vec::new();
         let top = self.climb(id, &mut below);
         path.clear();
         if self.is_export(top) {
             join(&below, path);
             if path.is_empty() {
-                path.push('.');
+                path.push(b'.');
             }
             return Some(self.export_path(top));
         }
         match self.names.handle(top) {
             _ if self.names.mounted_as(top).is_some() => {}
             Some(handle) => short(handle, path),
-            None => path.push_str("[unknown]"),
+            None => path.extend_from_slice(b"[unknown]"),
         }
-        path.push('/');
+        path.push(b'/');
         let top_length = path.len();
         join(&below, path);
         // The root alone is a slash, another object alone is its handle.
@@ -217,17 +218,17 @@ impl<'n> Tree<'n> {
         at
     }
 
-    fn export_path(&self, export: FileId) -> String {
-        let Some(file) = self.names.file(export) else { return String::new() };
+    fn export_path(&self, export: FileId) -> Vec<u8> {
+        let Some(file) = self.names.file(export) else { return Vec::new() };
         if let Some(mounted) = self.names.mounted_as(export) {
-            return text(mounted).into_owned();
+            return mounted.to_vec();
         }
         let mut below = Vec::new();
         if let (Some(parent), Some(name)) = (file.parent, self.names.name(export)) {
             below.push(name);
             self.climb(parent, &mut below);
         }
-        let mut path = "/".to_owned();
+        let mut path = b"/".to_vec();
         join(&below, &mut path);
         path
     }
@@ -276,47 +277,39 @@ fn set(flags: &mut [bool], id: FileId) {
 }
 
 /// Writes the short form of a handle, as Wireshark shows it: its CRC-32 in hexadecimal.
-fn short(handle: &[u8], out: &mut String) {
+fn short(handle: &[u8], out: &mut Vec<u8>) {
     let sum = checksum::crc32(handle);
     let mut text = *b"[0x00000000]";
     for (place, digit) in text.iter_mut().skip(3).zip((0..8).rev()) {
         *place = HEXADECIMAL.get((sum >> (4 * digit) & 15) as usize).copied().unwrap_or_default();
     }
-    out.push_str(str::from_utf8(&text).unwrap_or_default());
+    out.extend_from_slice(&text);
 }
 
 /// Writes names, the deepest of which is the first, as a path.
-fn join(below: &[&[u8]], out: &mut String) {
+fn join(below: &[&[u8]], out: &mut Vec<u8>) {
     out.reserve(below.iter().map(|name| name.len() + 1).sum());
     for (place, name) in below.iter().rev().enumerate() {
         if place > 0 {
-            out.push('/');
+            out.push(b'/');
         }
-        write_text(name, out);
+        out.extend_from_slice(name);
     }
 }
 
 /// Bytes of a name as text: what is not UTF-8 is written `\xNN`, a backslash stays.
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
-    str::from_utf8(bytes).map_or_else(
-        |_| {
-            let mut out = String::with_capacity(bytes.len());
-            write_text(bytes, &mut out);
-            Cow::Owned(out)
-        },
-        Cow::Borrowed,
-    )
+    str::from_utf8(bytes).map_or_else(|_| Cow::Owned(escaped(bytes)), Cow::Borrowed)
 }
 
-fn write_text(bytes: &[u8], out: &mut String) {
-    if let Ok(text) = str::from_utf8(bytes) {
-        out.push_str(text);
-        return;
-    }
+#[cold]
+fn escaped(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
         for byte in chunk.invalid() {
             let _infallible = write!(out, "\\x{byte:02x}");
         }
     }
+    out
 }

@@ -1,7 +1,7 @@
 //! What operations teach about files, with the operations written down by hand.
 
 use super::identity::Identities;
-use super::paths::{Paths, Role};
+use super::paths::{Paths, Role, text};
 use super::{Binding, File, FileId, Names, Place, Placed};
 use crate::nfs::Done;
 use crate::nfs::facts::{Attributes, Entry, Facts, Pnfs};
@@ -30,7 +30,7 @@ fn one(names: &mut Names, operation: Done<'_>) -> Place {
 fn path(names: &Names, file: Option<FileId>) -> (String, Option<String>, Role) {
     let mut paths = Paths::new(names);
     let location = paths.locate(names, file.unwrap());
-    (location.path.to_owned(), location.export.map(str::to_owned), location.role)
+    (text(location.path).into_owned(), location.export.map(|export| text(export).into_owned()), location.role)
 }
 
 fn of_type(file_type: FileType) -> Attributes<'static> {
@@ -329,7 +329,10 @@ fn children_of_many_directories_in_turn_are_each_below_their_own() {
     let mut paths = Paths::new(&names);
     for (id, name, file) in files {
         let location = paths.locate(&names, id.unwrap());
-        assert_eq!((location.path, location.export), (format!("{name}/{file}").as_str(), Some("/srv")));
+        assert_eq!(
+            (location.path, location.export),
+            (format!("{name}/{file}").as_bytes(), Some(b"/srv".as_slice()))
+        );
     }
 }
 
@@ -346,13 +349,13 @@ fn a_path_longer_than_what_is_kept_is_whole() {
     let mut paths = Paths::new(&names);
     for (file, name) in files.into_iter().zip(["/x", "/y"]) {
         let expected = vec![part.as_str(); 40].join("/") + name;
-        assert_eq!(paths.locate(&names, file.unwrap()).path, expected);
+        assert_eq!(paths.locate(&names, file.unwrap()).path, expected.as_bytes());
     }
 }
 
 #[test]
 fn names_that_are_not_utf8_are_escaped() {
-    assert_eq!(super::paths::text(b"caf\xe9 \xf0\x9f\x98\x80"), "caf\\xe9 \u{1f600}");
+    assert_eq!(text(b"caf\xe9 \xf0\x9f\x98\x80"), "caf\\xe9 \u{1f600}");
 }
 
 fn seen<'a>(operation: &str, handle: &'a [u8], fileid: u64, mtime: i64) -> Done<'a> {

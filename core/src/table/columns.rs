@@ -5,7 +5,6 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use arrow_array::builder::GenericByteBuilder;
 use arrow_array::types::{ArrowPrimitiveType, BinaryType, ByteArrayType, UInt32Type, Utf8Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, GenericByteArray, PrimitiveArray, StringArray,
@@ -14,6 +13,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuf
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use crate::names::paths::text;
 use crate::table::BATCH_ROWS;
 
 /// An odd number without pattern (2^64 divided by the golden ratio), to spread what is multiplied by it.
@@ -286,95 +286,133 @@ impl<const NULLABLE: bool> Collector for Bools<NULLABLE> {
     }
 }
 
-/// Texts or bytes of variable length.
-///
-/// Arrow's builder takes only what is valid, so that it need not look at all of it again in the end.
-struct Flat<T: ByteArrayType, const NULLABLE: bool> {
+/// Texts or bytes of variable length, one behind the other.
+struct Flat<const NULLABLE: bool> {
     unwanted: bool,
     /// Bytes of the batch before: this one will be much like it.
     before: usize,
-    values: Option<GenericByteBuilder<T>>,
+    bytes: Vec<u8>,
+    /// Where the values end, behind a 0; empty as long as there is none.
+    ends: Vec<i32>,
+    validity: Validity<NULLABLE>,
     void: Void,
 }
 
-impl<T: ByteArrayType, const NULLABLE: bool> Default for Flat<T, NULLABLE> {
+impl<const NULLABLE: bool> Default for Flat<NULLABLE> {
     fn default() -> Self {
-        Self { unwanted: false, before: 0, values: None, void: Void::default() }
+        Self {
+            unwanted: false,
+            before: 0,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            validity: Validity::default(),
+            void: Void::default(),
+        }
     }
 }
 
-impl<T: ByteArrayType, const NULLABLE: bool> Flat<T, NULLABLE> {
-    /// Whether Arrow can tell where a value of this length ends.
+impl<const NULLABLE: bool> Flat<NULLABLE> {
     #[inline]
-    fn holds(&self, length: usize) -> bool {
-        let held = self.values.as_ref().map_or(0, |values| values.values_slice().len());
-        i32::try_from(held + length).is_ok()
-    }
-
-    #[inline]
-    fn put(&mut self, row: Row, value: &T::Native) {
-        match &mut self.values {
-            Some(values) => append(values, row, value),
-            None => self.begin(row, value),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn begin(&mut self, row: Row, value: &T::Native) {
-        if self.unwanted {
+    fn put(&mut self, row: Row, value: &[u8]) {
+        if self.ends.len() <= row.at && !self.reach(row) {
             return;
         }
-        let room = self.before + self.before / 8;
-        append(self.values.insert(GenericByteBuilder::with_capacity(BATCH_ROWS, room)), row, value);
+        // Arrow could not tell where a longer one ends: nothing is put in its place.
+        let end = match i32::try_from(self.bytes.len() + value.len()) {
+            Ok(end) => {
+                self.bytes.extend_from_slice(value);
+                end
+            }
+            Err(_) => self.last_end(),
+        };
+        self.ends.push(end);
+        self.validity.set(row);
+    }
+
+    /// Passes over the rows up to one that gets a value. `false` if nobody wants it.
+    #[inline(never)]
+    fn reach(&mut self, row: Row) -> bool {
+        if self.unwanted {
+            return false;
+        }
+        if self.ends.is_empty() {
+            self.ends.reserve_exact(BATCH_ROWS + 1);
+            self.bytes.reserve_exact(self.before + self.before / 8);
+        }
+        self.pass_over(row.at);
+        true
+    }
+
+    /// Lets all values before a row end that have not.
+    fn pass_over(&mut self, row: usize) {
+        self.ends.resize((row + 1).max(self.ends.len()), self.last_end());
+    }
+
+    fn last_end(&self) -> i32 {
+        self.ends.last().copied().unwrap_or_default()
     }
 
     /// The values of `rows` rows as an Arrow array.
-    fn finish(&mut self, rows: usize) -> ArrayRef {
-        let Some(mut values) = self.values.take() else {
+    fn finish<T: ByteArrayType<Offset = i32>>(&mut self, rows: usize) -> ArrayRef {
+        if self.ends.is_empty() {
             return self.void.array(rows, || Arc::new(GenericByteArray::<T>::new_null(rows)));
+        }
+        self.before = self.bytes.len();
+        self.pass_over(rows);
+        let nulls = match self.validity.finish(rows) {
+            Valid::All => None,
+            Valid::Some(nulls) => Some(nulls),
+            Valid::None => Some(no_values(rows)),
         };
-        self.before = values.values_slice().len();
-        pass_over(&mut values, rows);
-        Arc::new(values.finish())
+        let ends = OffsetBuffer::new(ScalarBuffer::from(std::mem::take(&mut self.ends)));
+        let bytes = Buffer::from_vec(std::mem::take(&mut self.bytes));
+        match GenericByteArray::<T>::try_new(ends.clone(), bytes.clone(), nulls.clone()) {
+            Ok(array) => Arc::new(array),
+            Err(_) => escaped::<T>(&ends, &bytes, nulls),
+        }
     }
 }
 
-/// Appends the value of a row; those passed over are NULL.
-#[inline]
-fn append<T: ByteArrayType>(values: &mut GenericByteBuilder<T>, row: Row, value: &T::Native) {
-    if values.offsets_slice().len() <= row.at {
-        pass_over(values, row.at);
-    }
-    values.append_value(value);
-}
-
-/// Appends NULLs up to a row.
+/// An array of texts some of which are not UTF-8.
+#[cold]
 #[inline(never)]
-fn pass_over<T: ByteArrayType>(values: &mut GenericByteBuilder<T>, row: usize) {
-    let known = values.offsets_slice().len() - 1;
-    if row > known {
-        values.append_nulls(row - known);
+fn escaped<T: ByteArrayType<Offset = i32>>(
+    ends: &OffsetBuffer<i32>,
+    bytes: &[u8],
+    nulls: Option<NullBuffer>,
+) -> ArrayRef {
+    let rows = ends.len() - 1;
+    let mut texts = Flat::<false>::default();
+    for (at, bounds) in ends.windows(2).enumerate() {
+        if let [start, end] = *bounds {
+            let [start, end] = [start, end].map(|end| end.cast_unsigned() as usize);
+            let value = bytes.get(start..end).unwrap_or_default();
+            texts.put(Row::new(at), text(value).as_bytes());
+        }
     }
+    let ends = OffsetBuffer::new(ScalarBuffer::from(texts.ends));
+    GenericByteArray::<T>::try_new(ends, Buffer::from_vec(texts.bytes), nulls)
+        .map_or_else(|_| Arc::new(GenericByteArray::<T>::new_null(rows)) as ArrayRef, |array| Arc::new(array))
 }
 
-/// Free texts.
+/// Free texts, as bytes: whether they are UTF-8 is looked at once for all of a batch, which takes a
+/// tenth of what it takes for each. What is not is escaped as of [`text`].
 #[derive(Default)]
-pub struct Strings<const NULLABLE: bool>(Flat<Utf8Type, NULLABLE>);
+pub struct Strings<const NULLABLE: bool>(Flat<NULLABLE>);
 
 impl<const NULLABLE: bool> Strings<NULLABLE> {
     /// Writes the value of a row; rows come in order. Without one, and where rows are passed over, it is
     /// NULL.
     #[inline]
-    pub fn put<'a>(&mut self, row: Row, value: impl Value<&'a str, NULLABLE>) {
+    pub fn put<'a>(&mut self, row: Row, value: impl Value<&'a [u8], NULLABLE>) {
         if let Some(value) = value.given() {
-            self.0.put(row, if self.0.holds(value.len()) { value } else { "" });
+            self.0.put(row, value);
         }
     }
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        self.0.finish(rows)
+        self.0.finish::<Utf8Type>(rows)
     }
 }
 
@@ -390,7 +428,7 @@ impl<const NULLABLE: bool> Collector for Strings<NULLABLE> {
 
 /// Byte strings.
 #[derive(Default)]
-pub struct Blobs<const NULLABLE: bool>(Flat<BinaryType, NULLABLE>);
+pub struct Blobs<const NULLABLE: bool>(Flat<NULLABLE>);
 
 impl<const NULLABLE: bool> Blobs<NULLABLE> {
     /// Writes the value of a row; rows come in order. Without one, and where rows are passed over, it is
@@ -398,13 +436,13 @@ impl<const NULLABLE: bool> Blobs<NULLABLE> {
     #[inline]
     pub fn put<'a>(&mut self, row: Row, value: impl Value<&'a [u8], NULLABLE>) {
         if let Some(value) = value.given() {
-            self.0.put(row, if self.0.holds(value.len()) { value } else { &[] });
+            self.0.put(row, value);
         }
     }
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        self.0.finish(rows)
+        self.0.finish::<BinaryType>(rows)
     }
 }
 
@@ -932,12 +970,12 @@ mod tests {
             numbers.put(Row::new(row), 7);
             words.put(Row::new(row), Wording::Text("READ"));
             names.put(Row::new(row), Naming::Name("READ"));
-            texts.put(Row::new(row), "file");
+            texts.put(Row::new(row), b"file".as_slice());
             bools.put(Row::new(row), true);
         }
         assert!(numbers.values.values.is_empty() && names.0.keys.values.is_empty());
         assert!(words.keys.values.is_empty() && words.distinct.data.is_empty());
-        assert!(texts.0.values.is_none());
+        assert!(texts.0.bytes.is_empty() && texts.0.ends.is_empty());
     }
 
     #[test]
@@ -979,10 +1017,10 @@ mod tests {
     fn texts_are_those_put_and_null_elsewhere() {
         let mut texts = Strings::<true>::default();
         for _ in 0..2 {
-            texts.put(Row::new(2), "a");
+            texts.put(Row::new(2), b"a".as_slice());
             texts.put(Row::new(3), None);
-            texts.put(Row::new(4), "");
-            texts.put(Row::new(BATCH_ROWS - 1), "ü");
+            texts.put(Row::new(4), b"".as_slice());
+            texts.put(Row::new(BATCH_ROWS - 1), "ü".as_bytes());
             let array = texts.finish(BATCH_ROWS);
             let values = array.as_string::<i32>();
             assert_eq!(
@@ -992,8 +1030,29 @@ mod tests {
             assert_eq!((values.value(BATCH_ROWS - 1), array.null_count()), ("ü", BATCH_ROWS - 3));
         }
         let dense = &mut Strings::<false>::default();
-        (0..3).for_each(|row| dense.put(Row::new(row), "a"));
+        (0..3).for_each(|row| dense.put(Row::new(row), b"a".as_slice()));
         assert_eq!((dense.finish(3).null_count(), dense.finish(0).len()), (0, 0));
+    }
+
+    #[test]
+    fn texts_that_are_not_utf8_are_escaped_whatever_stands_beside_them() {
+        let halves = "\u{1f600}".as_bytes().split_at(2);
+        let values: [&[u8]; 7] = [b"a", b"caf\xe9", "\u{e9}".as_bytes(), halves.0, halves.1, b"", b"\\x"];
+        for wrong in [[].as_slice(), &[1], &[3, 4], &[4], &[0, 1, 2, 3, 4, 5, 6]] {
+            let mut texts = Strings::<true>::default();
+            let expected: Vec<_> = (0..20)
+                .map(|row| {
+                    let value = if row < 7 && wrong.contains(&row) { values[row] } else { b"plain" };
+                    (row % 8 != 7).then(|| {
+                        texts.put(Row::new(row), value);
+                        text(value).into_owned()
+                    })
+                })
+                .collect();
+            let array = texts.finish(20);
+            let told = array.as_string::<i32>().iter().map(|text| text.map(str::to_owned));
+            assert_eq!(told.collect::<Vec<_>>(), expected, "{wrong:?}");
+        }
     }
 
     #[test]

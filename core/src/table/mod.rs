@@ -13,7 +13,6 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;
@@ -21,7 +20,7 @@ use arrow_schema::ArrowError;
 
 use crate::error::DecodeError;
 use crate::names::identity::Identities;
-use crate::names::paths::{Paths, text};
+use crate::names::paths::Paths;
 use crate::names::{FileId, Names, Place, Placed};
 use crate::nfs::facts::{Attributes, Entry, Facts, Service};
 use crate::nfs::status::{Statuses, status_name};
@@ -91,7 +90,7 @@ pub struct Tables {
     connections: Box<ConnectionsBatch>,
     notes: Box<NotesBatch>,
     signatures: Signatures,
-    text: [String; 3],
+    text: String,
     masks: Masks,
     /// A table has enough rows to leave.
     full: bool,
@@ -163,7 +162,7 @@ impl Tables {
                 call: exchange.call,
                 position: binding.position as u32,
                 directory: binding.directory,
-                name: readable(exchange.placed.name(binding), &mut self.text[0]),
+                name: exchange.placed.name(binding),
                 file: binding.file,
             );
         }
@@ -287,7 +286,6 @@ impl Tables {
         let left = names.files().get(*written..).unwrap_or_default();
         for (id, file) in (*written..).zip(left).take(BATCH_ROWS) {
             let location = paths.locate(names, id as u32);
-            let name = names.name(id as u32).map(text);
             let fsid = names.fsid(file);
             append!(
                 &mut *self.files,
@@ -301,7 +299,7 @@ impl Tables {
                 fileid: file.fileid,
                 size: file.size,
                 parent: file.parent,
-                name: name.as_deref(),
+                name: names.name(id as u32),
                 path: location.path,
                 export: location.export,
                 role: Naming::Name(location.role.name()),
@@ -382,12 +380,9 @@ impl Tables {
 
     fn append_operation(&mut self, exchange: &Exchange<'_>, position: u32, done: &Done<'_>, place: Place) {
         let facts = &done.facts;
-        let [name, new_name, other] = &mut self.text;
-        let name = facts.name.map(|bytes| readable(bytes, name));
-        let new_name = facts.new_name.map(|bytes| readable(bytes, new_name));
         let free_text = match facts.text {
-            Some(bytes) => Some(readable(bytes, other)),
-            None => services(&facts.services, other),
+            Some(bytes) => Some(bytes),
+            None => services(&facts.services, &mut self.text).map(str::as_bytes),
         };
         let at = append!(
             &mut *self.operations,
@@ -402,8 +397,8 @@ impl Tables {
             file: place.file,
             directory: place.directory,
             target_directory: place.target_directory,
-            name: name,
-            new_name: new_name,
+            name: facts.name,
+            new_name: facts.new_name,
             created: created(facts),
             create_mode: facts.create_mode,
             offset: facts.offset,
@@ -446,7 +441,7 @@ impl Tables {
             call: call,
             position: position,
             directory: place.file,
-            name: readable(entry.name, &mut self.text[0]),
+            name: entry.name,
             file: file,
             fileid: entry.fileid.or(attributes.and_then(|attributes| attributes.fileid)),
             r#type: attributes.and_then(|attributes| attributes.file_type).map(file_type),
@@ -622,15 +617,4 @@ fn services<'a>(services: &[Service], buffer: &'a mut String) -> Option<&'a str>
     });
     *buffer = told.collect::<Vec<_>>().join("; ");
     Some(buffer)
-}
-
-/// UTF-8 as it is; other bytes are escaped into `buffer`.
-fn readable<'a>(bytes: &'a [u8], buffer: &'a mut String) -> &'a str {
-    match text(bytes) {
-        Cow::Borrowed(text) => text,
-        Cow::Owned(escaped) => {
-            *buffer = escaped;
-            buffer
-        }
-    }
 }

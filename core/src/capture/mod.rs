@@ -284,10 +284,7 @@ impl Reader {
     fn read(&mut self) -> Result<Option<Record>, Fault> {
         match &mut self.parser {
             Parser::Pcap(pcap) => pcap.next(&mut self.window),
-            Parser::Pcapng(pcapng) => {
-                let record = pcapng.next(&mut self.window)?;
-                Ok(record)
-            }
+            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
         }
     }
 

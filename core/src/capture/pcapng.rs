@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::output::{self, Interface};
 use super::window::{Fault, Window};
-use super::{Details, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
+use super::{CREDIBLE_PACKET, Details, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
 
 /// Type of the section header block: the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -22,6 +22,10 @@ const ENHANCED_PACKET: u32 = 6;
 
 /// Bytes of a block around its body: type and length before, length after.
 const FRAME: usize = 12;
+
+/// Bytes of an enhanced packet block before its packet: type, length, interface, time in two halves,
+/// bytes captured, bytes on the wire.
+const ENHANCED_HEADER: usize = 28;
 
 /// Bytes of a section header without options.
 const SMALLEST_SECTION: usize = 28;
@@ -100,14 +104,23 @@ impl Resolution {
     fn nanoseconds(self, ticks: u64) -> i64 {
         let ns = match self {
             Self::Times(factor) => ticks.saturating_mul(factor),
+            rare => rare.divided(ticks),
+        };
+        i64::try_from(ns).unwrap_or(i64::MAX)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn divided(self, ticks: u64) -> u64 {
+        match self {
+            Self::Times(factor) => ticks.saturating_mul(factor),
             Self::Over(divisor) => ticks / divisor,
             // At most 2^64 × 2^30, so the product fits; the shift is at most 127.
             Self::Binary(exponent) => {
                 u64::try_from((u128::from(ticks) * u128::from(NS_PER_S.unsigned_abs())) >> exponent)
                     .unwrap_or(u64::MAX)
             }
-        };
-        i64::try_from(ns).unwrap_or(i64::MAX)
+        }
     }
 }
 
@@ -144,6 +157,14 @@ struct Block {
     kind: u32,
     /// With its frame.
     length: usize,
+}
+
+impl Described {
+    /// When a packet of it came.
+    #[inline]
+    fn time_ns(&self, ticks: u64) -> i64 {
+        self.resolution.nanoseconds(ticks).saturating_add(self.offset_ns).clamp(0, LATEST_NS)
+    }
 }
 
 impl Pcapng {
@@ -186,8 +207,56 @@ impl Pcapng {
     }
 
     /// The next packet; `None` where the file ends after a block.
-    #[inline(never)]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop, with the packets that are at hand.
     pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
+        if let Some(record) = self.at_hand(window) {
+            return Ok(Some(record));
+        }
+        // Apart from what is at hand, which need not lie in memory then.
+        let record = self.read(window)?;
+        Ok(record)
+    }
+
+    /// The next packet, if the window holds all of its block, and that is as nearly all are: an enhanced
+    /// packet, little-endian, and credible.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
+    fn at_hand(&mut self, window: &mut Window) -> Option<Record> {
+        let ahead = window.at_hand()?;
+        let header = ahead.first_chunk::<ENHANCED_HEADER>()?;
+        let [k0, k1, k2, k3, l0, l1, l2, l3, i0, i1, i2, i3, fields @ ..] = *header;
+        let [h0, h1, h2, h3, t0, t1, t2, t3, c0, c1, c2, c3, w0, w1, w2, w3] = fields;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        let captured = u32::from_le_bytes([c0, c1, c2, c3]) as usize;
+        let end = ahead.get(length.checked_sub(4)?..length)?.first_chunk::<4>()?;
+        let usual = u32::from_le_bytes([k0, k1, k2, k3]) == ENHANCED_PACKET
+            && !self.big_endian
+            && length.is_multiple_of(4)
+            && length <= CREDIBLE_PACKET
+            && *end == [l0, l1, l2, l3];
+        // What follows the packet: its padding and its options.
+        let behind = length.checked_sub(ENHANCED_HEADER + 4 + captured).filter(|_| usual)?;
+        let place = u32::from_le_bytes([i0, i1, i2, i3]) as usize;
+        let interface = self.interfaces.get(place)?;
+        let ticks = u64::from(u32::from_le_bytes([h0, h1, h2, h3])) << 32
+            | u64::from(u32::from_le_bytes([t0, t1, t2, t3]));
+        let time_ns = interface.time_ns(ticks);
+        let wire_length = u32::from_le_bytes([w0, w1, w2, w3]).max(captured as u32);
+        let start = window.position() + ENHANCED_HEADER;
+        let padding = captured.next_multiple_of(4) - captured;
+        let options = start + captured + padding;
+        self.last_time_ns = time_ns;
+        self.last = Last { interface: place, start: options, length: behind.saturating_sub(padding) };
+        let link = interface.link;
+        window.advance(length);
+        Some(Record { time_ns, link, wire_length, start, captured })
+    }
+
+    /// The same of any block, reading on in the file.
+    #[cold]
+    #[inline(never)]
+    fn read(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
         while let Some(block) = self.block(window)? {
             match block.kind {
                 ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => {
@@ -290,8 +359,7 @@ impl Pcapng {
             return Err(window.damaged(SHORT));
         }
         if let Some(ticks) = header.ticks {
-            let time_ns = interface.resolution.nanoseconds(ticks).saturating_add(interface.offset_ns);
-            self.last_time_ns = time_ns.clamp(0, LATEST_NS);
+            self.last_time_ns = interface.time_ns(ticks);
         }
         let record = Record {
             time_ns: self.last_time_ns,
@@ -514,5 +582,75 @@ impl<'a> Fields<'a> {
         let ticks = Some(self.u64()?);
         let captured = Some(self.u32()?);
         Some(PacketHeader { interface, ticks, captured, wire_length: self.u32()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Told = (i64, LinkType, u32, usize, usize, [usize; 3]);
+
+    /// The packets of a file, and what was wrong with it, with or without the short way.
+    fn packets(file: &[u8], short_way: bool) -> (Vec<Told>, Option<String>) {
+        let mut window = Window::plain(Box::new(std::io::Cursor::new(file.to_vec())));
+        let mut pcapng = Pcapng::open(&mut window).unwrap();
+        let mut told = Vec::new();
+        loop {
+            match if short_way { pcapng.next(&mut window) } else { pcapng.read(&mut window) } {
+                Ok(Some(Record { time_ns, link, wire_length, start, captured })) => {
+                    let Last { interface, start: options, length } = pcapng.last;
+                    told.push((time_ns, link, wire_length, start, captured, [interface, options, length]));
+                }
+                Ok(None) => return (told, None),
+                Err(fault) => return (told, Some(format!("{fault:?}"))),
+            }
+        }
+    }
+
+    fn block(big_endian: bool, words: &[u32], bytes: &[u8]) -> Vec<u8> {
+        let turned = |word: &u32| if big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
+        let body = [words.get(1..).unwrap().iter().flat_map(turned).collect(), bytes.to_vec()].concat();
+        let length = body.len().next_multiple_of(4) as u32 + FRAME as u32;
+        let padding = vec![0; length as usize - FRAME - body.len()];
+        let (kind, length) = (turned(&words[0]).to_vec(), turned(&length).to_vec());
+        [kind, length.clone(), body, padding, length].concat()
+    }
+
+    proptest! {
+        #[test]
+        fn packets_at_hand_are_as_those_read_the_long_way(
+            packets_of in prop::collection::vec(
+                (0_u32..3, any::<u64>(), 0_usize..40, 0_u32..60, 0_usize..24), 1..6),
+            big_endian: bool,
+            resolution in prop::sample::select(vec![6_u8, 9, 12, 0x94]),
+            spoilt in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let section = [u32::from_be_bytes(SECTION_HEADER), BYTE_ORDER_MAGIC, 1, u32::MAX, u32::MAX];
+            let mut file = block(big_endian, &section, &[]);
+            for link in [1_u32, 101] {
+                let link = if big_endian { link << 16 } else { link };
+                let option = if big_endian { 9 << 16 | 1 } else { 1 << 16 | 9 };
+                file.extend(block(big_endian, &[INTERFACE_DESCRIPTION, link, 0, option], &[resolution]));
+            }
+            let described = file.len();
+            for (interface, ticks, length, captured, wire) in packets_of {
+                let time = [(ticks >> 32) as u32, ticks as u32];
+                let header = [ENHANCED_PACKET, interface.min(1), time[0], time[1], captured, wire as u32];
+                // Some say that they have more than they have.
+                let held = length.max(captured as usize) - usize::from(wire == 0);
+                file.extend(block(big_endian, &header, &vec![7; held.max(1)]));
+            }
+            if let Some((place, value)) = spoilt {
+                let place = described + place.index(file.len() - described);
+                file[place] = value;
+            }
+            if let Some(cut) = cut {
+                file.truncate(described + cut.index(file.len() - described));
+            }
+            prop_assert_eq!(packets(&file, true), packets(&file, false));
+        }
     }
 }

@@ -305,6 +305,14 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
+    /// The variable-length opaque data that come next, if they are there to be read at once. A cursor that
+    /// records has none, as with [`Self::words`].
+    #[inline]
+    pub fn opaque_ahead(&self) -> Option<&'a [u8]> {
+        let (length, data) = self.rest.split_first_chunk()?;
+        data.get(..u32::from_be_bytes(*length) as usize)
+    }
+
     /// One byte.
     pub fn u8(&mut self) -> Result<u8> {
         Ok(u8::from_be_bytes(self.array()?))

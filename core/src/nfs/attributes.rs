@@ -4,6 +4,8 @@
 //! attribute that the table does not know ends its `fattr4` only: the list's own length says where
 //! the message goes on. Nothing here allocates.
 
+mod usual;
+
 use crate::cursor::{Cursor, Kind};
 use crate::error::DecodeError;
 use crate::nfs::facts::{Attributes, WeakCacheAttributes};
@@ -173,6 +175,15 @@ pub fn fattr4<'a>(
     attributes: &mut Option<Attributes<'a>>,
 ) -> Result<Result<()>> {
     let present = *mask.insert(bitmap4(c)?);
+    let read = attributes.insert(Attributes::default());
+    if usual::is_usual(present)
+        && let Some(list) = c.opaque_ahead()
+        && usual::read(list, present, read).is_some()
+    {
+        c.take(4 + list.len())?;
+        return Ok(Ok(()));
+    }
+    *attributes = None;
     let length = c.count(1)?;
     let mut list = c.sub(length)?;
     Ok(attribute_list(&mut list, present, attributes.insert(Attributes::default())))
@@ -613,6 +624,33 @@ mod tests {
             lease_time_s: Some(1),
         };
         assert_eq!(attributes, expected);
+    }
+
+    #[test]
+    fn usual_attributes_are_read_as_the_table_reads_them() {
+        const LINUX: [u32; 3] = [0x0010_011a, 0x00b0_a23a, 0];
+        let numbers = (0..96).map(|number| 1_u128 << number).chain([0]);
+        let masks = numbers.flat_map(|bit| [bit, bit | 1 << 53, bit | 1 << 1, bit | 0x00b0_a23a_0018_091a]);
+        let masks = masks.map(|mask| [0, 32, 64].map(|first| (mask >> first) as u32)).chain([LINUX]);
+        for mask in masks {
+            let present = |number: &u32| mask[*number as usize / 32] & 1 << (number % 32) != 0;
+            let list = bytes(&(0..96).filter(present).flat_map(value).collect::<Vec<_>>());
+            let usual = [0x0018_091a, 0x00b0_a23a, 0];
+            assert_eq!(usual::is_usual(mask), mask.iter().zip(usual).all(|(mask, usual)| mask & !usual == 0));
+            if !usual::is_usual(mask) {
+                continue;
+            }
+            // All there, and each way to break off; and lengths that lie.
+            let cut = (0..=list.len()).map(|end| list[..end].to_vec());
+            let long = (0..list.len()).map(|place| [&list[..place], &[0xff], &list[place + 1..]].concat());
+            for list in cut.chain(long).chain([[&list[..], &[0; 8]].concat()]) {
+                let (mut fast, mut slow) = (Attributes::default(), Attributes::default());
+                let read = usual::read(&list, mask, &mut fast);
+                let outcome = attribute_list(&mut Cursor::new(&list, Layer::Reply), mask, &mut slow);
+                assert_eq!(read.is_some(), outcome.is_ok(), "{mask:x?} {list:x?}");
+                assert!(read.is_none() || fast == slow, "{mask:x?} {list:x?}");
+            }
+        }
     }
 
     #[test]

@@ -313,7 +313,7 @@ impl Messages {
     /// Learns what the server at `address` says of itself and of data servers.
     fn learn_servers(&mut self, server: ServerId, address: SocketAddr, walk: &Walk<'_>) {
         let succeeded = walk.operations.iter().filter(|done| done.facts.status == Some(0));
-        for told in succeeded.filter_map(|done| done.facts.pnfs.as_deref()) {
+        for told in succeeded.filter_map(|done| done.facts.rare().pnfs.as_ref()) {
             if let Some(flags) = told.server_flags {
                 self.roles.tell(address, flags);
             }
@@ -327,7 +327,7 @@ impl Messages {
     }
 
     fn learn_ports(&mut self, server: ServerId, walk: &Walk<'_>) {
-        for service in walk.operations.iter().flat_map(|done| &done.facts.services) {
+        for service in walk.operations.iter().flat_map(|done| &done.facts.rare().services) {
             let known = service.port != 0 && program::find(service.program).is_some();
             let place = (server, service.port);
             if known && self.learnt.len() < LEARNT_LIMIT {

@@ -4,7 +4,7 @@ use super::identity::Identities;
 use super::paths::{Paths, Role, text};
 use super::{Binding, File, FileId, Names, Place, Placed};
 use crate::nfs::Done;
-use crate::nfs::facts::{Attributes, Entry, Facts, Pnfs};
+use crate::nfs::facts::{Attributes, Entry, Facts, Pnfs, Rare};
 use crate::nfs::operation::{NFS3, NFS4, Operation};
 use crate::nfs::side::operations::MOUNT3;
 use crate::nfs::types::FileType;
@@ -127,8 +127,7 @@ fn a_rename_moves_the_file_and_replaces_what_had_the_name() {
         status: Some(OK),
         handle: Some(b"root"),
         name: Some(b"tmp"),
-        other_directory: Some(b"root"),
-        new_name: Some(b"new"),
+        rare: Some(Rare { other_directory: Some(b"root"), new_name: Some(b"new"), ..Rare::default() }.into()),
         ..Facts::default()
     };
     let mut placed = Placed::default();
@@ -149,8 +148,8 @@ fn a_hard_link_keeps_the_first_name_and_gives_another() {
     let facts = Facts {
         status: Some(OK),
         handle: Some(b"file"),
-        other_directory: Some(b"root"),
         name: Some(b"second"),
+        rare: Some(Rare { other_directory: Some(b"root"), ..Rare::default() }.into()),
         ..Facts::default()
     };
     assert_eq!(one(&mut names, done(NFS3, "LINK", facts)).file, file);
@@ -263,7 +262,11 @@ fn saved_and_current_handle_make_a_rename() {
     let mut names = Names::default();
     let ok = || Facts { status: Some(OK), ..Facts::default() };
     let put = |handle| Facts { handle: Some(handle), ..ok() };
-    let rename = Facts { name: Some(b"a"), new_name: Some(b"b"), ..ok() };
+    let rename = Facts {
+        name: Some(b"a"),
+        rare: Some(Rare { new_name: Some(b"b"), ..Rare::default() }.into()),
+        ..ok()
+    };
     let operations = [
         done(NFS4, "PUTFH", put(b"from")),
         done(NFS4, "SAVEFH", ok()),
@@ -288,7 +291,12 @@ fn a_listing_teaches_names_that_nobody_addressed() {
         attributes: Some(of_type(FileType::REG)),
     };
     let entries = vec![entry(b".", Some(b"root")), entry(b"f", Some(b"file")), entry(b"g", None)];
-    let facts = Facts { status: Some(OK), handle: Some(b"root"), entries, ..Facts::default() };
+    let facts = Facts {
+        status: Some(OK),
+        handle: Some(b"root"),
+        rare: Some(Rare { entries, ..Rare::default() }.into()),
+        ..Facts::default()
+    };
     one(&mut names, done(NFS3, "READDIRPLUS", facts));
     let file = names.find(0, b"file");
     assert_eq!(path(&names, file), ("f".into(), Some("/x".into()), Role::File));
@@ -458,8 +466,8 @@ fn a_file_whose_shown_name_is_removed_is_shown_by_its_other_name() {
     let facts = Facts {
         status: Some(OK),
         handle: Some(b"file"),
-        other_directory: Some(b"root"),
         name: Some(b"second"),
+        rare: Some(Rare { other_directory: Some(b"root"), ..Rare::default() }.into()),
         ..Facts::default()
     };
     one(&mut names, done(NFS3, "LINK", facts));
@@ -559,21 +567,25 @@ fn a_rename_onto_another_name_of_the_same_file_changes_nothing() {
 
 fn rename<'a>(name: &'a [u8], new_name: &'a [u8]) -> Done<'a> {
     let mut renamed = by_name("RENAME", b"root", name, OK);
-    renamed.facts.other_directory = Some(b"root");
-    renamed.facts.new_name = Some(new_name);
+    renamed.facts.rare_mut().other_directory = Some(b"root");
+    renamed.facts.rare_mut().new_name = Some(new_name);
     renamed
 }
 
 fn link<'a>(file: &'a [u8], name: &'a [u8]) -> Done<'a> {
     let mut linked = by_name("LINK", file, name, OK);
-    linked.facts.other_directory = Some(b"root");
+    linked.facts.rare_mut().other_directory = Some(b"root");
     linked
 }
 
 fn layout<'a>(handle: &'a [u8], data_handle: Option<&'a [u8]>) -> [Done<'a>; 2] {
     let put = Facts { status: Some(OK), handle: Some(handle), ..Facts::default() };
     let told = Pnfs { data_handles: vec![([1; 16], data_handle)], ..Pnfs::default() };
-    let got = Facts { status: Some(OK), pnfs: Some(Box::new(told)), ..Facts::default() };
+    let got = Facts {
+        status: Some(OK),
+        rare: Some(Rare { pnfs: Some(told), ..Rare::default() }.into()),
+        ..Facts::default()
+    };
     [done(NFS4, "PUTFH", put), done(NFS4, "LAYOUTGET", got)]
 }
 

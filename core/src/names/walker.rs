@@ -209,7 +209,7 @@ impl Walker<'_> {
         match facts.handle {
             Some(handle) => (
                 Some(self.names.by_handle(self.server, handle)),
-                facts.other_directory.map(|handle| self.names.by_handle(self.server, handle)),
+                facts.rare().other_directory.map(|handle| self.names.by_handle(self.server, handle)),
             ),
             None => (self.saved, self.current),
         }
@@ -222,7 +222,7 @@ impl Walker<'_> {
         };
         let named = self.names.named(from, name);
         let file = self.names.denoted(named).unwrap_or_else(|| self.names.placeholder(named));
-        if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.new_name) {
+        if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.rare().new_name) {
             let renamed = self.names.named(to, new_name);
             let replaced = self.names.denoted(renamed);
             // Both may be names of one file: then nothing happens (RFC 1813 section 3.3.14, RFC 8881
@@ -344,14 +344,14 @@ impl Walker<'_> {
     /// Learns what few operations tell.
     #[inline]
     fn learn_more(&mut self, facts: &Facts<'_>, place: Place) {
-        if facts.pnfs.is_some() || !facts.entries.is_empty() || facts.text.is_some() {
+        if facts.rare.is_some() || facts.text.is_some() {
             self.learn_rare(facts, place);
         }
     }
 
     #[inline(never)]
     fn learn_rare(&mut self, facts: &Facts<'_>, place: Place) {
-        if let Some(pnfs) = &facts.pnfs {
+        if let Some(pnfs) = &facts.rare().pnfs {
             self.placed.tells_servers = true;
             if let Some(id) = place.file {
                 self.names.grant(self.server, id, &pnfs.data_handles);
@@ -359,7 +359,7 @@ impl Walker<'_> {
         }
         match place.file {
             Some(directory) => self.list(directory, facts),
-            None => self.placed.listed.extend(facts.entries.iter().map(|_| None)),
+            None => self.placed.listed.extend(facts.rare().entries.iter().map(|_| None)),
         }
         if let (Some(path), Some(handle), true) = (facts.text, facts.new_handle, place.file.is_none()) {
             // MNT: the handle of the mounted directory.
@@ -381,14 +381,14 @@ impl Walker<'_> {
             self.placed.listed.push(handle.and_then(|handle| self.names.find_print(handle.print)));
             handle
         };
-        let handles: Vec<Option<Handle<'_>>> = facts.entries.iter().map(look_up).collect();
-        let names = facts.entries.iter().map(|entry| {
+        let handles: Vec<Option<Handle<'_>>> = facts.rare().entries.iter().map(look_up).collect();
+        let names = facts.rare().entries.iter().map(|entry| {
             let named = self.names.named(directory, entry.name);
             (named, self.names.denoted(named))
         });
         let names: Vec<(Named<'_>, Option<FileId>)> = names.collect();
         for (at, ((entry, handle), (named, known))) in
-            facts.entries.iter().zip(handles).zip(names).enumerate()
+            facts.rare().entries.iter().zip(handles).zip(names).enumerate()
         {
             let by_handle = self.placed.listed.get(first + at).copied().flatten();
             let id = self.entry(entry, named, known, handle, by_handle);

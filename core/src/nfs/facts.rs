@@ -3,7 +3,8 @@
 //! Each field is `None` until a parser met it on the wire. So a message that breaks off keeps what
 //! came before the break, and a row of the `operations` table is a fact sheet written down.
 //! Everything is borrowed from the message; ownership starts in the table builders.
-//! One is made for each operation, so what is large and rare stands in a box of its own.
+//! One is made for each operation, so what is rare stands in a box of its own: it need then neither be
+//! made empty nor looked through at the end.
 
 use std::net::SocketAddr;
 
@@ -18,10 +19,6 @@ pub struct Facts<'a> {
     pub handle: Option<&'a [u8]>,
     /// The name in the directory (RENAME: the old name; LINK: the new one).
     pub name: Option<&'a [u8]>,
-    /// NFSv3 RENAME and LINK: the handle of the other directory.
-    pub other_directory: Option<&'a [u8]>,
-    /// RENAME: the new name.
-    pub new_name: Option<&'a [u8]>,
     /// The handle in the results (LOOKUP, CREATE, GETFH …).
     pub new_handle: Option<&'a [u8]>,
     /// The type that CREATE, MKDIR, SYMLINK, MKNOD asked for.
@@ -34,8 +31,6 @@ pub struct Facts<'a> {
     pub count: Option<u64>,
     /// READ, READDIR: the end was reached. SEEK: what was looked for does not come any more.
     pub eof: Option<bool>,
-    /// SEEK, READ_PLUS: where data and holes are.
-    pub sparse: Option<Box<Sparse>>,
     /// WRITE: the level in the call.
     pub stable_requested: Option<StableHow>,
     /// WRITE, COPY: the level in the reply.
@@ -44,9 +39,6 @@ pub struct Facts<'a> {
     pub verifier: Option<u64>,
     /// Attributes of the object after the operation.
     pub attributes: Option<Attributes<'a>>,
-    /// VERIFY, NVERIFY: the attributes in the call. They become [`Self::attributes`] when the reply
-    /// says that the object has them.
-    pub compared: Option<Box<Attributes<'a>>>,
     /// NFSv3 `wcc_attr` of the object before the operation.
     pub before: Option<WeakCacheAttributes>,
     /// Attributes of the directory after the operation.
@@ -55,16 +47,12 @@ pub struct Facts<'a> {
     pub directory_before: Option<WeakCacheAttributes>,
     /// NFSv4 `change_info4` of the directory (RENAME: of the source).
     pub change: Option<ChangeInfo>,
-    /// NFSv4 RENAME: `change_info4` of the target directory.
-    pub target_change: Option<Box<ChangeInfo>>,
     /// SETATTR, CREATE, OPEN: the size to set.
     pub set_size: Option<u64>,
     /// Attributes asked for (GETATTR, READDIR) or to be set (SETATTR, CREATE, OPEN), first 96 bits of the bitmap.
     pub attribute_mask: Option<[u32; 3]>,
     /// READDIR, READDIRPLUS: the cookie to start from.
     pub cookie: Option<u64>,
-    /// READDIR, READDIRPLUS: the entries of the reply.
-    pub entries: Vec<Entry<'a>>,
     /// ACCESS: the rights asked for.
     pub access_requested: Option<u32>,
     /// ACCESS: the rights granted.
@@ -91,24 +79,67 @@ pub struct Facts<'a> {
     pub highest_slot: Option<u32>,
     /// SEQUENCE: the highest slot that the server wants used (results).
     pub target_highest_slot: Option<u32>,
-    /// CREATE_SESSION: slots of the fore channel (`ca_maxrequests`): asked for, then granted.
-    pub session_slots: Option<u32>,
-    /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`; of NLM the one that means the same.
-    pub lock_type: Option<u32>,
     /// SETCLIENTID, EXCHANGE_ID …: the client id.
     pub client_id: Option<u64>,
     /// A text that belongs to the operation: path of MNT, target of a symbolic link, name of an
     /// extended attribute, the host that locks.
     pub text: Option<&'a [u8]>,
+    /// OPEN of an NFSv4 file without a name: the handle is the file itself (CLAIM_FH, CLAIM_PREVIOUS …).
+    pub by_handle: bool,
+    /// What only few operations say; `None` while nothing of it was met.
+    pub rare: Option<Box<Rare<'a>>>,
+}
+
+/// What only few kinds of operations say: of two directories, of listings, locks, layouts, services …
+#[derive(Clone, Debug, Default)]
+pub struct Rare<'a> {
+    /// NFSv3 RENAME and LINK: the handle of the other directory.
+    pub other_directory: Option<&'a [u8]>,
+    /// RENAME: the new name.
+    pub new_name: Option<&'a [u8]>,
+    /// SEEK, READ_PLUS: where data and holes are.
+    pub sparse: Option<Sparse>,
+    /// VERIFY, NVERIFY: the attributes in the call. They become [`Facts::attributes`] when the reply
+    /// says that the object has them.
+    pub compared: Option<Attributes<'a>>,
+    /// NFSv4 RENAME: `change_info4` of the target directory.
+    pub target_change: Option<ChangeInfo>,
+    /// READDIR, READDIRPLUS: the entries of the reply.
+    pub entries: Vec<Entry<'a>>,
+    /// CREATE_SESSION: slots of the fore channel (`ca_maxrequests`): asked for, then granted.
+    pub session_slots: Option<u32>,
+    /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`; of NLM the one that means the same.
+    pub lock_type: Option<u32>,
     /// Portmapper: the service that is asked for, or those that it tells.
     pub services: Vec<Service>,
     /// EXCHANGE_ID, GETDEVICEINFO, LAYOUTGET: what they tell of data servers.
-    pub pnfs: Option<Box<Pnfs<'a>>>,
-    /// OPEN of an NFSv4 file without a name: the handle is the file itself (CLAIM_FH, CLAIM_PREVIOUS …).
-    pub by_handle: bool,
+    pub pnfs: Option<Pnfs<'a>>,
 }
 
-impl Facts<'_> {
+impl<'a> Facts<'a> {
+    /// What few operations say; of most operations it is empty.
+    #[inline]
+    pub fn rare(&self) -> &Rare<'a> {
+        const NOTHING: &Rare<'static> = &Rare {
+            other_directory: None,
+            new_name: None,
+            sparse: None,
+            compared: None,
+            target_change: None,
+            entries: Vec::new(),
+            session_slots: None,
+            lock_type: None,
+            services: Vec::new(),
+            pnfs: None,
+        };
+        self.rare.as_deref().unwrap_or(NOTHING)
+    }
+
+    /// The place for what few operations say.
+    pub fn rare_mut(&mut self) -> &mut Rare<'a> {
+        self.rare.get_or_insert_default()
+    }
+
     /// Whether an OPEN brought the file into being: it asked to, and the directory changed.
     pub fn created_by_open(&self) -> bool {
         self.create == Some(true) && self.change.is_some_and(|change| change.before != change.after)

@@ -4,7 +4,7 @@
 
 use crate::cursor::{Behind, Cursor, Kind, Recorder, Span, padding};
 use crate::error::{DecodeError, Layer, Reason};
-use crate::nfs::facts::{Attributes, Facts, Pnfs, Sparse};
+use crate::nfs::facts::{Attributes, Facts, Pnfs, Rare, Sparse};
 use crate::nfs::operation::{Operation, Parser};
 
 use Value::{Fixed, Hyper, Opaque, Skipped, Word};
@@ -338,18 +338,28 @@ fn assert_prefix(cut: &Facts<'_>, full: &Facts<'_>, what: &str) {
         };
     }
     absent_or_same! {
-        status handle name other_directory new_name new_handle create_type offset count_requested eof
-        stable_requested committed verifier before directory_attributes directory_before change target_change
+        status handle name new_handle create_type offset count_requested eof
+        stable_requested committed verifier before directory_attributes directory_before change
         set_size attribute_mask cookie access_requested access_granted share_access create create_mode
         attributes_set delegation stateid session slot slot_sequence highest_slot target_highest_slot
-        session_slots lock_type client_id text
+        client_id text
     }
+    assert_rare_prefix(cut.rare(), full.rare(), what);
     assert!(cut.count <= full.count, "{what}: count");
-    assert_pnfs_prefix(cut.pnfs.as_deref(), full.pnfs.as_deref(), what);
-    assert_sparse_prefix(cut.sparse.as_deref().copied(), full.sparse.as_deref().copied(), what);
     assert!(cut.by_handle <= full.by_handle, "{what}: by_handle");
     assert_attributes_prefix(cut.attributes, full.attributes, what);
-    assert_attributes_prefix(cut.compared.as_deref().copied(), full.compared.as_deref().copied(), what);
+}
+
+fn assert_rare_prefix(cut: &Rare<'_>, full: &Rare<'_>, what: &str) {
+    macro_rules! absent_or_same {
+        ($($field:ident)+) => {
+            $(assert!(cut.$field.is_none() || cut.$field == full.$field, "{what}: {}", stringify!($field));)+
+        };
+    }
+    absent_or_same! { other_directory new_name target_change session_slots lock_type }
+    assert_pnfs_prefix(cut.pnfs.as_ref(), full.pnfs.as_ref(), what);
+    assert_sparse_prefix(cut.sparse, full.sparse, what);
+    assert_attributes_prefix(cut.compared, full.compared, what);
     assert!(cut.services.len() <= full.services.len(), "{what}: services");
     assert!(cut.entries.len() <= full.entries.len(), "{what}: entries");
     for (cut, full) in cut.entries.iter().zip(&full.entries) {

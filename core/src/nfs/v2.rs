@@ -120,15 +120,15 @@ pub fn mkdir_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `renameargs`, section 2.2.12.
 pub fn rename_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     name_arguments(c, f)?;
-    f.other_directory = Some(handle(c)?);
-    f.new_name = Some(name(c)?);
+    f.rare_mut().other_directory = Some(handle(c)?);
+    f.rare_mut().new_name = Some(name(c)?);
     Ok(())
 }
 
 /// `linkargs`, section 2.2.13.
 pub fn link_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.handle = Some(handle(c)?);
-    f.other_directory = Some(handle(c)?);
+    f.rare_mut().other_directory = Some(handle(c)?);
     f.name = Some(name(c)?);
     Ok(())
 }
@@ -152,13 +152,14 @@ pub fn readdir_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// READDIR, section 2.2.17: a linked list of entries, then the end mark.
 pub fn readdir_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
+    let entries = &mut f.rare_mut().entries;
+    entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
     while c.bool()? {
         let fileid = Some(u64::from(c.u32()?));
         let name = name(c)?;
         let cookie = u64::from(c.u32()?);
-        if f.entries.len() < ENTRIES_LIMIT {
-            f.entries.push(Entry { name, fileid, cookie, handle: None, attributes: None });
+        if entries.len() < ENTRIES_LIMIT {
+            entries.push(Entry { name, fileid, cookie, handle: None, attributes: None });
         }
     }
     f.eof = Some(c.bool()?);

@@ -189,8 +189,8 @@ pub fn mknod_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `RENAME3args`, section 3.3.14.
 pub fn rename_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     name_arguments(c, f)?;
-    f.other_directory = Some(handle(c)?);
-    f.new_name = Some(name(c)?);
+    f.rare_mut().other_directory = Some(handle(c)?);
+    f.rare_mut().new_name = Some(name(c)?);
     Ok(())
 }
 
@@ -203,7 +203,7 @@ pub fn rename_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `LINK3args`, section 3.3.15.
 pub fn link_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.handle = Some(handle(c)?);
-    f.other_directory = Some(handle(c)?);
+    f.rare_mut().other_directory = Some(handle(c)?);
     f.name = Some(name(c)?);
     Ok(())
 }
@@ -322,15 +322,16 @@ fn listing<'a>(
 ) -> Result {
     post_op_attributes(c, &mut f.attributes)?;
     c.u64()?; // cookieverf
-    f.entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
+    let entries = &mut f.rare_mut().entries;
+    entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
     while c.bool()? {
         let fileid = c.u64()?;
         let name = name(c)?;
         let cookie = c.u64()?;
         let mut entry = Entry { name, fileid: Some(fileid), cookie, handle: None, attributes: None };
         let more = plus(c, &mut entry);
-        if f.entries.len() < ENTRIES_LIMIT {
-            f.entries.push(entry);
+        if entries.len() < ENTRIES_LIMIT {
+            entries.push(entry);
         }
         more?;
     }

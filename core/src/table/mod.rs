@@ -150,7 +150,7 @@ impl Tables {
             if operations {
                 self.append_operation(exchange, position as u32, done, *place);
             }
-            for entry in done.facts.entries.iter().filter(|_| entries) {
+            for entry in done.facts.rare().entries.iter().filter(|_| entries) {
                 let file = listed.next().copied().flatten();
                 self.append_entry(exchange.call, position as u32, *place, entry, file);
             }
@@ -380,9 +380,10 @@ impl Tables {
 
     fn append_operation(&mut self, exchange: &Exchange<'_>, position: u32, done: &Done<'_>, place: Place) {
         let facts = &done.facts;
+        let rare = facts.rare();
         let free_text = match facts.text {
             Some(bytes) => Some(bytes),
-            None => services(&facts.services, &mut self.text).map(str::as_bytes),
+            None => services(&rare.services, &mut self.text).map(str::as_bytes),
         };
         let at = append!(
             &mut *self.operations,
@@ -398,7 +399,7 @@ impl Tables {
             directory: place.directory,
             target_directory: place.target_directory,
             name: facts.name,
-            new_name: facts.new_name,
+            new_name: rare.new_name,
             created: created(facts),
             create_mode: facts.create_mode,
             offset: facts.offset,
@@ -411,17 +412,17 @@ impl Tables {
             set_size: facts.set_size,
             attributes: facts.attribute_mask.map(|mask| Wording::Word(self.masks.word(mask))),
             plus: plus(done),
-            entries: facts.eof.filter(|_| facts.cookie.is_some()).map(|_| facts.entries.len() as u32),
+            entries: facts.eof.filter(|_| facts.cookie.is_some()).map(|_| rare.entries.len() as u32),
             cookie: facts.cookie,
             access_requested: facts.access_requested,
             access_granted: facts.access_granted,
             share_access: facts.share_access,
             delegation: facts.delegation.map(delegation),
             stateid: facts.stateid.as_ref().map(|stateid| stateid.other.as_slice()),
-            lock_type: facts.lock_type,
+            lock_type: rare.lock_type,
             highest_slot: facts.highest_slot,
             target_highest_slot: facts.target_highest_slot,
-            session_slots: facts.session_slots,
+            session_slots: rare.session_slots,
             text: free_text,
         );
         self.operations.put_attributes(at, facts);
@@ -465,7 +466,7 @@ impl OperationsBatch {
         if let Some(object) = &facts.attributes {
             self.put_object(at, object);
         }
-        if let Some(sparse) = &facts.sparse {
+        if let Some(sparse) = &facts.rare().sparse {
             put(sparse.content, |content| self.content.put(at, data_content(content)));
             put(sparse.found, |found| self.found.put(at, found));
             put(sparse.segments, |segments| self.segments.put(at, segments));

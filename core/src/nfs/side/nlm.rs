@@ -50,7 +50,7 @@ impl Width for Long {
 pub fn test_arguments<'a, W: Width>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     cookie(c)?;
     let exclusive = c.bool()?;
-    f.lock_type = Some(lock_type(exclusive, false));
+    f.rare_mut().lock_type = Some(lock_type(exclusive, false));
     lock::<W>(c, f)
 }
 
@@ -65,7 +65,7 @@ pub fn lock_arguments<'a, W: Width>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Re
 pub fn cancel_arguments<'a, W: Width>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     cookie(c)?;
     let (block, exclusive) = (c.bool()?, c.bool()?);
-    f.lock_type = Some(lock_type(exclusive, block));
+    f.rare_mut().lock_type = Some(lock_type(exclusive, block));
     lock::<W>(c, f)
 }
 

@@ -24,7 +24,7 @@ pub fn mapping_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()
 pub fn getport_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     let before = c.clone();
     let Ok(port) = u16::try_from(c.u32()?) else { return Err(before.malformed()) };
-    if let Some(service) = f.services.first_mut() {
+    if let Some(service) = f.rare.as_deref_mut().and_then(|rare| rare.services.first_mut()) {
         service.port = port;
     }
     Ok(())
@@ -78,7 +78,7 @@ pub fn rpcb_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 /// The universal address of GETADDR and GETVERSADDR; empty: the program is not registered.
 pub fn getaddr_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     let address = string(c, Kind::UniversalAddress)?;
-    if let Some(service) = f.services.first_mut() {
+    if let Some(service) = f.rare.as_deref_mut().and_then(|rare| rare.services.first_mut()) {
         service.port = port_of(address).unwrap_or(0);
     }
     Ok(())
@@ -112,7 +112,7 @@ pub fn netbuf<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -> Result<()> {
 
 /// `rpcb_entry_list_ptr`, section 2.1: GETADDRLIST.
 pub fn getaddrlist_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
-    let asked = f.services.first().copied().unwrap_or_default();
+    let asked = f.rare().services.first().copied().unwrap_or_default();
     list(c, |c| {
         let address = string(c, Kind::UniversalAddress)?; // r_maddr
         let network = string(c, Kind::Network)?; // r_nc_netid
@@ -126,8 +126,9 @@ pub fn getaddrlist_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<
 }
 
 fn keep(f: &mut Facts<'_>, service: Service) {
-    if f.services.len() < SERVICES_LIMIT {
-        f.services.push(service);
+    let services = &mut f.rare_mut().services;
+    if services.len() < SERVICES_LIMIT {
+        services.push(service);
     }
 }
 

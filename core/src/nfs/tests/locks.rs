@@ -1,6 +1,7 @@
 //! NLM, versions 1 to 3 and 4: the samples of RFC 1813 section 6.3 and X/Open C702 chapter 10.
 
 use super::*;
+use crate::nfs::facts::Rare;
 
 const COOKIE: Rows = &[("cookie", Opaque(&[0, 0, 0, 7, 1]))];
 const OWNER: Rows = &[
@@ -38,7 +39,10 @@ pub(super) fn samples() -> Vec<Sample> {
 }
 
 fn of_version(table: Table, range: Rows) -> Vec<Sample> {
-    let typed = |lock_type| Facts { lock_type: Some(lock_type), ..lock(table) };
+    let typed = |lock_type| Facts {
+        rare: Some(Rare { lock_type: Some(lock_type), ..Rare::default() }.into()),
+        ..lock(table)
+    };
     let mut samples = Vec::new();
     for name in ["TEST", "GRANTED", "TEST_MSG", "GRANTED_MSG"] {
         samples.push(arguments(table, name, &[COOKIE, SHARED, OWNER, range], typed(1)));
@@ -94,7 +98,8 @@ fn exclusive_and_block_give_the_lock_type_of_version_4() {
     for (exclusive, block, expected) in [(0, 0, 1), (1, 0, 2), (0, 1, 3), (1, 1, 4)] {
         let flags: Rows =
             vec![("cookie", Opaque(b"")), ("block", Word(block)), ("exclusive", Word(exclusive))].leak();
-        let expected = Facts { lock_type: Some(expected), ..lock(NLM4) };
+        let expected =
+            Facts { rare: Some(Rare { lock_type: Some(expected), ..Rare::default() }.into()), ..lock(NLM4) };
         let sample = arguments(NLM4, "CANCEL", &[flags, OWNER, RANGE4], expected);
         trials::facts_and_used_up(&[sample]);
     }

@@ -1,7 +1,7 @@
 //! The programs beside NFS: the samples of RFC 1094, 1813, 1833 and of the `.x` files.
 
 use super::*;
-use crate::nfs::facts::Service;
+use crate::nfs::facts::{Rare, Service};
 
 pub(super) fn samples() -> Vec<Sample> {
     [mount(), access_lists(), portmap(), rpcbind(), status_monitor(), quotas()]
@@ -116,7 +116,7 @@ fn service(protocol: u32, port: u16) -> Service {
 }
 
 fn services(services: &[Service]) -> Facts<'static> {
-    Facts { services: services.to_vec(), ..Facts::default() }
+    Facts { rare: Some(Rare { services: services.to_vec(), ..Rare::default() }.into()), ..Facts::default() }
 }
 
 fn portmap() -> Vec<Sample> {

@@ -1,7 +1,7 @@
 //! NFSv2: the samples of RFC 1094 section 2.2.
 
 use super::*;
-use crate::nfs::facts::Entry;
+use crate::nfs::facts::{Entry, Rare};
 
 const OBJECT: Rows = &[("fhandle", Fixed(HANDLE))];
 const NAMED: Rows = &[("dir", Fixed(HANDLE)), ("name", Opaque(b"hosts"))];
@@ -117,13 +117,23 @@ fn directories() -> Vec<Sample> {
             NFS2,
             "RENAME",
             &[NAMED, TO],
-            Facts { other_directory: Some(OTHER_HANDLE), new_name: Some(b"new"), ..named() },
+            Facts {
+                rare: Some(
+                    Rare { other_directory: Some(OTHER_HANDLE), new_name: Some(b"new"), ..Rare::default() }
+                        .into(),
+                ),
+                ..named()
+            },
         ),
         arguments(
             NFS2,
             "LINK",
             &[OBJECT, TO],
-            Facts { other_directory: Some(OTHER_HANDLE), name: Some(b"new"), ..object() },
+            Facts {
+                rare: Some(Rare { other_directory: Some(OTHER_HANDLE), ..Rare::default() }.into()),
+                name: Some(b"new"),
+                ..object()
+            },
         ),
         arguments(
             NFS2,
@@ -151,7 +161,7 @@ fn directories() -> Vec<Sample> {
                 &[("name", Opaque(b"hosts")), ("cookie", Word(1024))],
                 &[("follows", Word(0)), ("eof", Word(1))],
             ],
-            Facts { entries, eof: Some(true), ..NO_FACTS() },
+            Facts { rare: Some(Rare { entries, ..Rare::default() }.into()), eof: Some(true), ..NO_FACTS() },
         ),
         arguments(NFS2, "STATFS", &[OBJECT], object()),
         results(

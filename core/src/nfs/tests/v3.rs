@@ -1,7 +1,7 @@
 //! NFSv3: the samples of RFC 1813 section 3.3.
 
 use super::*;
-use crate::nfs::facts::{Entry, WeakCacheAttributes};
+use crate::nfs::facts::{Entry, Rare, WeakCacheAttributes};
 use crate::nfs::types::StableHow;
 
 const OBJECT: Rows = &[("object", Opaque(b"handle-3"))];
@@ -185,14 +185,24 @@ fn names() -> Vec<Sample> {
             NFS3,
             "RENAME",
             &[NAMED, to],
-            Facts { other_directory: Some(b"dir-2"), new_name: Some(b"new"), ..named() },
+            Facts {
+                rare: Some(
+                    Rare { other_directory: Some(b"dir-2"), new_name: Some(b"new"), ..Rare::default() }
+                        .into(),
+                ),
+                ..named()
+            },
         ),
         results(NFS3, "RENAME", &[PRE_OP, POST_OP, PRE_OP, NO_ATTRIBUTES], directory_weak()),
         arguments(
             NFS3,
             "LINK",
             &[OBJECT, to],
-            Facts { other_directory: Some(b"dir-2"), name: Some(b"new"), ..object() },
+            Facts {
+                rare: Some(Rare { other_directory: Some(b"dir-2"), ..Rare::default() }.into()),
+                name: Some(b"new"),
+                ..object()
+            },
         ),
         results(
             NFS3,
@@ -225,7 +235,11 @@ fn listings() -> Vec<Sample> {
             NFS3,
             "READDIR",
             &[POST_OP, verifier, entry, end],
-            Facts { entries: vec![plain], eof: Some(false), ..attributes() },
+            Facts {
+                rare: Some(Rare { entries: vec![plain], ..Rare::default() }.into()),
+                eof: Some(false),
+                ..attributes()
+            },
         ),
         arguments(
             NFS3,
@@ -251,7 +265,11 @@ fn listings() -> Vec<Sample> {
                 handle,
                 end,
             ],
-            Facts { entries: vec![plain, plus], eof: Some(false), ..attributes() },
+            Facts {
+                rare: Some(Rare { entries: vec![plain, plus], ..Rare::default() }.into()),
+                eof: Some(false),
+                ..attributes()
+            },
         ),
     ]
 }

@@ -97,7 +97,7 @@ fn a_remove_of_version_2_has_a_status_and_nothing_else() {
 fn a_port_belongs_to_the_program_that_was_asked_for() {
     let expected = Service { program: 100_003, version: 3, protocol: 6, port: 12_049 };
     walk((PORTMAP, 2, 3), &words(&[100_003, 3, 6, 0]), &words(&[12_049]), |walk| {
-        assert_eq!(walk.operations[0].facts.services, [expected]);
+        assert_eq!(walk.operations[0].facts.rare().services, [expected]);
         assert_eq!((walk.status, walk.reply_stop), (None, None));
     });
     walk((PORTMAP, 2, 3), &words(&[100_003, 3, 6, 0]), &words(&[70_000]), |walk| {
@@ -110,7 +110,7 @@ fn a_port_belongs_to_the_program_that_was_asked_for() {
         reply.extend(address.as_bytes());
         reply.resize(reply.len().next_multiple_of(4), 0);
         walk((PORTMAP, 4, 3), &rpcb, &reply, |walk| {
-            assert_eq!(walk.operations[0].facts.services, [Service { port, ..expected }], "{address}");
+            assert_eq!(walk.operations[0].facts.rare().services, [Service { port, ..expected }], "{address}");
         });
     }
     for nonsense in ["300.1", "a.b.c.d.e.f", ".1", "1.1"] {
@@ -118,7 +118,11 @@ fn a_port_belongs_to_the_program_that_was_asked_for() {
         reply.extend(nonsense.as_bytes());
         reply.resize(reply.len().next_multiple_of(4), 0);
         walk((PORTMAP, 4, 3), &rpcb, &reply, |walk| {
-            assert_eq!(walk.operations[0].facts.services, [Service { port: 0, ..expected }], "{nonsense}");
+            assert_eq!(
+                walk.operations[0].facts.rare().services,
+                [Service { port: 0, ..expected }],
+                "{nonsense}"
+            );
         });
     }
 }
@@ -130,7 +134,10 @@ fn a_lock_has_its_status_behind_the_cookie() {
     walk((NLM_PROGRAM, 4, 2), &call, &words(&[0, 3]), |walk| {
         let facts = &walk.operations[0].facts;
         assert_eq!((walk.call_stop, walk.reply_stop, walk.status), (None, None, Some(3)));
-        assert_eq!((facts.handle, facts.offset, facts.lock_type), (Some(&b"file"[..]), Some(100), Some(4)));
+        assert_eq!(
+            (facts.handle, facts.offset, facts.rare().lock_type),
+            (Some(&b"file"[..]), Some(100), Some(4))
+        );
     });
 }
 

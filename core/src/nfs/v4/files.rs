@@ -83,20 +83,20 @@ pub fn getfh_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 pub fn verify_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     let mut compared = None;
     let outcome = fattr4(c, &mut f.attribute_mask, &mut compared);
-    f.compared = compared.map(Box::new);
+    f.rare_mut().compared = compared;
     outcome?
 }
 
 /// `VERIFY4res` of a success: the object has the attributes in the call.
 pub fn verify_results<'a>(_: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.attributes = f.compared.as_deref().copied();
+    f.attributes = f.rare().compared;
     Ok(())
 }
 
 /// `NVERIFY4res` of a failure: `NFS4ERR_SAME` says that the object has the attributes in the call.
 pub fn nverify_failure<'a>(_: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     if f.status == Some(NfsStat4::NFS4ERR_SAME.0) {
-        f.attributes = f.compared.as_deref().copied();
+        f.attributes = f.rare().compared;
     }
     Ok(())
 }
@@ -131,15 +131,16 @@ pub fn readdir_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// An entry whose attributes are damaged does not end the listing; its error is given at the end.
 pub fn readdir_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     c.u64()?; // cookieverf
-    f.entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
+    let entries = &mut f.rare_mut().entries;
+    entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
     let mut damage = Ok(());
     while c.bool()? {
         let cookie = c.u64()?;
         let name = name(c)?;
         let mut attributes = None;
         let outcome = fattr4(c, &mut None, &mut attributes);
-        if f.entries.len() < ENTRIES_LIMIT {
-            f.entries.push(entry(cookie, name, attributes));
+        if entries.len() < ENTRIES_LIMIT {
+            entries.push(entry(cookie, name, attributes));
         }
         damage = damage.and(outcome?);
     }
@@ -161,14 +162,14 @@ pub fn readlink_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// `RENAME4args`, RFC 7530 section 16.27.
 pub fn rename_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.name = Some(name(c)?);
-    f.new_name = Some(name(c)?);
+    f.rare_mut().new_name = Some(name(c)?);
     Ok(())
 }
 
 /// `RENAME4resok`, RFC 7530 section 16.27.
 pub fn rename_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.change = Some(ChangeInfo::parse(c)?);
-    f.target_change = Some(Box::new(ChangeInfo::parse(c)?));
+    f.rare_mut().target_change = Some(ChangeInfo::parse(c)?);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ const DEVICE_ID: usize = 16;
 /// `GETDEVICEINFO4args`, RFC 8881 section 18.40.
 pub fn getdeviceinfo_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     let device = Some(c.array()?);
-    f.pnfs = Some(Box::new(Pnfs { device, ..Pnfs::default() }));
+    f.rare_mut().pnfs = Some(Pnfs { device, ..Pnfs::default() });
     c.u32()?; // gdia_layout_type
     f.count_requested = Some(u64::from(c.u32()?));
     bitmap4(c)?; // gdia_notify_types
@@ -25,7 +25,7 @@ pub fn getdeviceinfo_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Res
 
 /// `GETDEVICEINFO4resok`, RFC 8881 section 18.40.
 pub fn getdeviceinfo_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    device_address(c, f.pnfs.get_or_insert_default())?; // gdir_device_addr
+    device_address(c, f.rare_mut().pnfs.get_or_insert_default())?; // gdir_device_addr
     bitmap4(c)?; // gdir_notification
     Ok(())
 }
@@ -99,7 +99,7 @@ pub fn layoutget_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
         c.u64()?; // lo_offset
         c.u64()?; // lo_length
         c.u32()?; // lo_iomode
-        layout_content(c, f.pnfs.get_or_insert_default())?; // lo_content
+        layout_content(c, f.rare_mut().pnfs.get_or_insert_default())?; // lo_content
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub fn exchange_id_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result 
     f.client_id = Some(c.u64()?);
     c.u32()?; // eir_sequenceid
     let server_flags = Some(c.u32()?); // eir_flags
-    f.pnfs = Some(Box::new(Pnfs { server_flags, ..Pnfs::default() }));
+    f.rare_mut().pnfs = Some(Pnfs { server_flags, ..Pnfs::default() });
     state_protect(c, |c| {
         // ssv_prot_info4
         c.u64()?; // spi_hash_alg, spi_encr_alg
@@ -93,7 +93,7 @@ pub fn create_session_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Re
     f.client_id = Some(c.u64()?);
     c.u32()?; // csa_sequence
     c.u32()?; // csa_flags
-    f.session_slots = Some(channel(c)?); // csa_fore_chan_attrs
+    f.rare_mut().session_slots = Some(channel(c)?); // csa_fore_chan_attrs
     channel(c)?; // csa_back_chan_attrs
     c.u32()?; // csa_cb_program
     callback_security(c)
@@ -104,7 +104,7 @@ pub fn create_session_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Resu
     f.session = Some(c.array()?);
     c.u32()?; // csr_sequence
     c.u32()?; // csr_flags
-    f.session_slots = Some(channel(c)?); // csr_fore_chan_attrs
+    f.rare_mut().session_slots = Some(channel(c)?); // csr_fore_chan_attrs
     channel(c)?; // csr_back_chan_attrs
     Ok(())
 }

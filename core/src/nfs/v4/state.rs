@@ -22,7 +22,7 @@ pub fn close_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `LOCK4args`, RFC 7530 section 16.10.
 pub fn lock_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.lock_type = Some(c.u32()?);
+    f.rare_mut().lock_type = Some(c.u32()?);
     c.bool()?; // reclaim
     super::range(c, f)?;
     if c.bool()? {
@@ -52,7 +52,7 @@ pub fn lock_failure<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `LOCKT4args`, RFC 7530 section 16.11.
 pub fn lockt_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.lock_type = Some(c.u32()?);
+    f.rare_mut().lock_type = Some(c.u32()?);
     super::range(c, f)?;
     f.client_id = Some(state_owner(c)?);
     Ok(())
@@ -60,7 +60,7 @@ pub fn lockt_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `LOCKU4args`, RFC 7530 section 16.12.
 pub fn locku_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
-    f.lock_type = Some(c.u32()?);
+    f.rare_mut().lock_type = Some(c.u32()?);
     c.u32()?; // seqid
     f.stateid = Some(stateid(c)?);
     super::range(c, f)

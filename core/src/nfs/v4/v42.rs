@@ -128,7 +128,7 @@ pub fn read_plus_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     }
     // Not before the last of them: a part of the sum would look like the whole.
     f.count = Some(count);
-    let sparse = f.sparse.get_or_insert_default();
+    let sparse = f.rare_mut().sparse.get_or_insert_default();
     (sparse.segments, sparse.hole_bytes) = (Some(contents as u32), Some(hole_bytes));
     Ok(())
 }
@@ -138,7 +138,7 @@ pub fn seek_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.stateid = Some(stateid(c)?);
     f.offset = Some(c.u64()?);
     let what = DataContent(c.u32()?);
-    f.sparse = Some(Box::new(Sparse { content: Some(what), ..Sparse::default() }));
+    f.rare_mut().sparse = Some(Sparse { content: Some(what), ..Sparse::default() });
     Ok(())
 }
 
@@ -146,7 +146,7 @@ pub fn seek_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 pub fn seek_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.eof = Some(c.bool()?);
     let found = c.u64()?;
-    f.sparse.get_or_insert_default().found = Some(found);
+    f.rare_mut().sparse.get_or_insert_default().found = Some(found);
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::nfs::facts::Entry;
+use crate::nfs::facts::{Entry, Rare};
 use crate::nfs::types::{ChangeInfo, FileType, StableHow};
 
 /// Attributes in the samples: change (3), size (4), mode (33), and mode's word of the bitmap.
@@ -65,12 +65,20 @@ fn objects() -> Vec<Sample> {
         arguments(
             "VERIFY",
             VERIFY,
-            Facts { attribute_mask: Some([8, 0, 0]), compared: CHANGE.map(Box::new), ..Facts::default() },
+            Facts {
+                attribute_mask: Some([8, 0, 0]),
+                rare: Some(Rare { compared: CHANGE, ..Rare::default() }.into()),
+                ..Facts::default()
+            },
         ),
         arguments(
             "NVERIFY",
             VERIFY,
-            Facts { attribute_mask: Some([8, 0, 0]), compared: CHANGE.map(Box::new), ..Facts::default() },
+            Facts {
+                attribute_mask: Some([8, 0, 0]),
+                rare: Some(Rare { compared: CHANGE, ..Rare::default() }.into()),
+                ..Facts::default()
+            },
         ),
         arguments(
             "SETATTR",
@@ -204,7 +212,11 @@ fn names() -> Vec<Sample> {
         arguments(
             "RENAME",
             &[("oldname", Opaque(b"old name")), ("newname", Opaque(b"new."))],
-            Facts { name: Some(b"old name"), new_name: Some(b"new."), ..Facts::default() },
+            Facts {
+                name: Some(b"old name"),
+                rare: Some(Rare { new_name: Some(b"new."), ..Rare::default() }.into()),
+                ..Facts::default()
+            },
         ),
         results(
             "RENAME",
@@ -217,7 +229,13 @@ fn names() -> Vec<Sample> {
                 ("target.after", Hyper(21)),
             ],
             Facts {
-                target_change: Some(Box::new(ChangeInfo { atomic: false, before: 20, after: 21 })),
+                rare: Some(
+                    Rare {
+                        target_change: Some(ChangeInfo { atomic: false, before: 20, after: 21 }),
+                        ..Rare::default()
+                    }
+                    .into(),
+                ),
                 ..changed()
             },
         ),
@@ -332,27 +350,33 @@ fn listings() -> Vec<Sample> {
             "READDIR",
             LISTING,
             Facts {
-                entries: vec![
-                    Entry {
-                        name: b"a.c",
-                        fileid: Some(501),
-                        cookie: 1001,
-                        handle: Some(b"handle-8"),
-                        attributes: Some(Attributes {
-                            file_type: Some(FileType::REG),
-                            handle: Some(b"handle-8"),
-                            fileid: Some(501),
-                            ..Attributes::default()
-                        }),
-                    },
-                    Entry {
-                        name: b"gone",
-                        fileid: None,
-                        cookie: 1002,
-                        handle: None,
-                        attributes: Some(Attributes { error: Some(10_019), ..Attributes::default() }),
-                    },
-                ],
+                rare: Some(
+                    Rare {
+                        entries: vec![
+                            Entry {
+                                name: b"a.c",
+                                fileid: Some(501),
+                                cookie: 1001,
+                                handle: Some(b"handle-8"),
+                                attributes: Some(Attributes {
+                                    file_type: Some(FileType::REG),
+                                    handle: Some(b"handle-8"),
+                                    fileid: Some(501),
+                                    ..Attributes::default()
+                                }),
+                            },
+                            Entry {
+                                name: b"gone",
+                                fileid: None,
+                                cookie: 1002,
+                                handle: None,
+                                attributes: Some(Attributes { error: Some(10_019), ..Attributes::default() }),
+                            },
+                        ],
+                        ..Rare::default()
+                    }
+                    .into(),
+                ),
                 eof: Some(true),
                 ..Facts::default()
             },
@@ -377,7 +401,7 @@ fn damaged_listing(field: &str, value: u32) -> (usize, Option<bool>, Result<(), 
     }
     let mut facts = Facts::default();
     let outcome = (operation("READDIR").results)(&mut Cursor::new(&bytes, Layer::Reply), &mut facts);
-    (facts.entries.len(), facts.eof, outcome)
+    (facts.rare().entries.len(), facts.eof, outcome)
 }
 
 #[test]
@@ -411,7 +435,11 @@ fn an_attribute_that_no_rfc_defines_ends_its_list_only() {
 #[test]
 fn verify_and_nverify_teach_the_attributes_when_the_object_has_them() {
     let confirmed = |name: &str, status: u32| {
-        let mut facts = Facts { compared: CHANGE.map(Box::new), status: Some(status), ..Facts::default() };
+        let mut facts = Facts {
+            rare: Some(Rare { compared: CHANGE, ..Rare::default() }.into()),
+            status: Some(status),
+            ..Facts::default()
+        };
         let row = operation(name);
         let parser = if status == 0 { row.results } else { row.failure };
         parser(&mut Cursor::new(&[], Layer::Reply), &mut facts).unwrap();

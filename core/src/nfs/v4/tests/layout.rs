@@ -1,5 +1,5 @@
 use super::*;
-use crate::nfs::facts::{DataServer, Pnfs};
+use crate::nfs::facts::{DataServer, Pnfs, Rare};
 use std::net::SocketAddr;
 
 const DEVICE: &[u8; 16] = b"device-id-16-by.";
@@ -94,8 +94,8 @@ const FLEX_LAYOUT: Rows = &[
 ];
 
 #[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
-fn pnfs(told: Pnfs<'static>) -> Option<Box<Pnfs<'static>>> {
-    Some(Box::new(told))
+fn pnfs(told: Pnfs<'static>) -> Option<Box<Rare<'static>>> {
+    Some(Rare { pnfs: Some(told), ..Rare::default() }.into())
 }
 
 fn data_servers(told: &[(&str, u32)]) -> Facts<'static> {
@@ -106,7 +106,7 @@ fn data_servers(told: &[(&str, u32)]) -> Facts<'static> {
             version: *version,
         })
         .collect();
-    Facts { pnfs: pnfs(Pnfs { data_servers, ..Pnfs::default() }), ..Facts::default() }
+    Facts { rare: pnfs(Pnfs { data_servers, ..Pnfs::default() }), ..Facts::default() }
 }
 
 /// LAYOUTGET answered with these contents, and what they tell.
@@ -117,8 +117,9 @@ fn granted(contents: &[Rows], handles: &[Option<&'static [u8]>]) -> Sample {
         rows.extend([RANGE, &[("lo_iomode", Word(2))], content].concat());
     }
     let data_handles = handles.iter().map(|handle| (*DEVICE, *handle)).collect();
-    let pnfs = (!contents.is_empty()).then(|| Box::new(Pnfs { data_handles, ..Pnfs::default() }));
-    results("LAYOUTGET", rows.leak(), Facts { stateid: STATE, pnfs, ..Facts::default() })
+    let told = Pnfs { data_handles, ..Pnfs::default() };
+    let rare = if contents.is_empty() { None } else { pnfs(told) };
+    results("LAYOUTGET", rows.leak(), Facts { stateid: STATE, rare, ..Facts::default() })
 }
 
 fn of_range() -> Facts<'static> {
@@ -144,7 +145,7 @@ fn devices() -> Vec<Sample> {
             ],
             Facts {
                 count_requested: Some(4096),
-                pnfs: pnfs(Pnfs { device: Some(*DEVICE), ..Pnfs::default() }),
+                rare: pnfs(Pnfs { device: Some(*DEVICE), ..Pnfs::default() }),
                 ..Facts::default()
             },
         ),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::nfs::facts::Pnfs;
+use crate::nfs::facts::{Pnfs, Rare};
 use crate::nfs::types::DelegationType;
 
 pub(super) fn samples() -> Vec<Sample> {
@@ -37,8 +37,9 @@ const SERVER: Rows =
 const NO_IMPLEMENTATION: Rows = &[("impl_id count", Word(0))];
 
 #[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
-fn flags(told: u32) -> Option<Box<Pnfs<'static>>> {
-    Some(Box::new(Pnfs { server_flags: Some(told), ..Pnfs::default() }))
+fn flags(told: u32) -> Option<Box<Rare<'static>>> {
+    let pnfs = Some(Pnfs { server_flags: Some(told), ..Pnfs::default() });
+    Some(Rare { pnfs, ..Rare::default() }.into())
 }
 
 fn clients() -> Vec<Sample> {
@@ -51,7 +52,7 @@ fn clients() -> Vec<Sample> {
         results(
             "EXCHANGE_ID",
             rows.leak(),
-            Facts { client_id: Some(0xc11e), pnfs: flags(0x2_0001), ..Facts::default() },
+            Facts { client_id: Some(0xc11e), rare: flags(0x2_0001), ..Facts::default() },
         )
     };
     vec![
@@ -156,7 +157,11 @@ fn sessions() -> Vec<Sample> {
             ]
             .concat()
             .leak(),
-            Facts { client_id: Some(0xc11e), session_slots: Some(64), ..Facts::default() },
+            Facts {
+                client_id: Some(0xc11e),
+                rare: Some(Rare { session_slots: Some(64), ..Rare::default() }.into()),
+                ..Facts::default()
+            },
         ),
         results(
             "CREATE_SESSION",
@@ -167,7 +172,7 @@ fn sessions() -> Vec<Sample> {
             ]
             .concat()
             .leak(),
-            Facts { session_slots: Some(64), ..session() },
+            Facts { rare: Some(Rare { session_slots: Some(64), ..Rare::default() }.into()), ..session() },
         ),
         arguments("DESTROY_SESSION", &[("dsa_sessionid", Fixed(SESSION))], session()),
         arguments(

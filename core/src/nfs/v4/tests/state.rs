@@ -1,4 +1,5 @@
 use super::*;
+use crate::nfs::facts::Rare;
 use crate::nfs::types::{ChangeInfo, DelegationType};
 
 pub(super) fn samples() -> Vec<Sample> {
@@ -212,8 +213,12 @@ fn locks() -> Vec<Sample> {
         ("owner.clientid", Hyper(0xbad)),
         ("owner.owner", Opaque(b"somebody")),
     ];
-    let locked =
-        || Facts { lock_type: Some(2), offset: Some(100), count_requested: Some(200), ..Facts::default() };
+    let locked = || Facts {
+        rare: Some(Rare { lock_type: Some(2), ..Rare::default() }.into()),
+        offset: Some(100),
+        count_requested: Some(200),
+        ..Facts::default()
+    };
     vec![
         arguments(
             "LOCK",

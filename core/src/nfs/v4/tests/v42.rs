@@ -1,5 +1,5 @@
 use super::*;
-use crate::nfs::facts::Sparse;
+use crate::nfs::facts::{Rare, Sparse};
 use crate::nfs::types::{ChangeInfo, DataContent, StableHow};
 
 const STATEID: Rows = &[("stateid.seqid", Word(3)), ("stateid.other", Fixed(OTHER))];
@@ -27,8 +27,8 @@ fn written() -> Facts<'static> {
 }
 
 #[allow(clippy::unnecessary_wraps)] // The fact sheet's field is optional.
-fn sparse(told: Sparse) -> Option<Box<Sparse>> {
-    Some(Box::new(told))
+fn sparse(told: Sparse) -> Option<Box<Rare<'static>>> {
+    Some(Rare { sparse: Some(told), ..Rare::default() }.into())
 }
 
 pub(super) fn samples() -> Vec<Sample> {
@@ -128,7 +128,7 @@ fn contents() -> Vec<Sample> {
             Facts {
                 eof: Some(false),
                 count: Some(1007),
-                sparse: sparse(Sparse { segments: Some(2), hole_bytes: Some(1000), ..Sparse::default() }),
+                rare: sparse(Sparse { segments: Some(2), hole_bytes: Some(1000), ..Sparse::default() }),
                 ..Facts::default()
             },
         ),
@@ -137,7 +137,7 @@ fn contents() -> Vec<Sample> {
             [STATEID, &[("offset", Hyper(4096)), ("what", Word(1))]].concat().leak(),
             Facts {
                 offset: Some(4096),
-                sparse: sparse(Sparse { content: Some(DataContent::HOLE), ..Sparse::default() }),
+                rare: sparse(Sparse { content: Some(DataContent::HOLE), ..Sparse::default() }),
                 ..with_state()
             },
         ),
@@ -146,7 +146,7 @@ fn contents() -> Vec<Sample> {
             &[("sr_eof", Word(1)), ("sr_offset", Hyper(8192))],
             Facts {
                 eof: Some(true),
-                sparse: sparse(Sparse { found: Some(8192), ..Sparse::default() }),
+                rare: sparse(Sparse { found: Some(8192), ..Sparse::default() }),
                 ..Facts::default()
             },
         ),
@@ -225,5 +225,5 @@ fn a_hole_beyond_the_request_counts_to_its_end_only() {
     let mut facts = Facts { count_requested: Some(4096), ..Facts::default() };
     (operation("READ_PLUS").results)(&mut Cursor::new(&bytes, Layer::Reply), &mut facts).unwrap();
     assert_eq!(facts.count, Some(4096));
-    assert_eq!(facts.sparse.unwrap().hole_bytes, Some(4096));
+    assert_eq!(facts.rare().sparse.unwrap().hole_bytes, Some(4096));
 }

@@ -130,7 +130,7 @@ impl Messages {
             }
             CallOutcome::Again => {}
             CallOutcome::Answered { call, request, reply } => {
-                self.complete(call, request, Some(reply.record()), parties);
+                self.complete(call, request, Some(&reply.record()), parties);
             }
             CallOutcome::Late { call: number } => {
                 let error = limit(Reason::RetransmittedCall, record.length);
@@ -151,7 +151,7 @@ impl Messages {
     ) -> bool {
         match self.pairing.reply(id, side.other(), xid, record) {
             ReplyOutcome::Early => return false,
-            ReplyOutcome::Answers { call, request } => self.complete(call, request, Some(*record), parties),
+            ReplyOutcome::Answers { call, request } => self.complete(call, request, Some(record), parties),
             ReplyOutcome::Again { call } => {
                 let error = limit(Reason::DuplicateReply, record.length);
                 self.tables.note(&error, record.last, Some(id), Some(call), Some(xid));
@@ -170,7 +170,7 @@ impl Messages {
         &mut self,
         call: u64,
         request: Box<Request>,
-        reply: Option<Record<'_>>,
+        reply: Option<&Record<'_>>,
         parties: &mut Parties,
     ) {
         self.calls += 1;
@@ -194,7 +194,7 @@ impl Messages {
         &mut self,
         call: u64,
         request: &Request,
-        reply: Option<Record<'_>>,
+        reply: Option<&Record<'_>>,
         parties: &mut Parties,
     ) -> Option<Stamp> {
         let message = request.message.record();
@@ -205,7 +205,7 @@ impl Messages {
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
         };
         let (mut reply_status, mut refusal_stop) = (None, None);
-        let results = reply.as_ref().map(|reply| {
+        let results = reply.map(|reply| {
             let mut c = reply.cursor();
             c.u32()?; // xid
             c.u32()?; // REPLY
@@ -247,7 +247,7 @@ impl Messages {
             self.learn_servers(server, *parties.ends.of(client.other()), &walk);
         }
         let reply_stop = walk.reply_stop.as_ref().or(refusal_stop.as_ref());
-        let ends = [(walk.call_stop.as_ref(), Some(&message)), (reply_stop, reply.as_ref())];
+        let ends = [(walk.call_stop.as_ref(), Some(&message)), (reply_stop, reply)];
         for (stop, record) in ends {
             if let (Some(stop), Some(record)) = (stop, record) {
                 self.undecoded += 1;
@@ -277,7 +277,7 @@ impl Messages {
             callback,
             request,
             header: &header,
-            reply: reply.as_ref(),
+            reply,
             reply_status,
             protocol: protocol.name,
             statuses: protocol.statuses,
@@ -287,7 +287,7 @@ impl Messages {
             stop: walk.call_stop.as_ref().or(reply_stop),
         });
         self.operations = emptied(walk.operations);
-        let granted = |reply: &Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);
+        let granted = |reply: &&Record<'_>| control == Some(tls::STARTTLS) && tls::grants(reply.bytes);
         reply.filter(granted).map(|reply| reply.last)
     }
 

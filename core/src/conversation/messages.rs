@@ -205,24 +205,21 @@ impl Messages {
             None => unwrap_body(&mut c, &header.credential, Layer::Call),
         };
         let (mut reply_status, mut refusal_stop) = (None, None);
-        let results = reply.map(|reply| {
+        let results = reply.and_then(|reply| {
             let mut c = reply.cursor();
-            c.u32()?; // xid
-            c.u32()?; // REPLY
-            let status = ReplyStatus::parse(&mut c)?;
-            reply_status = Some(status);
-            match status {
-                ReplyStatus::Accepted(AcceptStatus::SUCCESS) => {
-                    unwrap_body(&mut c, &header.credential, Layer::Reply).map(Some)
-                }
-                // Refused is refused, however the reply ends: the outcome is known.
-                refused => {
-                    refusal_stop = refused.end_of_refusal(&mut c).err();
-                    Ok(None)
+            match ReplyStatus::of_message(&mut c) {
+                Err(stop) => Some(Err(stop)),
+                Ok(status) => {
+                    reply_status = Some(status);
+                    if status == ReplyStatus::Accepted(AcceptStatus::SUCCESS) {
+                        return Some(unwrap_body(&mut c, &header.credential, Layer::Reply));
+                    }
+                    // Refused is refused, however the reply ends: the outcome is known.
+                    refusal_stop = status.end_of_refusal(&mut c).err();
+                    None
                 }
             }
         });
-        let results = results.and_then(Result::transpose);
         let protocol = protocol(header.program, header.version);
         let control = header.control();
         let shape = if control.is_some() { Shape::Void } else { protocol.shape };

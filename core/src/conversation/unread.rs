@@ -130,8 +130,7 @@ fn read_head<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
 
 /// Reads the head of a reply that succeeded; the cursor is left at its body.
 fn read_success(c: &mut Cursor<'_>) -> Option<()> {
-    let (_xid, _reply) = (c.u32().ok()?, c.u32().ok()?);
-    let status = ReplyStatus::parse(c).ok()?;
+    let status = ReplyStatus::of_message(c).ok()?;
     matches!(status, ReplyStatus::Accepted(AcceptStatus::SUCCESS)).then_some(())
 }
 

@@ -1,6 +1,6 @@
 //! The headers of RPC calls and replies (RFC 5531 section 9), credentials and their wrappers.
 
-use crate::cursor::{Cursor, Kind};
+use crate::cursor::{Cursor, Kind, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::rpc::program;
 use crate::rpc::tls::STARTTLS;
@@ -36,6 +36,12 @@ const MACHINE_LIMIT: usize = 255;
 
 /// Bytes from the xid to the procedure of a call: what a header must have to be recognised.
 pub const CALL_HEADER: usize = 24;
+
+/// Bytes from the xid to the length of a call's credential.
+const BEFORE_CREDENTIAL: usize = 32;
+
+/// Bytes of a verifier without a body.
+const EMPTY_VERIFIER: usize = 8;
 
 /// The RPC version, alone in its kind since 1988.
 const RPC_VERSION: u32 = 2;
@@ -227,8 +233,39 @@ impl<'a> Call<'a> {
     }
 
     /// Parses a message of which the type says that it is a call, as [`Call::parse`].
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode: what it gives need not lie in memory there.
     pub fn of_message(c: &mut Cursor<'a>) -> Result<(Self, Option<DecodeError>)> {
+        match Self::plain(c) {
+            Some(call) => Ok((call, None)),
+            None => Self::of_other_message(c),
+        }
+    }
+
+    /// Parses what most calls have, if all of it is there: a credential of AUTH_SYS, and an empty verifier.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    fn plain(c: &mut Cursor<'a>) -> Option<Self> {
+        const SYS: u32 = Flavor::AUTH_SYS.0;
+        let Some([xid, _type, RPC_VERSION, program, version, procedure, SYS, length]) = c.words() else {
+            return None;
+        };
+        let length = Some(length as usize).filter(|length| *length <= AUTH_BODY_LIMIT)?;
+        let padded = length + padding(length);
+        let (body, behind) = c.rest().get(BEFORE_CREDENTIAL..)?.split_at_checked(padded)?;
+        let [_, [0, 0, 0, 0], ..] = behind.as_chunks::<4>().0 else { return None };
+        let (_stamp, body) = body.get(..length)?.split_first_chunk::<4>()?;
+        let (named, body) = body.split_first_chunk()?;
+        let named = Some(u32::from_be_bytes(*named) as usize).filter(|named| *named <= MACHINE_LIMIT)?;
+        let (machine, body) = body.split_at_checked(named)?;
+        let [uid, gid, ..] = body.get(padding(named)..)?.as_chunks::<4>().0 else { return None };
+        let (uid, gid) = (u32::from_be_bytes(*uid), u32::from_be_bytes(*gid));
+        c.skip(BEFORE_CREDENTIAL + padded + EMPTY_VERIFIER).ok()?;
+        Some(Self { xid, program, version, procedure, credential: Credential::Sys { uid, gid, machine } })
+    }
+
+    #[inline(never)]
+    fn of_other_message(c: &mut Cursor<'a>) -> Result<(Self, Option<DecodeError>)> {
         let (xid, _type) = (c.u32()?, c.u32()?);
         Self::parse(c, xid)
     }
@@ -270,12 +307,20 @@ impl ReplyStatus {
         }
     }
 
-    /// Parses a reply after its xid and message type. The cursor is left at the results.
-    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
-        if let Some([0, _, 0, 0]) = c.words() {
-            c.skip(16)?; // An accepted call that succeeded, behind an empty verifier.
+    /// Parses a message of which the type says that it is a reply, as [`ReplyStatus::parse`].
+    #[inline]
+    pub fn of_message(c: &mut Cursor<'_>) -> Result<Self> {
+        if let Some([_xid, _type, 0, _, 0, 0]) = c.words() {
+            c.skip(24)?; // An accepted call that succeeded, behind an empty verifier.
             return Ok(Self::Accepted(AcceptStatus::SUCCESS));
         }
+        let (_xid, _type) = (c.u32()?, c.u32()?);
+        Self::parse(c)
+    }
+
+    /// Parses a reply after its xid and message type. The cursor is left at the results.
+    #[inline(never)]
+    pub fn parse(c: &mut Cursor<'_>) -> Result<Self> {
         let before = c.clone();
         match c.u32()? {
             0 => {
@@ -309,17 +354,23 @@ impl ReplyStatus {
 
 /// Opens the body of a call or of a successful reply: the arguments or results inside what the
 /// security flavor wraps around them (RFC 2203 section 5.3.2).
+#[inline]
 pub fn unwrap_body<'a>(c: &mut Cursor<'a>, credential: &Credential<'_>, layer: Layer) -> Result<Cursor<'a>> {
     match credential {
-        Credential::Gss { procedure: 0, service: 2 } => {
-            let length = c.u32()? as usize;
-            let mut body = c.sub(length)?;
-            body.u32()?; // the sequence number again
-            Ok(body.enter(layer))
-        }
-        Credential::Gss { procedure: 0, service: 3 } => Err(c.stop(Reason::Encrypted)),
+        Credential::Gss { procedure: 0, service: service @ (2 | 3) } => unseal_body(c, *service, layer),
         _ => Ok(c.enter(layer)),
     }
+}
+
+#[inline(never)]
+fn unseal_body<'a>(c: &mut Cursor<'a>, service: u32, layer: Layer) -> Result<Cursor<'a>> {
+    if service == 3 {
+        return Err(c.stop(Reason::Encrypted));
+    }
+    let length = c.u32()? as usize;
+    let mut body = c.sub(length)?;
+    body.u32()?; // the sequence number again
+    Ok(body.enter(layer))
 }
 
 /// Where what [`unwrap_body`] gives begins, counted from where it was asked for it.
@@ -361,7 +412,7 @@ fn credential<'a>(c: &mut Cursor<'a>) -> Result<Credential<'a>> {
         }
         other => Credential::Other(other),
     };
-    c.skip(crate::cursor::padding(length))?;
+    c.skip(padding(length))?;
     Ok(credential)
 }
 
@@ -407,6 +458,43 @@ mod tests {
         ] {
             assert_eq!(recognise(&message(no_reply)), None, "{no_reply:?}");
         }
+    }
+
+    /// A message, with any of its bytes changed, and cut anywhere.
+    fn altered(message: &[u8], mut look: impl FnMut(Cursor<'_>, Cursor<'_>)) {
+        for (at, value) in (0..message.len()).flat_map(|at| [0, 1, 2, 6, 9, 255].map(|value| (at, value))) {
+            let mut bytes = message.to_vec();
+            bytes[at] = value;
+            for there in 0..=bytes.len() {
+                let c = Cursor::of_prefix(&bytes[..there], bytes.len(), Reason::Truncated, Layer::Rpc);
+                look(c.clone(), c);
+            }
+        }
+    }
+
+    #[test]
+    fn the_short_way_through_a_head_leads_where_the_long_one_does() {
+        for machine in [&b""[..], b"a", b"host"] {
+            let body = [&[9; 4][..], &[0, 0, 0, machine.len() as u8], machine].concat();
+            let ids = message(&[500, 100, 1, 100]);
+            let body = [&body[..], &vec![0; padding(machine.len())], &ids].concat();
+            let before = message(&[7, 0, 2, program::NFS, 3, 1, 1, body.len() as u32]);
+            let call = [&before[..], &body, &message(&[0, 0, 5])].concat();
+            let mut c = Cursor::new(&call, Layer::Rpc);
+            let plain = Call::plain(&mut c).map(|call| call.credential);
+            assert_eq!(plain, Some(Credential::Sys { uid: 500, gid: 100, machine }));
+            assert_eq!(c.remaining(), 4);
+            altered(&call, |mut short, mut long| {
+                assert_eq!(Call::of_message(&mut short), Call::of_other_message(&mut long));
+                assert_eq!(short.offset(), long.offset());
+            });
+        }
+        altered(&message(&[7, 1, 0, 0, 0, 0, 5]), |mut short, mut long| {
+            let words = long.u32().and_then(|_| long.u32());
+            let status = words.and_then(|_| ReplyStatus::parse(&mut long));
+            assert_eq!(ReplyStatus::of_message(&mut short), status);
+            assert_eq!(short.offset(), long.offset());
+        });
     }
 
     #[test]

@@ -12,11 +12,17 @@
 //! so that each takes the path on which one that does not record fails: others pay nothing for it.
 
 //!
+//! One made by [`Cursor::gauging`] reads like others, and has a [`Gauge`] know where it leaves the bytes
+//! that are there.
+//!
 //! One made by [`Cursor::with_hole`] passes over a part of a message that was not kept, and finds what
 //! is kept behind it, in the same way: by the path of a read that fails.
 
+mod gauge;
+
 mod recorder;
 
+pub use gauge::Gauge;
 pub use recorder::{Kind, Recorder, Span};
 
 use std::ops::Range;
@@ -51,6 +57,7 @@ impl<'a> Behind<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Aside<'a> {
     Recorder(&'a Recorder<'a>),
+    Gauge(&'a Gauge<'a>),
     /// What follows on the end of `rest`.
     Behind(&'a Behind<'a>),
 }
@@ -88,6 +95,12 @@ impl<'a> Cursor<'a> {
         Self { rest, end: 0, total: total.max(all), limit, layer, aside }
     }
 
+    /// A cursor over the gauge's beginning of a message of `total` bytes; `limit` says why the rest is absent.
+    pub fn gauging(gauge: &'a Gauge<'a>, total: usize, limit: Reason, layer: Layer) -> Self {
+        let aside = Some(Aside::Gauge(gauge));
+        Self { aside, ..Self::of_prefix(gauge.beginning(), total, limit, layer) }
+    }
+
     /// A cursor over a message of `total` bytes of which only `bytes` and what is behind a hole were kept.
     ///
     /// What passes over the whole hole at once reads on behind it. What reads in it finds nothing there,
@@ -105,7 +118,14 @@ impl<'a> Cursor<'a> {
     fn recorder(&self) -> Option<&'a Recorder<'a>> {
         match self.aside {
             Some(Aside::Recorder(recorder)) => Some(recorder),
-            Some(Aside::Behind(_)) | None => None,
+            Some(Aside::Gauge(_) | Aside::Behind(_)) | None => None,
+        }
+    }
+
+    fn gauge(&self) -> Option<&'a Gauge<'a>> {
+        match self.aside {
+            Some(Aside::Gauge(gauge)) => Some(gauge),
+            Some(Aside::Recorder(_) | Aside::Behind(_)) | None => None,
         }
     }
 
@@ -196,9 +216,11 @@ impl<'a> Cursor<'a> {
     #[cold]
     #[inline(never)]
     fn recorded(&self, kind: Kind, length: usize) -> Result<(&'a [u8], &'a [u8])> {
-        let Some(recorder) = self.recorder() else { return Err(self.short(length)) };
+        let Some(recorder) = self.recorder() else {
+            self.gauge().inspect(|gauge| gauge.fail());
+            return Err(self.short(length));
+        };
         let Some((head, tail)) = self.rest().split_at_checked(length) else {
-            recorder.fail();
             return Err(self.short(length));
         };
         recorder.note(head, kind);
@@ -216,12 +238,21 @@ impl<'a> Cursor<'a> {
     ///
     /// Afterwards reading goes on only if they were; the point is that the length was checked.
     pub fn skip(&mut self, length: usize) -> Result<()> {
+        self.pass(length, |place| {
+            place.gauge().inspect(|gauge| gauge.leave(place.rest));
+        })
+    }
+
+    /// Passes over `length` bytes, and says `leaving` where they are not all there.
+    #[inline]
+    fn pass(&mut self, length: usize, leaving: impl FnOnce(&Self)) -> Result<()> {
         if length > self.remaining() {
             return Err(self.short(length));
         }
         if let Some(rest) = self.rest.get(length..) {
             self.rest = rest;
         } else {
+            leaving(self);
             let (rest, aside) = self.beyond(length);
             self.end = self.offset().saturating_add(length).saturating_add(rest.len());
             (self.rest, self.aside) = (rest, aside);
@@ -264,7 +295,7 @@ impl<'a> Cursor<'a> {
             aside,
             ..*self
         };
-        self.skip(length)?;
+        self.pass(length, |_| {})?; // What is in there is left by the inner one, or not at all.
         Ok(inner)
     }
 

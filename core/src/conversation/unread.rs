@@ -2,12 +2,13 @@
 //!
 //! Most bytes of many captures are data of files. Takes a long message, or the beginning of one; gives
 //! the part of it that its parser passes over, so that it need neither be put together nor kept. The
-//! parser itself says which that is, so that no operation is named here.
+//! parser itself says which that is, by the beginning of the message alone, so that no operation is named
+//! here.
 
 use std::cell::RefCell;
 use std::ops::Range;
 
-use crate::cursor::{Cursor, Recorder, Span};
+use crate::cursor::{Cursor, Gauge};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::rpc::message::{AcceptStatus, Call, ReplyStatus, body_offset, unwrap_body};
@@ -25,28 +26,13 @@ const WORTHWHILE: usize = 1 << 10;
 pub(super) struct Unread {
     /// Memory for the operations of the next message.
     room: RefCell<Vec<Done<'static>>>,
-    /// Memory for its reads.
-    reads: RefCell<Vec<Span>>,
 }
 
 impl Unread {
-    /// The longest part of a call that is passed over, if it is long, as positions in its bytes.
-    ///
-    /// Nothing of a call that cannot be read to its end: what stops the parser is to be told as it is.
+    /// The part of a call that is passed over, if it is long, as positions in its bytes.
     pub(super) fn of_call(&self, record: &Record<'_>) -> Option<Range<usize>> {
-        if record.bytes.len() < LONG || record.behind.is_some() {
-            return None;
-        }
-        let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
-        let call = read_head(&mut c)?;
-        let mut recorder = Recorder::new(c.rest(), self.reads.take());
-        let body = Cursor::recording(&recorder, c.remaining(), record.limit, Layer::Rpc);
-        if self.read_call(&call, body)?.1.is_some() {
-            return None;
-        }
-        let unread = behind(c.offset(), recorder.longest_unread());
-        self.reads.replace(recorder.into_spans());
-        worthwhile(unread)
+        let begun = record.bytes.get(..LONG).filter(|_| record.behind.is_none())?;
+        worthwhile(self.passed_over(begun, record.bytes.len(), record.length, |_| None)?)
     }
 
     /// The same of a message of `length` bytes of which only the beginning is there, and which is to go
@@ -54,6 +40,22 @@ impl Unread {
     fn of_begun<'r>(
         &self,
         begun: &[u8],
+        length: usize,
+        request: impl FnOnce(u32) -> Option<&'r Request>,
+    ) -> Option<Range<usize>> {
+        let unread = self.passed_over(begun, length, length, request)?;
+        // Where less was captured, the other transmission of a call has no more either.
+        worthwhile(unread.start.max(SEEN.min(begun.len()))..unread.end)
+    }
+
+    /// The part that is passed over from within the beginning of a message, of which `there` bytes will be
+    /// there at most.
+    ///
+    /// Nothing of a message that cannot be read so far: what stops the parser is to be told as it is.
+    fn passed_over<'r>(
+        &self,
+        begun: &[u8],
+        there: usize,
         length: usize,
         request: impl FnOnce(u32) -> Option<&'r Request>,
     ) -> Option<Range<usize>> {
@@ -65,8 +67,8 @@ impl Unread {
         } else {
             read_success(&mut c)?;
         }
-        let mut recorder = Recorder::new(c.rest(), self.reads.take());
-        let body = Cursor::recording(&recorder, c.remaining(), Reason::Truncated, Layer::Rpc);
+        let gauge = Gauge::new(c.rest());
+        let body = Cursor::gauging(&gauge, c.remaining(), Reason::Truncated, Layer::Rpc);
         let (within, stop) = match call {
             Some(call) => self.read_call(&call, body)?,
             None => self.read_reply(body, request(u32::from_be_bytes(*xid))?)?,
@@ -76,10 +78,9 @@ impl Unread {
             Some(DecodeError { reason: Reason::Truncated, offset, .. }) => within.checked_add(offset)?,
             Some(_) => return None,
         };
-        let unread = behind(c.offset(), recorder.unread_before(reached, stop.is_some()));
-        self.reads.replace(recorder.into_spans());
-        // Where less was captured, the other transmission of a call has no more either.
-        worthwhile(unread.start.max(SEEN.min(begun.len()))..unread.end)
+        let head = c.offset();
+        let unread = gauge.unread_before(reached.min(there.saturating_sub(head)), stop.is_some());
+        Some(head + unread.start..head + unread.end)
     }
 
     /// Reads the body of a call: where in it its arguments begin, and what stopped the parser.
@@ -132,11 +133,6 @@ fn read_head<'a>(c: &mut Cursor<'a>) -> Option<Call<'a>> {
 fn read_success(c: &mut Cursor<'_>) -> Option<()> {
     let status = ReplyStatus::of_message(c).ok()?;
     matches!(status, ReplyStatus::Accepted(AcceptStatus::SUCCESS)).then_some(())
-}
-
-/// The place in the message of a part of what is behind its head.
-fn behind(head: usize, part: Range<usize>) -> Range<usize> {
-    head + part.start..head + part.end
 }
 
 /// A part that is long enough to be left out.

@@ -4,9 +4,6 @@
 //! What no parser read has no span.
 
 use std::cell::{Cell, RefCell};
-use std::ops::Range;
-
-use super::padding;
 
 /// What a value is, as far as it matters to who must not see it.
 ///
@@ -65,47 +62,13 @@ pub struct Recorder<'a> {
     spans: RefCell<Vec<Span>>,
     /// Where in the message the latest milestone was.
     milestone: Cell<usize>,
-    /// Reads that found too little. A parser stops at one of them at most: others it put up with.
-    failed: Cell<u32>,
 }
 
 impl<'a> Recorder<'a> {
     /// A recorder of a message of which nothing was read yet. `room` is emptied and filled again.
     pub fn new(message: &'a [u8], mut room: Vec<Span>) -> Self {
         room.clear();
-        Self { message, spans: RefCell::new(room), milestone: Cell::new(0), failed: Cell::new(0) }
-    }
-
-    /// The longest part that was passed over, but for the padding at its end, where the message was read
-    /// to its end.
-    pub fn longest_unread(&mut self) -> Range<usize> {
-        if self.failed.get() > 0 {
-            return 0..0;
-        }
-        let (all, spans) = (self.message.len(), self.spans.get_mut());
-        spans.sort_unstable_by_key(|span| span.at);
-        let (mut longest, mut read) = (0..0, 0);
-        let reads = spans.iter().map(|span| (span.at, span.at + span.length));
-        for (at, end) in reads.chain([(all, all)]) {
-            if at.saturating_sub(read) > longest.len() {
-                longest = read..at;
-            }
-            read = read.max(end);
-        }
-        before_padding(longest)
-    }
-
-    /// The part behind the last read that was passed over, but for the padding at its end, where only the
-    /// beginning of the message is there and the parser came to `reached` in all of it. `stopped`: because
-    /// a read found too little there.
-    pub fn unread_before(&mut self, reached: usize, stopped: bool) -> Range<usize> {
-        // Attributes that end early are put up with, and what follows them is read: with more of the
-        // message there, the parser would read more.
-        if self.failed.get() > u32::from(stopped) {
-            return 0..0;
-        }
-        let read = self.spans.get_mut().iter().map(|span| span.at + span.length).max().unwrap_or(0);
-        before_padding(read..reached)
+        Self { message, spans: RefCell::new(room), milestone: Cell::new(0) }
     }
 
     /// What was read, in the order of the reads.
@@ -121,10 +84,6 @@ impl<'a> Recorder<'a> {
             span.length = span.length.min(milestone.saturating_sub(span.at));
             span.length > 0
         });
-    }
-
-    pub(super) fn fail(&self) {
-        self.failed.set(self.failed.get().saturating_add(1));
     }
 
     pub(super) fn milestone(&self, place: &[u8]) {
@@ -157,16 +116,6 @@ impl<'a> Recorder<'a> {
         place.as_ptr().addr().saturating_sub(self.message.as_ptr().addr())
     }
 }
-
-/// A part without what may be padding of a value at its end: padding is passed over by itself, and a
-/// cursor cannot begin in a hole.
-fn before_padding(part: Range<usize>) -> Range<usize> {
-    let end = part.end.saturating_sub(LONGEST_PADDING);
-    part.start..end.max(part.start)
-}
-
-/// Bytes that pad a value at most.
-const LONGEST_PADDING: usize = padding(1);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 //!
 //! A [`Sample`] is bytes in rows with the RFC's field names beside them, and the facts expected.
 
-use crate::cursor::{Behind, Cursor, Kind, Recorder, Span, padding};
+use crate::cursor::{Behind, Cursor, Gauge, Kind, Recorder, Span, padding};
 use crate::error::{DecodeError, Layer, Reason};
 use crate::nfs::facts::{Attributes, Facts, Pnfs, Rare, Sparse};
 use crate::nfs::operation::{Operation, Parser};
@@ -144,12 +144,12 @@ pub(crate) fn left_out(samples: &[Sample]) {
         let bytes = sample.bytes();
         let total = bytes.len();
         for cut in 0..=total {
-            let mut recorder = Recorder::new(&bytes[..cut], Vec::new());
-            let mut c = Cursor::recording(&recorder, total, Reason::Truncated, Layer::Call);
+            let gauge = Gauge::new(&bytes[..cut]);
+            let mut c = Cursor::gauging(&gauge, total, Reason::Truncated, Layer::Call);
             let outcome = sample.parser()(&mut c, &mut Facts { status: sample.status(), ..Facts::default() });
             let stop = outcome.err();
             let reached = stop.map_or(total, |stop| stop.offset);
-            let hole = recorder.unread_before(reached, stop.is_some());
+            let hole = gauge.unread_before(reached, stop.is_some());
             let behind = Behind { passed: hole.len(), bytes: &bytes[hole.end..] };
             let head = &bytes[..hole.start];
             let mut holed = Cursor::with_hole(head, &behind, total, Reason::Truncated, Layer::Call);

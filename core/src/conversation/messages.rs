@@ -17,7 +17,7 @@ use crate::names::{Names, Placed, ServerId};
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::roles::Roles;
 use crate::rpc::message::{AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body, xid_of_reply};
-use crate::rpc::pairing::{CallOutcome, Kept, Pairing, ReplyOutcome, Request};
+use crate::rpc::pairing::{CallOutcome, Kept, Origin, Pairing, ReplyOutcome, Request};
 use crate::rpc::record::Record;
 use crate::rpc::{program, tls};
 use crate::stream::assembler::Stamp;
@@ -117,7 +117,11 @@ impl Messages {
         let callback = program::is_for_client(head.program, head.procedure);
         parties.client.get_or_insert(if callback { side.other() } else { side });
         let unread = || self.unread.of_call(record);
-        let (outcome, displaced) = self.pairing.call(id, side, &parties.siblings, record, head, unread);
+        let newer = parties.highest_xid.of(side).is_some_and(|highest| head.xid > highest);
+        let origin = Origin { connection: id, side, siblings: &parties.siblings, newer };
+        let (outcome, displaced) = self.pairing.call(&origin, record, head, unread);
+        let highest = parties.highest_xid.of_mut(side);
+        *highest = (*highest).max(Some(head.xid));
         if let Some((number, request)) = displaced {
             self.complete(number, request, None, parties);
         }

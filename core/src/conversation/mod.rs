@@ -107,7 +107,7 @@ impl Conversations {
 
     /// Calls given up, or kept only in part, because too many were waiting.
     pub(crate) fn given_up(&self) -> u64 {
-        self.given_up + self.messages.pairing.shortened
+        self.given_up + self.messages.pairing.shortened()
     }
 
     /// Records longer than what is kept of one.
@@ -458,6 +458,7 @@ impl Conversations {
             client: None,
             machine: Word::default(),
             siblings,
+            highest_xid: Sides::default(),
             handle_at: None,
             sealed: None,
             carried: Carried::default(),

@@ -6,7 +6,7 @@
 //! held for a moment.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 use std::hint::black_box;
 use std::ops::Range;
 
@@ -66,21 +66,36 @@ const HABIT: (u64, u64) = (8, 4);
 /// Bytes of a call that tell it from another with the same xid.
 const DIGEST_BYTES: usize = SEEN;
 
-/// Which messages belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key {
-    connection: ConnectionId,
-    /// The side that called: NFSv4.1 calls go both ways on one connection, with xids of their own.
-    caller: Side,
-    xid: u32,
-}
+/// Which messages belong together: connection, the side that called, and xid. NFSv4.1 calls go both ways
+/// on one connection, with xids of their own.
+///
+/// In one number, so that a look-up compares and hashes one: the highest bit of a connection's is never
+/// reached, and has no room here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key(u64);
 
-impl Hash for Key {
-    /// In one number: the highest bit of a connection's is never reached, and would only collide.
+impl Key {
     #[inline]
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let direction = u64::from(self.connection) << 1 | u64::from(self.caller == Side::High);
-        hasher.write_u64(direction << 32 | u64::from(self.xid));
+    fn new(connection: ConnectionId, caller: Side, xid: u32) -> Self {
+        let direction = u64::from(connection) << 1 | u64::from(caller == Side::High);
+        Self(direction << 32 | u64::from(xid))
+    }
+
+    fn connection(self) -> ConnectionId {
+        (self.0 >> 33) as ConnectionId
+    }
+
+    fn caller(self) -> Side {
+        if self.0 >> 32 & 1 == 0 { Side::Low } else { Side::High }
+    }
+
+    fn xid(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// That of the same message on another connection.
+    fn on(self, connection: ConnectionId) -> Self {
+        Self::new(connection, self.caller(), self.xid())
     }
 }
 
@@ -131,7 +146,8 @@ impl Kept {
     }
 
     /// Takes the bytes before and behind a part of this length that is left out.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Most have nothing behind.
     fn put(&mut self, head: &[u8], tail: &[u8], passed: usize) {
         self.bytes.clear();
         let needed = head.len() + tail.len();
@@ -226,13 +242,18 @@ enum Found {
 }
 
 impl State {
+    /// What tells the call from others; of one that was sent again elsewhere, its entry there knows.
+    fn digest(&self) -> Option<u64> {
+        match self {
+            Self::Waiting(request) => Some(request.digest),
+            Self::Answered { digest, .. } => Some(*digest),
+            Self::Moved(_) => None,
+        }
+    }
+
     /// Whether it is this call, waiting or answered.
     fn holds(&self, digest: u64) -> bool {
-        match self {
-            Self::Waiting(request) => request.digest == digest,
-            Self::Answered { digest: own, .. } => *own == digest,
-            Self::Moved(_) => false,
-        }
+        self.digest() == Some(digest)
     }
 
     /// Puts what comes `next` in the place of a waiting call: gives the request, or what there was
@@ -262,13 +283,57 @@ struct Entries {
     earlier: HashTable<Entry>,
     /// Calls of generations before that, which still wait.
     long_waiting: HashTable<Entry>,
+    /// Which digests there may be in `recent`, and in `earlier`.
+    digests: [Digests; 2],
     hasher: RandomState,
+}
+
+/// A set of digests that takes some for its own that are not, and none of its own for another's.
+#[derive(Default)]
+struct Digests {
+    bits: Vec<u64>,
+}
+
+/// Words of the bits: nine for each call of a generation.
+const DIGEST_WORDS: usize = 1 << 10;
+
+impl Digests {
+    #[inline]
+    fn place(digest: u64) -> (usize, u64) {
+        ((digest >> 6) as usize % DIGEST_WORDS, 1 << (digest % 64))
+    }
+
+    #[inline]
+    fn insert(&mut self, digest: u64) {
+        let (word, bit) = Self::place(digest);
+        match self.bits.get_mut(word) {
+            Some(word) => *word |= bit,
+            None => self.insert_first(digest),
+        }
+    }
+
+    #[cold]
+    fn insert_first(&mut self, digest: u64) {
+        self.bits.resize(DIGEST_WORDS, 0);
+        self.insert(digest);
+    }
+
+    fn may_hold(&self, digest: u64) -> bool {
+        let (word, bit) = Self::place(digest);
+        self.bits.get(word).is_some_and(|word| word & bit != 0)
+    }
 }
 
 impl Entries {
     #[inline]
     fn hash(&self, key: Key) -> u64 {
         self.hasher.hash_one(key)
+    }
+
+    /// Whether a call with this digest may be in a table.
+    fn may_hold(&self, digest: u64) -> bool {
+        // Those that have waited for long are few, and no generation knows their digests.
+        !self.long_waiting.is_empty() || self.digests.iter().any(|digests| digests.may_hold(digest))
     }
 
     /// Whatever there is of this key, of which this is the hash.
@@ -296,6 +361,9 @@ impl Entries {
     /// Enters a call whose key, with this hash, is in no table.
     #[inline]
     fn put(&mut self, hash: u64, key: Key, state: State) {
+        if let (Some(digest), [digests, _]) = (state.digest(), &mut self.digests) {
+            digests.insert(digest);
+        }
         let hasher = &self.hasher;
         self.recent.insert_unique(hash, Entry { key, state }, |entry| hasher.hash_one(entry.key));
     }
@@ -349,6 +417,9 @@ impl Entries {
             }
         }
         std::mem::swap(&mut self.recent, &mut self.earlier);
+        let [recent, earlier] = &mut self.digests;
+        std::mem::swap(recent, earlier);
+        recent.bits.fill(0);
         late.sort_unstable_by_key(|(_, serial)| *serial);
         late
     }
@@ -358,7 +429,7 @@ impl Entries {
     fn extract(&mut self, gone: impl Fn(ConnectionId) -> bool) -> Vec<Box<Request>> {
         let mut requests = Vec::new();
         for table in [&mut self.recent, &mut self.earlier, &mut self.long_waiting] {
-            requests.extend(table.extract_if(|entry| gone(entry.key.connection)).filter_map(|entry| {
+            requests.extend(table.extract_if(|entry| gone(entry.key.connection())).filter_map(|entry| {
                 match entry.state {
                     State::Waiting(request) => Some(request),
                     State::Answered { .. } | State::Moved(_) => None,
@@ -372,6 +443,20 @@ impl Entries {
     fn len(&self) -> usize {
         self.recent.len() + self.earlier.len() + self.long_waiting.len()
     }
+}
+
+/// Where a call comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The side that calls.
+    pub side: Side,
+    /// Other connections between the same hosts: a call that waits on one of them and comes again here was
+    /// retransmitted after a reconnect.
+    pub siblings: &'a [ConnectionId],
+    /// Its xid is above those of all calls before it from there: it cannot be one of them.
+    pub newer: bool,
 }
 
 /// What a call turned out to be.
@@ -426,7 +511,7 @@ pub struct Correspondence<'a> {
 impl<'a> Correspondence<'a> {
     /// The call with this xid from the other side, if it waits.
     pub fn request(&self, xid: u32) -> Option<&'a Request> {
-        self.pairing.waiting(self.connection, self.side.other(), xid)
+        self.pairing.request(self.connection, self.side.other(), xid)
     }
 }
 
@@ -436,7 +521,7 @@ impl Peer for Correspondence<'_> {
     }
 
     fn answered(&self, xid: u32, frame: u64) -> bool {
-        let key = Key { connection: self.connection, caller: self.side, xid };
+        let key = Key::new(self.connection, self.side, xid);
         self.pairing.early.get(&key).is_some_and(|reply| reply.last.frame < frame)
     }
 }
@@ -453,25 +538,73 @@ pub struct Pairing {
     early_bytes: usize,
     /// Pairs found, and how many calls had a reply before them by more than `DISORDER_NS`.
     order_seen: (u64, u64),
-    /// Calls and replies of which only the beginning was kept, because so much was waiting.
-    pub shortened: u64,
     /// Replies that gave way to others before their time was over.
     pub displaced: u64,
-    waiting_bytes: usize,
-    serial: u64,
+    waiting: Waiting,
     calls: u64,
+}
+
+/// What is kept of the calls that wait.
+#[derive(Default)]
+struct Waiting {
+    /// Memory for their messages.
+    bytes: usize,
+    /// Calls so far.
+    serial: u64,
+    /// Calls and replies of which only the beginning was kept, because so much was waiting.
+    shortened: u64,
     #[allow(clippy::vec_box)] // The boxes themselves are used again.
     spare: Vec<Box<Request>>,
 }
 
-impl Pairing {
-    /// Whether a call with this xid from the other side waits on the connection.
-    pub fn expects(&self, connection: ConnectionId, caller: Side, xid: u32) -> bool {
-        self.waiting(connection, caller, xid).is_some()
+impl Waiting {
+    /// What is kept of a new call.
+    #[inline]
+    #[allow(clippy::unnecessary_box_returns)] // The boxes themselves are used again.
+    fn request(
+        &mut self,
+        key: Key,
+        digest: u64,
+        record: &Record<'_>,
+        unread: Option<Range<usize>>,
+    ) -> Box<Request> {
+        let room = if self.bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
+        let mut request = self.spare.pop().unwrap_or_default();
+        let shortened = request.message.fill(record, unread, room);
+        self.shortened += u64::from(shortened);
+        (request.connection, request.caller) = (key.connection(), key.caller());
+        (request.transmissions, request.digest) = (1, digest);
+        request
     }
 
-    fn waiting(&self, connection: ConnectionId, caller: Side, xid: u32) -> Option<&Request> {
-        let key = Key { connection, caller, xid };
+    /// A call begins to wait, behind all that came before.
+    #[inline]
+    fn begin(&mut self, request: &mut Request) {
+        self.serial += 1;
+        request.serial = self.serial;
+        self.bytes += request.message.memory();
+    }
+
+    /// A call waits no more.
+    #[inline]
+    fn end(&mut self, request: &Request) {
+        self.bytes = self.bytes.saturating_sub(request.message.memory());
+    }
+}
+
+impl Pairing {
+    /// Calls and replies of which only the beginning was kept, because so much was waiting.
+    pub fn shortened(&self) -> u64 {
+        self.waiting.shortened
+    }
+
+    /// Whether a call with this xid from the other side waits on the connection.
+    pub fn expects(&self, connection: ConnectionId, caller: Side, xid: u32) -> bool {
+        self.request(connection, caller, xid).is_some()
+    }
+
+    fn request(&self, connection: ConnectionId, caller: Side, xid: u32) -> Option<&Request> {
+        let key = Key::new(connection, caller, xid);
         match &self.entries.find(self.entries.hash(key), key)?.state {
             State::Waiting(request) => Some(request),
             State::Answered { .. } | State::Moved(_) => None,
@@ -483,30 +616,27 @@ impl Pairing {
         Correspondence { pairing: self, connection, side }
     }
 
-    /// Takes a call. `siblings` are other connections between the same hosts: a call that waits on
-    /// one of them and comes again here was retransmitted after a reconnect. `unread` is a part of the
-    /// message that nobody will read, as data of a WRITE: it is not kept.
+    /// Takes a call. `unread` is a part of the message that nobody will read, as data of a WRITE: it is not
+    /// kept.
     ///
     /// The second value is a call whose xid this one took over: it will not be answered any more.
     pub fn call(
         &mut self,
-        connection: ConnectionId,
-        caller: Side,
-        siblings: &[ConnectionId],
+        origin: &Origin<'_>,
         record: &Record<'_>,
         head: &Head,
         unread: impl FnOnce() -> Option<Range<usize>>,
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
-        let key = Key { connection, caller, xid: head.xid };
-        let digest = self.digest(record, head);
-        let hash = self.entries.hash(key);
-        let alone = siblings.is_empty() && self.early.is_empty() && self.entries.find(hash, key).is_none();
+        let key = Key::new(origin.connection, origin.side, head.xid);
+        let (hash, digest) = (self.entries.hash(key), self.digest(record, head));
+        let alone = self.early.is_empty()
+            && (origin.siblings.is_empty() || !self.entries.may_hold(digest))
+            && (origin.newer || self.entries.find(hash, key).is_none());
         if !alone {
             // Taken apart, so that what is said of most calls need not lie in memory.
-            let (outcome, displaced) = self.call_again(hash, key, siblings, digest, record, unread);
-            return (outcome, displaced);
+            return self.call_again(hash, key, origin.siblings, digest, record, unread);
         }
-        let request = self.request(key, digest, record, unread());
+        let request = self.waiting.request(key, digest, record, unread());
         self.insert(hash, key, request);
         (CallOutcome::New, None)
     }
@@ -538,7 +668,8 @@ impl Pairing {
                 displaced = Some(self.number(request));
             }
         }
-        match self.find_on_sibling(key, siblings, digest) {
+        let sibling = self.entries.may_hold(digest).then(|| self.find_on_sibling(key, siblings, digest));
+        match sibling.flatten() {
             Some(Found::Request(request)) => {
                 self.insert(hash, key, request);
                 return (CallOutcome::Again, displaced);
@@ -550,10 +681,10 @@ impl Pairing {
             }
             Some(Found::Elsewhere(_)) | None => {}
         }
-        let request = self.request(key, digest, record, unread());
+        let request = self.waiting.request(key, digest, record, unread());
         if !self.early.is_empty()
-            && self.believes_early(&key, record.first)
-            && let Some(reply) = self.take_early(&key)
+            && self.believes_early(key, record.first)
+            && let Some(reply) = self.take_early(key)
         {
             let call = self.next_number();
             self.entries.put(hash, key, State::Answered { call, digest });
@@ -561,25 +692,6 @@ impl Pairing {
         }
         self.insert(hash, key, request);
         (CallOutcome::New, displaced)
-    }
-
-    /// What is kept of a new call.
-    #[inline]
-    #[allow(clippy::unnecessary_box_returns)] // The boxes themselves are used again.
-    fn request(
-        &mut self,
-        key: Key,
-        digest: u64,
-        record: &Record<'_>,
-        unread: Option<Range<usize>>,
-    ) -> Box<Request> {
-        let room = if self.waiting_bytes < WAITING_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
-        let mut request = self.spare.pop().unwrap_or_default();
-        let shortened = request.message.fill(record, unread, room);
-        self.shortened += u64::from(shortened);
-        (request.connection, request.caller) = (key.connection, key.caller);
-        (request.transmissions, request.digest) = (1, digest);
-        request
     }
 
     /// Takes a reply to a call of the side `caller`.
@@ -591,7 +703,7 @@ impl Pairing {
         xid: u32,
         record: &Record<'_>,
     ) -> ReplyOutcome {
-        let key = Key { connection, caller, xid };
+        let key = Key::new(connection, caller, xid);
         match self.answer(key) {
             Some(Found::Request(request)) => self.answered(request),
             Some(Found::Call(call)) => ReplyOutcome::Again { call },
@@ -604,7 +716,7 @@ impl Pairing {
     #[cold]
     #[inline(never)]
     fn reply_elsewhere(&mut self, to: ConnectionId, key: Key, record: &Record<'_>) -> ReplyOutcome {
-        match self.answer(Key { connection: to, ..key }) {
+        match self.answer(key.on(to)) {
             Some(Found::Request(request)) => self.answered(request),
             Some(Found::Call(call)) => ReplyOutcome::Again { call },
             Some(Found::Elsewhere(_)) | None => self.hold(key, record),
@@ -614,7 +726,7 @@ impl Pairing {
     #[inline]
     fn answered(&mut self, request: Box<Request>) -> ReplyOutcome {
         self.order_seen.0 += 1;
-        self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
+        self.waiting.end(&request);
         ReplyOutcome::Answers { call: self.next_number(), request }
     }
 
@@ -628,8 +740,8 @@ impl Pairing {
 
     /// Whether a reply that is held answers the call that begins here: it may just have the xid. One
     /// that does not stays, and counts as a reply without call in the end.
-    fn believes_early(&mut self, key: &Key, call: Stamp) -> bool {
-        let Some(reply) = self.early.get(key) else { return false };
+    fn believes_early(&mut self, key: Key, call: Stamp) -> bool {
+        let Some(reply) = self.early.get(&key) else { return false };
         let (pairs, far) = &mut self.order_seen;
         *pairs += 1;
         if call.time_ns.saturating_sub(reply.last.time_ns) <= DISORDER_NS {
@@ -645,7 +757,7 @@ impl Pairing {
         let mut kept = Kept::default();
         let room = if self.early_bytes < EARLY_BYTES_LIMIT { usize::MAX } else { SHORT_CALL };
         let shortened = kept.fill(record, None, room);
-        self.shortened += u64::from(shortened);
+        self.waiting.shortened += u64::from(shortened);
         self.early_bytes += kept.bytes.len();
         match self.early.insert(key, kept) {
             None => self.early_order.push_back(key),
@@ -656,11 +768,11 @@ impl Pairing {
 
     /// Gives a request's buffer back for the next call.
     pub fn recycle(&mut self, mut request: Box<Request>) {
-        if self.spare.len() < SPARE_LIMIT {
+        if self.waiting.spare.len() < SPARE_LIMIT {
             if request.message.memory() > SPARE_BYTES {
                 request.message.bytes = Vec::new();
             }
-            self.spare.push(request);
+            self.waiting.spare.push(request);
         }
     }
 
@@ -722,9 +834,9 @@ impl Pairing {
                 return None;
             }
             self.early_order.pop_front();
-            if let Some(reply) = self.take_early(&key) {
+            if let Some(reply) = self.take_early(key) {
                 self.displaced += u64::from(full);
-                return Some((key.connection, key.xid, reply));
+                return Some((key.connection(), key.xid(), reply));
             }
         }
         None
@@ -738,8 +850,8 @@ impl Pairing {
         requests.into_iter().map(|request| self.number(request)).collect()
     }
 
-    fn take_early(&mut self, key: &Key) -> Option<Kept> {
-        let reply = self.early.remove(key)?;
+    fn take_early(&mut self, key: Key) -> Option<Kept> {
+        let reply = self.early.remove(&key)?;
         self.early_bytes = self.early_bytes.saturating_sub(reply.bytes.len());
         Some(reply)
     }
@@ -760,8 +872,8 @@ impl Pairing {
     /// At the end: the next reply without call.
     pub fn next_orphan(&mut self) -> Option<(ConnectionId, u32, Kept)> {
         while let Some(key) = self.early_order.pop_front() {
-            if let Some(reply) = self.take_early(&key) {
-                return Some((key.connection, key.xid, reply));
+            if let Some(reply) = self.take_early(key) {
+                return Some((key.connection(), key.xid(), reply));
             }
         }
         None
@@ -773,14 +885,13 @@ impl Pairing {
     }
 
     fn number(&mut self, request: Box<Request>) -> (u64, Box<Request>) {
-        self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
+        self.waiting.end(&request);
         (self.next_number(), request)
     }
 
+    #[inline]
     fn insert(&mut self, hash: u64, key: Key, mut request: Box<Request>) {
-        self.serial += 1;
-        request.serial = self.serial;
-        self.waiting_bytes += request.message.memory();
+        self.waiting.begin(&mut request);
         self.entries.put(hash, key, State::Waiting(request));
     }
 
@@ -793,12 +904,12 @@ impl Pairing {
     /// The same call on another connection: taken from there while it waits, its number if it was answered.
     fn find_on_sibling(&mut self, key: Key, siblings: &[ConnectionId], digest: u64) -> Option<Found> {
         for &connection in siblings {
-            let there = Key { connection, ..key };
-            let moved = |_: &Request| State::Moved(key.connection);
+            let there = key.on(connection);
+            let moved = |_: &Request| State::Moved(key.connection());
             let found = self.entries.leave(there, |state| state.holds(digest), moved);
             if let Some(Found::Request(mut request)) = found {
-                self.waiting_bytes = self.waiting_bytes.saturating_sub(request.message.memory());
-                request.connection = key.connection;
+                self.waiting.end(&request);
+                request.connection = key.connection();
                 request.transmissions += 1;
                 return Some(Found::Request(request));
             }

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::cursor::Cursor;
 use crate::error::Layer;
@@ -39,8 +41,8 @@ fn call_at(
     let mut c = Cursor::new(&bytes, Layer::Rpc);
     c.skip(8).unwrap();
     let header = Head::parse(&mut c, xid).unwrap();
-    let outcome =
-        pairing.call(connection, Side::Low, siblings, &record_at(&bytes, stamp), &header, || None).0;
+    let origin = Origin { connection, side: Side::Low, siblings, newer: false };
+    let outcome = pairing.call(&origin, &record_at(&bytes, stamp), &header, || None).0;
     assert!(pairing.overdue_call().is_none());
     outcome
 }
@@ -162,7 +164,8 @@ fn calls_beyond_the_limit_are_given_up_oldest_first() {
         let mut c = Cursor::new(&bytes, Layer::Rpc);
         c.skip(8).unwrap();
         let header = Head::parse(&mut c, xid).unwrap();
-        pairing.call(1, Side::Low, &[], &record(&bytes), &header, || None);
+        let origin = Origin { connection: 1, side: Side::Low, siblings: &[], newer: false };
+        pairing.call(&origin, &record(&bytes), &header, || None);
         while let Some((_, request)) = pairing.overdue_call() {
             given_up.push(u32::from_be_bytes(*request.message.record().bytes.first_chunk().unwrap()));
             pairing.recycle(request);
@@ -171,6 +174,42 @@ fn calls_beyond_the_limit_are_given_up_oldest_first() {
     assert!(given_up.len() >= GENERATION_LIMIT);
     assert!(given_up.iter().zip(0..).all(|(xid, nth)| *xid == nth), "oldest first");
     assert!(pairing.entries.len() <= WAITING_LIMIT + 2 * GENERATION_LIMIT);
+}
+
+proptest! {
+    /// Against one that looks for each call everywhere.
+    #[test]
+    fn a_call_that_cannot_have_come_before_need_not_be_looked_for(
+        steps in prop::collection::vec((0..9_u8, 0..3_u32, 0..40_u32, 0..2_u32), 1..200),
+    ) {
+        let (mut pairing, mut thorough) = (Pairing::default(), Pairing::default());
+        thorough.entries.hasher = pairing.entries.hasher.clone();
+        let mut highest = [None; 3];
+        for (kind, connection, xid, procedure) in steps {
+            let outcomes = [(&mut pairing, true), (&mut thorough, false)].map(|(pairing, knows)| match kind {
+                0..4 => {
+                    let mut bytes = null_call(xid);
+                    bytes[23] = procedure as u8;
+                    let head = Head::of_call(&bytes).unwrap();
+                    let others: Vec<ConnectionId> = (0..3).filter(|other| *other != connection).collect();
+                    let newer = knows && highest[connection as usize].is_some_and(|highest| xid > highest);
+                    let origin = Origin { connection, side: Side::Low, siblings: &others, newer };
+                    format!("{:?}", pairing.call(&origin, &record(&bytes), &head, || None))
+                }
+                4..8 => format!("{:?}", reply(pairing, connection, xid)),
+                _ => {
+                    let late = pairing.entries.age();
+                    pairing.long_waiting.extend(late);
+                    String::new()
+                }
+            });
+            prop_assert_eq!(&outcomes[0], &outcomes[1]);
+            if kind < 4 {
+                highest[connection as usize] = highest[connection as usize].max(Some(xid));
+            }
+            thorough.entries.digests[0].bits = vec![u64::MAX; DIGEST_WORDS];
+        }
+    }
 }
 
 fn at(time_ns: i64) -> Stamp {

@@ -126,13 +126,13 @@ impl Messages {
             self.complete(number, request, None, parties);
         }
         match outcome {
-            CallOutcome::New => {
+            CallOutcome::New if self.names.awaits() => {
                 let server = parties.servers.of(if callback { side } else { side.other() });
                 if let (Some(server), Some(handle)) = (*server, parties.probable_handle(record.bytes)) {
                     self.names.await_handle(server, handle);
                 }
             }
-            CallOutcome::Again => {}
+            CallOutcome::New | CallOutcome::Again => {}
             CallOutcome::Answered { call, request, reply } => {
                 self.complete(call, request, Some(&reply.record()), parties);
             }

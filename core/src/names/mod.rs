@@ -106,6 +106,9 @@ pub struct Names {
 /// Handles that are fetched together: as many as the processor can wait for at once.
 const FETCHED_TOGETHER: usize = 16;
 
+/// Objects from which on that is worth while; what is known of fewer stays in the caches.
+const MANY: usize = 1 << 16;
+
 impl Names {
     /// All objects; a [`FileId`] is the place in this list.
     pub fn files(&self) -> &[File] {
@@ -154,6 +157,12 @@ impl Names {
     fn find_print(&self, print: u64) -> Option<FileId> {
         let is = |id: &FileId| self.file(*id).is_some_and(|file| file.print == print);
         self.by_handle.find(print, is).copied()
+    }
+
+    /// Whether [`Names::await_handle`] is of use.
+    #[inline]
+    pub fn awaits(&self) -> bool {
+        self.files.len() >= MANY
     }
 
     /// Says that a handle will soon be looked for, when the call that it came with is answered.

@@ -21,6 +21,8 @@ pub mod paths;
 
 mod placed;
 
+mod texts;
+
 mod walker;
 
 #[cfg(test)]
@@ -39,6 +41,7 @@ use crate::names::history::History;
 use crate::names::index::{Index, Print};
 use crate::names::layouts::Layouts;
 pub use crate::names::placed::{Binding, Place, Placed};
+use crate::names::texts::Texts;
 use crate::nfs::Done;
 use crate::nfs::facts::{Attributes, DeviceId, Facts};
 use crate::nfs::types::FileType;
@@ -48,13 +51,6 @@ pub type FileId = u32;
 
 /// Number of a server within one decode.
 pub type ServerId = u32;
-
-/// Where in [`Names::handles`] a handle stands.
-#[derive(Clone, Copy, Default)]
-struct Span {
-    start: u64,
-    length: u32,
-}
 
 /// A name in a directory.
 type Title = (FileId, Box<[u8]>);
@@ -80,11 +76,9 @@ struct Named<'a> {
 pub struct Names {
     files: Vec<File>,
     /// The name of each object in its directory.
-    titles: Vec<Option<Box<[u8]>>>,
-    /// Where the handle of each object stands.
-    spans: Vec<Span>,
-    /// All handles, one behind the other.
-    handles: Vec<u8>,
+    titles: Texts,
+    /// The handle of each object.
+    handles: Texts,
     /// The paths that MOUNT gave, and `/` for the roots of the servers' name spaces.
     mounted: HashMap<FileId, Box<[u8]>, fast::RandomState>,
     /// Objects by their handles. The table holds numbers alone, and an object the hash of its handle:
@@ -198,15 +192,12 @@ impl Names {
 
     /// The name of an object in its directory, as last seen.
     pub fn name(&self, id: FileId) -> Option<&[u8]> {
-        self.titles.get(id as usize)?.as_deref()
+        self.titles.get(id)
     }
 
     /// The handle of an object; `None` for a name that never had one.
     pub fn handle(&self, id: FileId) -> Option<&[u8]> {
-        self.file(id).filter(|file| file.has_handle)?;
-        let span = self.spans.get(id as usize)?;
-        let start = usize::try_from(span.start).ok()?;
-        self.handles.get(start..start + span.length as usize)
+        self.handles.get(id)
     }
 
     /// The path that MOUNT gave for an object, or `/` for the root of the server's name space.
@@ -273,24 +264,20 @@ impl Names {
             fileid: None,
             size: None,
         });
-        self.titles.push(None);
-        self.spans.push(Span::default());
+        self.titles.add();
+        self.handles.add();
         self.history.add();
         id
     }
 
     fn give_handle(&mut self, id: FileId, handle: Handle<'_>) {
-        let (Some(file), Some(span)) = (self.files.get_mut(id as usize), self.spans.get_mut(id as usize))
-        else {
-            return;
-        };
+        let Some(file) = self.files.get_mut(id as usize) else { return };
         // A name that a data server's client looked for stands under the metadata server.
         let own = file.server == handle.server;
         let print = if own { handle.print } else { self.prints.hash_one((file.server, handle.bytes)) };
         (file.has_handle, file.print) = (true, print);
         self.history.began(id);
-        *span = Span { start: self.handles.len() as u64, length: handle.bytes.len() as u32 };
-        self.handles.extend_from_slice(handle.bytes);
+        self.handles.set(id, handle.bytes);
         let files = &self.files;
         self.by_handle.insert_unique(print, id, |id| files.get(*id as usize).map_or(0, |file| file.print));
     }
@@ -337,10 +324,8 @@ impl Names {
     /// Says where an object is to be found.
     fn call(&mut self, id: FileId, directory: FileId, name: &[u8]) {
         self.update(id, |file| file.parent = Some(directory));
-        if let Some(title) = self.titles.get_mut(id as usize)
-            && title.as_deref() != Some(name)
-        {
-            *title = Some(name.into());
+        if self.titles.get(id) != Some(name) {
+            self.titles.set(id, name);
         }
     }
 

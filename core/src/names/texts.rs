@@ -1,0 +1,108 @@
+//! A text of each object, as its name or its handle, one behind the other.
+//!
+//! There are many objects, and what is allocated for each alone takes longer to get than to fill, and more
+//! memory than the text.
+
+use crate::names::FileId;
+
+/// Texts by object. Those that were replaced take up no more room than those that are there.
+#[derive(Default)]
+pub(super) struct Texts {
+    spans: Vec<Span>,
+    bytes: Vec<u8>,
+    /// Bytes that belong to no object any more.
+    wasted: usize,
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u64,
+    length: u32,
+}
+
+/// An object without a text: there are no bytes there.
+const NONE: Span = Span { start: u64::MAX, length: 0 };
+
+/// Bytes up to which it does not matter whether they belong to an object.
+const ROOM: usize = 1 << 12;
+
+impl Texts {
+    /// Another object is known, which has no text yet.
+    #[inline]
+    pub(super) fn add(&mut self) {
+        self.spans.push(NONE);
+    }
+
+    /// The text of an object.
+    #[inline]
+    pub(super) fn get(&self, id: FileId) -> Option<&[u8]> {
+        self.spans.get(id as usize)?.of(&self.bytes)
+    }
+
+    /// Gives an object another text.
+    pub(super) fn set(&mut self, id: FileId, text: &[u8]) {
+        let Some(span) = self.spans.get_mut(id as usize) else { return };
+        self.wasted += span.length as usize;
+        *span = Span::put(text, &mut self.bytes);
+        if self.wasted > ROOM.max(self.bytes.len() / 2) {
+            self.leave_out_wasted();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_out_wasted(&mut self) {
+        let mut bytes = Vec::with_capacity(self.bytes.len() - self.wasted);
+        for span in &mut self.spans {
+            if let Some(text) = span.of(&self.bytes) {
+                *span = Span::put(text, &mut bytes);
+            }
+        }
+        (self.bytes, self.wasted) = (bytes, 0);
+    }
+}
+
+impl Span {
+    #[inline]
+    fn of(self, bytes: &[u8]) -> Option<&[u8]> {
+        let start = usize::try_from(self.start).ok()?;
+        bytes.get(start..)?.get(..self.length as usize)
+    }
+
+    #[inline]
+    fn put(text: &[u8], bytes: &mut Vec<u8>) -> Self {
+        let span = Self { start: bytes.len() as u64, length: text.len() as u32 };
+        bytes.extend_from_slice(text);
+        span
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a text in memory of its own.
+        #[test]
+        fn an_object_has_the_text_that_it_was_given_last(
+            steps in prop::collection::vec((0..9_u32, prop::collection::vec(any::<u8>(), 0..4000)), 1..50),
+        ) {
+            let (mut texts, mut plain) = (Texts::default(), vec![None; 8]);
+            (0..8).for_each(|_| texts.add());
+            for (id, text) in steps {
+                texts.set(id, &text);
+                if let Some(plain) = plain.get_mut(id as usize) {
+                    *plain = Some(text);
+                }
+                for (id, plain) in (0..).zip(&plain) {
+                    prop_assert_eq!(texts.get(id), plain.as_deref());
+                }
+                let used: usize = plain.iter().flatten().map(Vec::len).sum();
+                prop_assert!(texts.bytes.len() <= 2 * used + 2 * ROOM);
+            }
+        }
+    }
+}

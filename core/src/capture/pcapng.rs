@@ -640,7 +640,7 @@ mod tests {
                 let time = [(ticks >> 32) as u32, ticks as u32];
                 let header = [ENHANCED_PACKET, interface.min(1), time[0], time[1], captured, wire as u32];
                 // Some say that they have more than they have.
-                let held = length.max(captured as usize) - usize::from(wire == 0);
+                let held = length.max(captured as usize).saturating_sub(usize::from(wire == 0));
                 file.extend(block(big_endian, &header, &vec![7; held.max(1)]));
             }
             if let Some((place, value)) = spoilt {

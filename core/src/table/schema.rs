@@ -11,7 +11,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use crate::table::BATCH_ROWS;
-use crate::table::columns::{Blobs, Bools, Collector, Names, Numbers, Row, Strings, Words};
+use crate::table::columns::{BLOCK, Blobs, Bools, Collector, Names, Numbers, Row, Strings, Words};
 
 /// Physical type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,8 +178,16 @@ macro_rules! table {
                     self.complete();
                     0
                 };
+                if at > 0 && at % BLOCK == 0 {
+                    self.gather();
+                }
                 self.rows = at + 1;
                 Row::new(at)
+            }
+
+            #[inline(never)]
+            fn gather(&mut self) {
+                $(self.$column.gather();)+
             }
 
             /// Whether there is a whole batch to be taken.

@@ -36,10 +36,16 @@ impl Void {
     }
 }
 
-/// A row of a batch. Where its bit is in a column of bits is worked out once for all columns.
+/// Rows whose values are held together before they go behind those of the rows before: few enough for the
+/// values of all columns to be in the processor's first cache.
+pub(super) const BLOCK: usize = 16;
+
+/// A row of a batch. Where it is in a block, and where its bit is in a column of bits, is worked out once
+/// for all columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     at: usize,
+    in_block: usize,
     bit: u8,
 }
 
@@ -47,29 +53,38 @@ impl Row {
     /// The row at this place, which is less than [`BATCH_ROWS`].
     #[inline]
     pub fn new(at: usize) -> Self {
-        Self { at, bit: 1 << (at % 8) }
+        Self { at, in_block: at % BLOCK, bit: 1 << (at % 8) }
     }
 }
 
-/// A place for each row of a batch, all of them zero at first.
+/// A place for each row of a batch.
 ///
-/// Room for the whole batch is taken with the first value: a value is then one store, and a row
-/// without one costs nothing, which is what most columns are in most rows.
-struct Slots<T> {
+/// Where rows may lack a value, the places are zero at first, and room for the whole batch is taken with
+/// the first value: a row without one costs nothing, which is what most columns are in most rows.
+/// Where all have one, a value goes into a block of fixed size, which takes neither a pointer nor a look
+/// at how far the places reach; [`Slots::gather`] has to come between the blocks.
+struct Slots<T, const NULLABLE: bool> {
     values: Vec<T>,
+    block: [T; BLOCK],
     /// Nobody wants the values: none gets a place.
     unwanted: bool,
 }
 
-impl<T> Default for Slots<T> {
+impl<T: Copy + Default, const NULLABLE: bool> Default for Slots<T, NULLABLE> {
     fn default() -> Self {
-        Self { values: Vec::new(), unwanted: false }
+        Self { values: Vec::new(), block: [T::default(); BLOCK], unwanted: false }
     }
 }
 
-impl<T: Copy + Default + ArrowNativeType> Slots<T> {
+impl<T: Copy + Default + ArrowNativeType, const NULLABLE: bool> Slots<T, NULLABLE> {
     #[inline]
     fn put(&mut self, row: Row, value: T) {
+        if !NULLABLE {
+            if let Some(slot) = self.block.get_mut(row.in_block) {
+                *slot = value;
+            }
+            return;
+        }
         match self.values.get_mut(row.at) {
             Some(slot) => *slot = value,
             None => self.grow(row, value),
@@ -89,9 +104,25 @@ impl<T: Copy + Default + ArrowNativeType> Slots<T> {
         }
     }
 
+    /// Takes the values of a whole block behind those before.
+    #[inline]
+    fn gather(&mut self) {
+        if NULLABLE || self.unwanted {
+            return;
+        }
+        if self.values.is_empty() {
+            self.values.reserve_exact(BATCH_ROWS);
+        }
+        self.values.extend_from_slice(&self.block);
+    }
+
     /// Hands over the first `rows` values, and starts anew.
     fn finish(&mut self, rows: usize) -> ScalarBuffer<T> {
         let mut values = std::mem::take(&mut self.values);
+        if !NULLABLE {
+            let left = rows.saturating_sub(values.len());
+            values.extend_from_slice(self.block.get(..left).unwrap_or_default());
+        }
         values.resize(rows, T::default());
         ScalarBuffer::from(values)
     }
@@ -194,11 +225,14 @@ pub trait Collector {
 
     /// Whether somebody wants it.
     fn wanted(&self) -> bool;
+
+    /// Comes when the values of [`BLOCK`] rows have been put, before those of the next.
+    fn gather(&mut self) {}
 }
 
 /// Numbers.
 pub struct Numbers<T: ArrowPrimitiveType, const NULLABLE: bool> {
-    values: Slots<T::Native>,
+    values: Slots<T::Native, NULLABLE>,
     validity: Validity<NULLABLE>,
     void: Void,
 }
@@ -241,6 +275,11 @@ impl<T: ArrowPrimitiveType, const NULLABLE: bool> Collector for Numbers<T, NULLA
 
     fn wanted(&self) -> bool {
         !self.values.unwanted
+    }
+
+    #[inline]
+    fn gather(&mut self) {
+        self.values.gather();
     }
 }
 
@@ -488,6 +527,34 @@ mod tests {
         numbers.put(Row::new(0), 1);
         assert_eq!(numbers.finish(2).null_count(), 1);
         assert_eq!(numbers.finish(0).len(), 0);
+    }
+
+    #[test]
+    fn values_that_go_through_blocks_are_those_of_slots() {
+        let (mut dense, mut sparse) =
+            (Numbers::<UInt32Type, false>::default(), Numbers::<UInt32Type, true>::default());
+        let (mut words, mut others) = (Words::<false>::default(), Words::<true>::default());
+        let lengths = (0..3 * BLOCK).chain([BATCH_ROWS - 1, BATCH_ROWS, 1]);
+        for (batch, rows) in lengths.enumerate() {
+            for at in 0..rows {
+                if at > 0 && at % BLOCK == 0 {
+                    dense.gather();
+                    words.gather();
+                    sparse.gather();
+                    others.gather();
+                }
+                let value = (batch * BATCH_ROWS + at) as u32;
+                dense.put(Row::new(at), value);
+                sparse.put(Row::new(at), value);
+                let text = (value % 100).to_string();
+                words.put(Row::new(at), Wording::Text(&text));
+                others.put(Row::new(at), Wording::Text(&text));
+            }
+            assert_eq!(&dense.finish(rows), &sparse.finish(rows));
+            if rows > 0 {
+                assert_eq!(&words.finish(rows), &others.finish(rows));
+            }
+        }
     }
 
     #[test]

@@ -57,6 +57,11 @@ impl<const NULLABLE: bool> Collector for Names<NULLABLE> {
     fn wanted(&self) -> bool {
         self.0.wanted()
     }
+
+    #[inline]
+    fn gather(&mut self) {
+        self.0.gather();
+    }
 }
 
 /// Where a number is remembered: standards that number alike, as those of statuses, differ in the upper
@@ -115,7 +120,7 @@ static DICTIONARIES: AtomicU64 = AtomicU64::new(1);
 pub struct Words<const NULLABLE: bool> {
     /// Number of the dictionary.
     dictionary: u64,
-    keys: Slots<u32>,
+    keys: Slots<u32, NULLABLE>,
     validity: Validity<NULLABLE>,
     void: Void,
     distinct: Distinct,
@@ -329,6 +334,11 @@ impl<const NULLABLE: bool> Collector for Words<NULLABLE> {
     fn wanted(&self) -> bool {
         !self.keys.unwanted
     }
+
+    #[inline]
+    fn gather(&mut self) {
+        self.keys.gather();
+    }
 }
 
 /// What tells words apart without comparing them: the length, the first eight bytes and the last
@@ -416,7 +426,7 @@ mod tests {
 
     #[test]
     fn words_that_differ_in_any_byte_are_told_apart() {
-        let mut words = Words::<false>::default();
+        let mut words = Words::<true>::default();
         let mut expected = Vec::new();
         for length in 0..40 {
             let plain = vec!["a"; length].concat();
@@ -487,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_dictionary_that_is_long_is_left_for_another() {
-        let mut words = Words::<false>::default();
+        let mut words = Words::<true>::default();
         let (name, word) = ("READ", Word::new("of a client".to_owned()));
         let mut lengths = Vec::new();
         for batch in 0..8 {

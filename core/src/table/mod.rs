@@ -22,7 +22,7 @@ use crate::error::DecodeError;
 use crate::names::identity::Identities;
 use crate::names::paths::Paths;
 use crate::names::{FileId, Names, Place, Placed};
-use crate::nfs::facts::{Attributes, Entry, Facts, Service};
+use crate::nfs::facts::{Attributes, Entry, Facts, Rare, Service};
 use crate::nfs::status::{Statuses, status_name};
 use crate::nfs::types::{DataContent, DelegationType, FileType, StableHow};
 use crate::nfs::{Class, Done, Outcome, Walk};
@@ -150,7 +150,8 @@ impl Tables {
             if operations {
                 self.append_operation(exchange, position as u32, done, *place);
             }
-            for entry in done.facts.rare().entries.iter().filter(|_| entries) {
+            let Some(rare) = done.facts.rare.as_ref().filter(|_| entries) else { continue };
+            for entry in &rare.entries {
                 let file = listed.next().copied().flatten();
                 self.append_entry(exchange.call, position as u32, *place, entry, file);
             }
@@ -380,11 +381,6 @@ impl Tables {
 
     fn append_operation(&mut self, exchange: &Exchange<'_>, position: u32, done: &Done<'_>, place: Place) {
         let facts = &done.facts;
-        let rare = facts.rare();
-        let free_text = match facts.text {
-            Some(bytes) => Some(bytes),
-            None => services(&rare.services, &mut self.text).map(str::as_bytes),
-        };
         let at = append!(
             &mut *self.operations,
             call: exchange.call,
@@ -399,7 +395,6 @@ impl Tables {
             directory: place.directory,
             target_directory: place.target_directory,
             name: facts.name,
-            new_name: rare.new_name,
             created: created(facts),
             create_mode: facts.create_mode,
             offset: facts.offset,
@@ -411,21 +406,28 @@ impl Tables {
             verifier: facts.verifier,
             set_size: facts.set_size,
             attributes: facts.attribute_mask.map(|mask| Wording::Word(self.masks.word(mask))),
-            plus: plus(done),
-            entries: facts.eof.filter(|_| facts.cookie.is_some()).map(|_| rare.entries.len() as u32),
-            cookie: facts.cookie,
             access_requested: facts.access_requested,
             access_granted: facts.access_granted,
             share_access: facts.share_access,
             delegation: facts.delegation.map(delegation),
             stateid: facts.stateid.as_ref().map(|stateid| stateid.other.as_slice()),
-            lock_type: rare.lock_type,
             highest_slot: facts.highest_slot,
             target_highest_slot: facts.target_highest_slot,
-            session_slots: rare.session_slots,
-            text: free_text,
+            text: facts.text,
         );
         self.operations.put_attributes(at, facts);
+        if let Some(cookie) = facts.cookie {
+            let entries = || facts.rare().entries.len() as u32;
+            self.operations.cookie.put(at, cookie);
+            self.operations.plus.put(at, plus(done));
+            self.operations.entries.put(at, facts.eof.map(|_| entries()));
+        }
+        if let Some(rare) = &facts.rare {
+            self.operations.put_rare(at, rare);
+            if facts.text.is_none() {
+                self.operations.text.put(at, services(&rare.services, &mut self.text).map(str::as_bytes));
+            }
+        }
     }
 
     fn append_entry(
@@ -466,12 +468,6 @@ impl OperationsBatch {
         if let Some(object) = &facts.attributes {
             self.put_object(at, object);
         }
-        if let Some(sparse) = &facts.rare().sparse {
-            put(sparse.content, |content| self.content.put(at, data_content(content)));
-            put(sparse.found, |found| self.found.put(at, found));
-            put(sparse.segments, |segments| self.segments.put(at, segments));
-            put(sparse.hole_bytes, |bytes| self.hole_bytes.put(at, bytes));
-        }
         if let Some(before) = &facts.before {
             self.before_size.put(at, before.size);
             self.before_mtime.put(at, before.mtime_ns);
@@ -484,6 +480,20 @@ impl OperationsBatch {
         if let Some(before) = &facts.directory_before {
             self.directory_before_mtime.put(at, before.mtime_ns);
             self.directory_before_ctime.put(at, before.ctime_ns);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_rare(&mut self, at: Row, rare: &Rare<'_>) {
+        self.new_name.put(at, rare.new_name);
+        self.lock_type.put(at, rare.lock_type);
+        self.session_slots.put(at, rare.session_slots);
+        if let Some(sparse) = &rare.sparse {
+            put(sparse.content, |content| self.content.put(at, data_content(content)));
+            put(sparse.found, |found| self.found.put(at, found));
+            put(sparse.segments, |segments| self.segments.put(at, segments));
+            put(sparse.hole_bytes, |bytes| self.hole_bytes.put(at, bytes));
         }
     }
 

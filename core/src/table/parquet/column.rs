@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ByteArrayType, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrowPrimitiveType, GenericByteArray, PrimitiveArray, StringArray};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, ToByteSlice};
 use foldhash::fast::RandomState;
 
 use crate::table::parquet::delta;
@@ -47,7 +47,7 @@ struct Dictionary {
     /// The values in the order of their places, as a page holds them.
     page: Vec<u8>,
     /// For each value that is not NULL, its place.
-    keys: Vec<u32>,
+    keys: Pieces<u32>,
     /// The dictionary of the array that was appended last.
     texts: Option<StringArray>,
     /// The places of its words; of those that were not used so far [`NO_PLACE`].
@@ -66,7 +66,7 @@ pub(super) struct Chunk {
     rows: usize,
     nulls: usize,
     /// Encoded values, but for those in the dictionary and booleans.
-    values: Vec<u8>,
+    values: Pieces<u8>,
     bools: BooleanBufferBuilder,
     dictionary: Option<Dictionary>,
     range: Option<Range>,
@@ -86,8 +86,10 @@ pub(super) enum Encoding {
 pub(super) struct Pages {
     /// The dictionary's values, and how many they are; `None` also where every row is NULL.
     pub(super) dictionary: Option<(Vec<u8>, usize)>,
-    /// Which rows have values, and the values.
+    /// Which rows have values, and the values as far as they are not in `plain`.
     pub(super) data: Vec<u8>,
+    /// Plain values behind that, one piece after the other.
+    pub(super) plain: Vec<Vec<u8>>,
     /// How the values are encoded.
     pub(super) encoding: Encoding,
     /// Rows, those with NULL too.
@@ -106,7 +108,7 @@ impl Chunk {
             validity: BooleanBufferBuilder::new(0),
             rows: 0,
             nulls: 0,
-            values: Vec::new(),
+            values: Pieces::default(),
             bools: BooleanBufferBuilder::new(0),
             dictionary: matches!(column.kind, Kind::Name | Kind::Word).then(Dictionary::default),
             range: None,
@@ -116,8 +118,8 @@ impl Chunk {
     /// Bytes that it takes in memory, about.
     pub(super) fn bytes(&self) -> usize {
         let dictionary = self.dictionary.as_ref();
-        self.values.len()
-            + dictionary.map_or(0, |dictionary| 2 * dictionary.page.len() + 4 * dictionary.keys.len())
+        self.values.length
+            + dictionary.map_or(0, |dictionary| 2 * dictionary.page.len() + 4 * dictionary.keys.length)
     }
 
     /// Appends the values of an array; `false` if it is not of the column's type.
@@ -172,24 +174,25 @@ impl Chunk {
         T::Native: Ord + LittleEndian,
     {
         let values = array.values();
+        let count = values.len() - nulls.map_or(0, NullBuffer::null_count);
+        let page = self.values.room(count * size_of::<T::Native>());
         let Some(nulls) = nulls else {
-            T::Native::put_all(values, &mut self.values);
+            T::Native::put_all(values, page);
             return bounds(values);
         };
         if runs_are_short(nulls) {
-            let valid = || nulls.valid_indices().filter_map(|row| values.get(row));
-            self.values.reserve((nulls.len() - nulls.null_count()) * size_of::<T::Native>());
-            valid().for_each(|value| value.put(&mut self.values));
-            return bounds(valid());
+            return T::Native::put_each(nulls.valid_indices().filter_map(|row| values.get(row)), count, page);
         }
         let runs = || nulls.valid_slices().map(|(start, end)| values.get(start..end).unwrap_or_default());
-        runs().for_each(|run| T::Native::put_all(run, &mut self.values));
+        runs().for_each(|run| T::Native::put_all(run, page));
         bounds(runs().flatten())
     }
 
     /// Appends texts or bytes: of most columns of them few rows have any.
     fn append_flat<T: ByteArrayType>(&mut self, array: &GenericByteArray<T>, nulls: Option<&NullBuffer>) {
-        let mut put = |row| put_bytes(&mut self.values, array.value(row).as_ref());
+        let count = array.len() - nulls.map_or(0, NullBuffer::null_count);
+        let page = self.values.room(array.values().len() + count * size_of::<u32>());
+        let mut put = |row| put_bytes(page, array.value(row).as_ref());
         match nulls {
             None => (0..array.len()).for_each(&mut put),
             Some(nulls) => nulls.valid_indices().for_each(&mut put),
@@ -213,13 +216,15 @@ impl Chunk {
         dictionary.meet(texts);
         let keys = words.keys().values();
         match nulls {
-            None => dictionary.append(keys, texts),
+            None => dictionary.append(keys, keys.len(), texts),
             Some(nulls) if runs_are_short(nulls) => {
-                dictionary.append(nulls.valid_indices().filter_map(|row| keys.get(row)), texts);
+                let valid = nulls.valid_indices().filter_map(|row| keys.get(row));
+                dictionary.append(valid, nulls.len() - nulls.null_count(), texts);
             }
             Some(nulls) => {
                 for (start, end) in nulls.valid_slices() {
-                    dictionary.append(keys.get(start..end).unwrap_or_default(), texts);
+                    let run = keys.get(start..end).unwrap_or_default();
+                    dictionary.append(run, run.len(), texts);
                 }
             }
         }
@@ -229,43 +234,74 @@ impl Chunk {
     /// Hands over what was appended. `narrow`: numbers as steps, where that takes less room.
     pub(super) fn finish(mut self, narrow: bool) -> Pages {
         let mut encoding = Encoding::Plain;
-        if narrow && let Some(steps) = self.steps() {
-            self.values = steps;
-            encoding = Encoding::Steps;
-        }
         let mut data = Vec::new();
         if self.nullable {
             put_levels(&mut data, &self.validity.finish(), self.nulls);
         }
-        let dictionary = self.dictionary.filter(|dictionary| !dictionary.keys.is_empty()).map(|dictionary| {
+        let mut plain = self.values.finish();
+        if narrow && put_steps(&mut data, self.kind, &plain) {
+            encoding = Encoding::Steps;
+            plain.clear();
+        }
+        let dictionary = self.dictionary.filter(|dictionary| dictionary.keys.length > 0).map(|dictionary| {
             encoding = Encoding::Words;
             let words = dictionary.places.len();
-            put_keys(&mut data, &dictionary.keys, words);
+            put_keys(&mut data, &dictionary.keys.finish(), words);
             (dictionary.page, words)
         });
         if self.kind == Kind::Bool {
             let bools = self.bools.finish();
             data.extend(bools.inner().as_slice().iter().take(bools.len().div_ceil(8)));
-        } else if data.is_empty() {
-            data = self.values;
-        } else {
-            data.extend(self.values);
         }
-        Pages { dictionary, data, encoding, rows: self.rows, nulls: self.nulls, range: self.range }
+        Pages { dictionary, data, plain, encoding, rows: self.rows, nulls: self.nulls, range: self.range }
+    }
+}
+
+/// Appends plain numbers as steps; nothing and `false` for other kinds, and where it would take more room.
+fn put_steps(page: &mut Vec<u8>, kind: Kind, plain: &[Vec<u8>]) -> bool {
+    let begin = page.len();
+    let plain = match kind {
+        Kind::U32 | Kind::U64 | Kind::I64 => plain.concat(),
+        _ => return false,
+    };
+    if kind == Kind::U32 {
+        delta::encode(page, plain.as_chunks().0.iter().map(|each| i32::from_le_bytes(*each)));
+    } else {
+        delta::encode(page, plain.as_chunks().0.iter().map(|each| i64::from_le_bytes(*each)));
+    }
+    let smaller = page.len() - begin < plain.len();
+    if !smaller {
+        page.truncate(begin);
+    }
+    smaller
+}
+
+/// What grows without being moved: many values in few pieces.
+#[derive(Default)]
+struct Pieces<T> {
+    full: Vec<Vec<T>>,
+    last: Vec<T>,
+    /// Of all of them together, as was announced.
+    length: usize,
+}
+
+/// Values of a piece at most, unless more come at once.
+const PIECE: usize = 1 << 20;
+
+impl<T> Pieces<T> {
+    /// The piece for `count` more values, which has room for them.
+    fn room(&mut self, count: usize) -> &mut Vec<T> {
+        if self.last.capacity() - self.last.len() < count {
+            let next = Vec::with_capacity(self.length.min(PIECE).max(count));
+            self.full.push(std::mem::replace(&mut self.last, next));
+        }
+        self.length += count;
+        &mut self.last
     }
 
-    /// Numbers as steps; `None` for other kinds, and where it would take more room.
-    fn steps(&self) -> Option<Vec<u8>> {
-        let steps = match self.kind {
-            Kind::U32 => {
-                delta::encode(self.values.as_chunks().0.iter().map(|each| i32::from_le_bytes(*each)))
-            }
-            Kind::U64 | Kind::I64 => {
-                delta::encode(self.values.as_chunks().0.iter().map(|each| i64::from_le_bytes(*each)))
-            }
-            _ => return None,
-        };
-        (steps.len() < self.values.len()).then_some(steps)
+    fn finish(mut self) -> Vec<Vec<T>> {
+        self.full.push(self.last);
+        self.full
     }
 }
 
@@ -284,32 +320,37 @@ impl Dictionary {
         self.texts = Some(texts.clone());
     }
 
-    fn append<'a>(&mut self, keys: impl IntoIterator<Item = &'a u32>, texts: &StringArray) {
-        let keys = keys.into_iter();
-        self.keys.reserve(keys.size_hint().0);
-        for key in keys {
-            let place = match self.met.get(*key as usize) {
-                Some(place) if *place != NO_PLACE => *place,
-                _ => self.place(*key, texts),
-            };
-            self.keys.push(place);
-        }
+    /// Appends `count` keys.
+    fn append<'a>(&mut self, keys: impl IntoIterator<Item = &'a u32>, count: usize, texts: &StringArray) {
+        let Self { places, page, keys: appended, met, .. } = self;
+        appended.room(count).extend(keys.into_iter().map(|key| match met.get(*key as usize) {
+            Some(place) if *place != NO_PLACE => *place,
+            _ => place(places, page, met, *key, texts),
+        }));
     }
+}
 
-    #[cold]
-    fn place(&mut self, key: u32, texts: &StringArray) -> u32 {
-        // An array's keys are those of its dictionary.
-        let Some(met) = self.met.get_mut(key as usize) else { return 0 };
-        let text = texts.value(key as usize).as_bytes();
-        let next = self.places.len() as u32;
-        let place = self.places.get(text).copied().unwrap_or_else(|| {
-            self.places.insert(text.to_vec(), next);
-            put_bytes(&mut self.page, text);
-            next
-        });
-        *met = place;
-        place
-    }
+/// The place of a word that is met for the first time in an array's dictionary.
+#[cold]
+#[inline(never)]
+fn place(
+    places: &mut HashMap<Vec<u8>, u32, RandomState>,
+    page: &mut Vec<u8>,
+    met: &mut [u32],
+    key: u32,
+    texts: &StringArray,
+) -> u32 {
+    // An array's keys are those of its dictionary.
+    let Some(met) = met.get_mut(key as usize) else { return 0 };
+    let text = texts.value(key as usize).as_bytes();
+    let next = places.len() as u32;
+    let place = places.get(text).copied().unwrap_or_else(|| {
+        places.insert(text.to_vec(), next);
+        put_bytes(page, text);
+        next
+    });
+    *met = place;
+    place
 }
 
 /// Whether rows with a value stand rather alone: to look for where they begin and end would then take
@@ -327,24 +368,44 @@ fn bounds<'a, N: Ord + Copy + 'a>(values: impl IntoIterator<Item = &'a N>) -> Op
 
 /// Numbers as Parquet's plain encoding has them.
 pub(super) trait LittleEndian: Copy {
-    fn put(self, bytes: &mut Vec<u8>);
     fn put_all(values: &[Self], bytes: &mut Vec<u8>);
+    /// Appends `count` numbers, and gives the smallest and the largest of them.
+    fn put_each<'a>(
+        values: impl Iterator<Item = &'a Self>,
+        count: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Option<(Self, Self)>
+    where
+        Self: 'a;
 }
 
 macro_rules! little_endian {
     ($($number:ty)+) => {
         $(impl LittleEndian for $number {
-            fn put(self, bytes: &mut Vec<u8>) {
-                bytes.extend_from_slice(&self.to_le_bytes());
+            fn put_all(values: &[Self], bytes: &mut Vec<u8>) {
+                if cfg!(target_endian = "little") {
+                    bytes.extend_from_slice(values.to_byte_slice());
+                } else {
+                    for value in values {
+                        bytes.extend(value.to_le_bytes());
+                    }
+                }
             }
 
-            fn put_all(values: &[Self], bytes: &mut Vec<u8>) {
+            fn put_each<'a>(
+                values: impl Iterator<Item = &'a Self>,
+                count: usize,
+                bytes: &mut Vec<u8>,
+            ) -> Option<(Self, Self)> {
                 let begin = bytes.len();
-                bytes.resize(begin + size_of_val(values), 0);
+                bytes.resize(begin + count * size_of::<Self>(), 0);
                 let (places, _) = bytes.split_at_mut(begin).1.as_chunks_mut();
+                let (mut low, mut high) = (Self::MAX, Self::MIN);
                 for (place, value) in places.iter_mut().zip(values) {
                     *place = value.to_le_bytes();
+                    (low, high) = (low.min(*value), high.max(*value));
                 }
+                (count > 0).then_some((low, high))
             }
         })+
     };
@@ -375,21 +436,23 @@ fn put_levels(page: &mut Vec<u8>, validity: &BooleanBuffer, nulls: usize) {
 }
 
 /// The keys of a dictionary page: their width in bits, and all of them packed.
-fn put_keys(page: &mut Vec<u8>, keys: &[u32], words: usize) {
+fn put_keys(page: &mut Vec<u8>, keys: &[Vec<u32>], words: usize) {
     let width = (usize::BITS - words.saturating_sub(1).leading_zeros()).max(1);
     page.push(width as u8);
-    if let Some(first) = keys.first()
-        && keys.iter().all(|key| key == first)
+    let count: usize = keys.iter().map(Vec::len).sum();
+    if let Some(first) = keys.iter().flatten().next()
+        && keys.iter().all(|piece| piece.iter().all(|key| key == first))
     {
-        varint(page, (keys.len() as u64) << 1);
+        varint(page, (count as u64) << 1);
         page.extend(first.to_le_bytes().iter().take(width.div_ceil(8) as usize));
         return;
     }
-    let groups = keys.len().div_ceil(8);
+    let groups = count.div_ceil(8);
     varint(page, ((groups as u64) << 1) | 1);
     let end = page.len() + groups * width as usize;
+    page.reserve_exact(groups * width as usize);
     let (mut bits, mut held) = (0_u64, 0);
-    for key in keys {
+    for key in keys.iter().flatten() {
         bits |= u64::from(*key) << held;
         held += width;
         if held >= 32 {
@@ -413,7 +476,7 @@ mod tests {
 
     fn keys(keys: &[u32], words: usize) -> Vec<u8> {
         let mut page = Vec::new();
-        put_keys(&mut page, keys, words);
+        put_keys(&mut page, &keys.chunks(3).map(<[u32]>::to_vec).collect::<Vec<_>>(), words);
         page
     }
 
@@ -438,7 +501,7 @@ mod tests {
             words.push(String::from_utf8(word.to_vec()).unwrap());
             rest = after;
         }
-        (keys.iter().map(|key| words[*key as usize].clone()).collect(), words)
+        (keys.finish().concat().iter().map(|key| words[*key as usize].clone()).collect(), words)
     }
 
     #[test]
@@ -486,7 +549,7 @@ mod tests {
                 let mut chunk = Chunk::new(numbers);
                 assert!(chunk.append(&UInt32Array::from(given.clone())));
                 let bytes: Vec<u8> = expected.iter().flat_map(|number| number.to_le_bytes()).collect();
-                assert_eq!(chunk.values, bytes);
+                assert_eq!(chunk.values.finish().concat(), bytes);
                 let range = expected.iter().min().zip(expected.iter().max());
                 assert_eq!(chunk.range, range.map(|(low, high)| Range::U32(*low, *high)));
                 let mut chunk = Chunk::new(words);
@@ -500,7 +563,10 @@ mod tests {
                 let lengths = |text: &String| {
                     (text.len() as u32).to_le_bytes().into_iter().chain(text.bytes()).collect::<Vec<u8>>()
                 };
-                assert_eq!(chunk.values, rows.iter().flat_map(lengths).collect::<Vec<u8>>());
+                assert_eq!(
+                    chunk.values.finish().concat(),
+                    rows.iter().flat_map(lengths).collect::<Vec<u8>>()
+                );
             }
         }
     }

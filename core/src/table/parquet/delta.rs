@@ -48,15 +48,15 @@ impl Stepping for i64 {
     }
 }
 
-/// The numbers as a page has them.
-pub(super) fn encode<T: Stepping>(numbers: impl ExactSizeIterator<Item = T>) -> Vec<u8> {
-    let mut page = Vec::with_capacity(numbers.len() * size_of::<T>() / 2);
+/// Appends the numbers as a page has them.
+pub(super) fn encode<T: Stepping>(page: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = T>) {
+    page.reserve(numbers.len() * size_of::<T>() / 2);
     for told in [BLOCK, BLOCK / MINIBLOCK, numbers.len()] {
-        varint(&mut page, told as u64);
+        varint(page, told as u64);
     }
     let mut numbers = numbers;
     let mut before = numbers.next().unwrap_or_default();
-    varint(&mut page, zigzag(before.widened()));
+    varint(page, zigzag(before.widened()));
     let mut steps = [T::default(); BLOCK];
     loop {
         let mut length = 0;
@@ -66,9 +66,9 @@ pub(super) fn encode<T: Stepping>(numbers: impl ExactSizeIterator<Item = T>) -> 
             length += 1;
         }
         if length == 0 {
-            return page;
+            return;
         }
-        put_block(&mut page, steps.get(..length).unwrap_or_default());
+        put_block(page, steps.get(..length).unwrap_or_default());
     }
 }
 
@@ -113,7 +113,11 @@ fn pack(page: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::encode;
+    fn encode<T: super::Stepping>(numbers: impl ExactSizeIterator<Item = T>) -> Vec<u8> {
+        let mut page = Vec::new();
+        super::encode(&mut page, numbers);
+        page
+    }
 
     #[test]
     fn the_examples_of_the_page_on_encodings_hold() {

@@ -18,7 +18,6 @@ mod thrift;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -221,7 +220,7 @@ impl TableFile {
         let mut size = 0;
         if let Some((words, count)) = pages.dictionary {
             let header = Struct::default().i32(1, length(count)?).i32(2, code::PLAIN);
-            size += self.put_page(code::DICTIONARY_PAGE, 7, header, &words)?;
+            size += self.put_page(code::DICTIONARY_PAGE, 7, header, words, &[])?;
         }
         let data_offset = self.offset;
         let header = Struct::default()
@@ -229,7 +228,7 @@ impl TableFile {
             .i32(2, encoding)
             .i32(3, code::RLE)
             .i32(4, code::RLE);
-        size += self.put_page(code::DATA_PAGE, 5, header, &pages.data)?;
+        size += self.put_page(code::DATA_PAGE, 5, header, pages.data, &pages.plain)?;
         if let Some(high) = pages.range.and_then(Range::high) {
             let highest = self.written.highest.entry(column.name).or_default();
             *highest = high.max(*highest);
@@ -257,22 +256,38 @@ impl TableFile {
         Ok((Struct::default().i64(2, begin).nested(3, description), size))
     }
 
-    /// Writes a page; gives its size before compression.
-    fn put_page(&mut self, kind: i32, field: u8, header: Struct, page: &[u8]) -> io::Result<u64> {
-        let compressed = match &mut self.compressor {
-            Some(compressor) => Cow::Owned(compressor.compress(page)?),
-            None => Cow::Borrowed(page),
-        };
+    /// Writes a page, and `more` of it; gives its size before compression.
+    fn put_page(
+        &mut self,
+        kind: i32,
+        field: u8,
+        header: Struct,
+        mut page: Vec<u8>,
+        mut more: &[Vec<u8>],
+    ) -> io::Result<u64> {
+        let size = page.len() + more.iter().map(Vec::len).sum::<usize>();
+        let mut stored = size;
+        if let Some(compressor) = &mut self.compressor {
+            page.reserve_exact(size - page.len());
+            for piece in more {
+                page.extend_from_slice(piece);
+            }
+            page = compressor.compress(&page)?;
+            (more, stored) = (&[], page.len());
+        }
         let header = Struct::default()
             .i32(1, kind)
-            .i32(2, length(page.len())?)
-            .i32(3, length(compressed.len())?)
+            .i32(2, length(size)?)
+            .i32(3, length(stored)?)
             .nested(field, header)
             .finish();
         self.file.write_all(&header)?;
-        self.file.write_all(&compressed)?;
-        self.offset += (header.len() + compressed.len()) as u64;
-        Ok((header.len() + page.len()) as u64)
+        self.file.write_all(&page)?;
+        for piece in more {
+            self.file.write_all(piece)?;
+        }
+        self.offset += (header.len() + stored) as u64;
+        Ok((header.len() + size) as u64)
     }
 
     fn finish(mut self) -> io::Result<Written> {

@@ -265,9 +265,9 @@ fn put_steps(page: &mut Vec<u8>, kind: Kind, plain: &[Vec<u8>]) -> bool {
         _ => return false,
     };
     if kind == Kind::U32 {
-        delta::encode(page, plain.as_chunks().0.iter().map(|each| i32::from_le_bytes(*each)));
+        delta::encode::<i32>(page, plain.as_chunks().0);
     } else {
-        delta::encode(page, plain.as_chunks().0.iter().map(|each| i64::from_le_bytes(*each)));
+        delta::encode::<i64>(page, plain.as_chunks().0);
     }
     let smaller = page.len() - begin < plain.len();
     if !smaller {

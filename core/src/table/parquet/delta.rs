@@ -13,6 +13,9 @@ const MINIBLOCK: usize = 32;
 
 /// Numbers with as many bits as the column stores, as Parquet's arithmetic has them: it wraps around.
 pub(super) trait Stepping: Copy + Ord + Default {
+    /// The number as the plain encoding has it.
+    type Plain: Copy;
+    fn read(plain: Self::Plain) -> Self;
     /// What a number adds to another.
     fn step(self, before: Self) -> Self;
     /// A step that is not less than the least, beyond that.
@@ -21,6 +24,12 @@ pub(super) trait Stepping: Copy + Ord + Default {
 }
 
 impl Stepping for i32 {
+    type Plain = [u8; 4];
+
+    fn read(plain: Self::Plain) -> Self {
+        Self::from_le_bytes(plain)
+    }
+
     fn step(self, before: Self) -> Self {
         self.wrapping_sub(before)
     }
@@ -35,6 +44,12 @@ impl Stepping for i32 {
 }
 
 impl Stepping for i64 {
+    type Plain = [u8; 8];
+
+    fn read(plain: Self::Plain) -> Self {
+        Self::from_le_bytes(plain)
+    }
+
     fn step(self, before: Self) -> Self {
         self.wrapping_sub(before)
     }
@@ -49,26 +64,23 @@ impl Stepping for i64 {
 }
 
 /// Appends the numbers as a page has them.
-pub(super) fn encode<T: Stepping>(page: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = T>) {
-    page.reserve(numbers.len() * size_of::<T>() / 2);
+pub(super) fn encode<T: Stepping>(page: &mut Vec<u8>, numbers: &[T::Plain]) {
+    page.reserve(size_of_val(numbers) / 2);
     for told in [BLOCK, BLOCK / MINIBLOCK, numbers.len()] {
         varint(page, told as u64);
     }
-    let mut numbers = numbers;
-    let mut before = numbers.next().unwrap_or_default();
-    varint(page, zigzag(before.widened()));
+    let (first, rest) =
+        numbers.split_first().map_or((T::default(), numbers), |(first, rest)| (T::read(*first), rest));
+    varint(page, zigzag(first.widened()));
+    let mut before = first;
     let mut steps = [T::default(); BLOCK];
-    loop {
-        let mut length = 0;
-        for (step, number) in steps.iter_mut().zip(&mut numbers) {
+    for block in rest.chunks(BLOCK) {
+        for (step, number) in steps.iter_mut().zip(block) {
+            let number = T::read(*number);
             *step = number.step(before);
             before = number;
-            length += 1;
         }
-        if length == 0 {
-            return;
-        }
-        put_block(page, steps.get(..length).unwrap_or_default());
+        put_block(page, steps.get(..block.len()).unwrap_or_default());
     }
 }
 
@@ -113,9 +125,27 @@ fn pack(page: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
 mod tests {
     use proptest::prelude::*;
 
-    fn encode<T: super::Stepping>(numbers: impl ExactSizeIterator<Item = T>) -> Vec<u8> {
+    use super::Stepping;
+
+    trait Plain: Stepping {
+        fn plain(self) -> Self::Plain;
+    }
+
+    impl Plain for i32 {
+        fn plain(self) -> [u8; 4] {
+            self.to_le_bytes()
+        }
+    }
+
+    impl Plain for i64 {
+        fn plain(self) -> [u8; 8] {
+            self.to_le_bytes()
+        }
+    }
+
+    fn encode<T: Plain>(numbers: impl Iterator<Item = T>) -> Vec<u8> {
         let mut page = Vec::new();
-        super::encode(&mut page, numbers);
+        super::encode::<T>(&mut page, &numbers.map(T::plain).collect::<Vec<_>>());
         page
     }
 

@@ -109,16 +109,30 @@ impl Table {
     }
 }
 
-/// What collects a column's values.
+/// What collects a column's values, by its kind and whether it can be NULL. It `seldom` is where nearly
+/// all rows have a value: it is collected as if all had.
 macro_rules! builder {
-    (Bool $null:literal) => { Bools<$null> };
-    (U32 $null:literal) => { Numbers<UInt32Type, $null> };
-    (U64 $null:literal) => { Numbers<UInt64Type, $null> };
-    (I64 $null:literal) => { Numbers<Int64Type, $null> };
-    (Name $null:literal) => { Names<$null> };
-    (Word $null:literal) => { Words<$null> };
-    (Text $null:literal) => { Strings<$null> };
-    (Bytes $null:literal) => { Blobs<$null> };
+    (@of Bool $null:tt $dense:tt) => { Bools<$null> };
+    (@of U32 $null:tt $dense:tt) => { Numbers<UInt32Type, $null, $dense> };
+    (@of U64 $null:tt $dense:tt) => { Numbers<UInt64Type, $null, $dense> };
+    (@of I64 $null:tt $dense:tt) => { Numbers<Int64Type, $null, $dense> };
+    (@of Name $null:tt $dense:tt) => { Names<$null, $dense> };
+    (@of Word $null:tt $dense:tt) => { Words<$null, $dense> };
+    (@of Text $null:tt $dense:tt) => { Strings<$null> };
+    (@of Bytes $null:tt $dense:tt) => { Blobs<$null> };
+    ($kind:ident false) => { builder!(@of $kind false true) };
+    ($kind:ident seldom) => { builder!(@of $kind true true) };
+    ($kind:ident true) => { builder!(@of $kind true false) };
+}
+
+/// Whether a column can be NULL.
+macro_rules! nullable {
+    (false) => {
+        false
+    };
+    ($null:ident) => {
+        true
+    };
 }
 
 /// A column's name, whose Rust identifier may be a raw one (`r#type`).
@@ -151,7 +165,7 @@ macro_rules! table {
             name: $name,
             meaning: $about,
             columns: &[$(Column {
-                name: strip_raw(stringify!($column)), kind: Kind::$kind, nullable: $null, unit: $unit, meaning: $meaning,
+                name: strip_raw(stringify!($column)), kind: Kind::$kind, nullable: nullable!($null), unit: $unit, meaning: $meaning,
             },)+],
         };
 
@@ -257,36 +271,36 @@ table! { CALLS CallsBatch "calls" "An RPC call with its reply. A call that was s
         xid              U32  false ""      "Transaction identifier (RFC 5531 section 9)."
         program          U32  false ""      "RPC program number."
         version          U32  false ""      "RPC program version."
-        minor            U32  true  ""      "NFSv4 minor version."
+        minor            U32  seldom ""    "NFSv4 minor version."
         procedure        U32  false ""      "Procedure number."
         protocol         Name false ""      "Program and version as pcapnfs names them: 3, 4.0, 4.1, 4.2, nfsacl3, mount3 …"
         op               Word false ""      "Procedure, or main operation of an NFSv4 compound (docs/definitions.md)."
         signature        Word false ""      "All operations of the call in order, with what sets them apart: SEQUENCE PUTFH OPEN(create) GETFH …"
         call_first_frame U64  false ""      "Frame with the first byte of the call's first transmission."
         call_frame       U64  false ""      "Frame that completes the call's first transmission."
-        reply_first_frame U64 true  ""      "Frame with the first byte of the reply."
-        reply_frame      U64  true  ""      "Frame that completes the reply."
+        reply_first_frame U64 seldom ""    "Frame with the first byte of the reply."
+        reply_frame      U64  seldom ""    "Frame that completes the reply."
         call_first_time  I64  false "ns"    "Time of call_first_frame, nanoseconds since 1970 UTC."
         call_time        I64  false "ns"    "Time of call_frame, nanoseconds since 1970 UTC."
-        reply_first_time I64  true  "ns"    "Time of reply_first_frame, nanoseconds since 1970 UTC."
-        reply_time       I64  true  "ns"    "Time of reply_frame, nanoseconds since 1970 UTC."
-        srt              I64  true  "ns"    "Service time: reply_time minus call_time. Negative when a capture put the reply before the call."
+        reply_first_time I64  seldom "ns"  "Time of reply_first_frame, nanoseconds since 1970 UTC."
+        reply_time       I64  seldom "ns"  "Time of reply_frame, nanoseconds since 1970 UTC."
+        srt              I64  seldom "ns"  "Service time: reply_time minus call_time. Negative when a capture put the reply before the call."
         call_bytes       U32  false "bytes" "Length of the call's RPC message, without record marks."
-        reply_bytes      U32  true  "bytes" "Length of the reply's RPC message, without record marks."
+        reply_bytes      U32  seldom "bytes" "Length of the reply's RPC message, without record marks."
         transmissions    U32  false ""      "How often the call was sent before its reply was complete: 1, or more for a retransmitted call."
-        rpc_status       Name true  ""      "accept_stat, or reject_stat and auth_stat, of the reply (RFC 5531 section 9): SUCCESS, PROG_MISMATCH …"
-        status           U32  true  ""      "Status of the procedure; of a compound, that of its last executed operation."
-        status_name      Name true  ""      "The RFC's name of status: NFS3_OK, NFS3ERR_NOENT, NFS4ERR_DELAY, NLM4_BLOCKED …"
+        rpc_status       Name seldom ""    "accept_stat, or reject_stat and auth_stat, of the reply (RFC 5531 section 9): SUCCESS, PROG_MISMATCH …"
+        status           U32  seldom ""    "Status of the procedure; of a compound, that of its last executed operation."
+        status_name      Name seldom ""    "The RFC's name of status: NFS3_OK, NFS3ERR_NOENT, NFS4ERR_DELAY, NLM4_BLOCKED …"
         flavor           Name false ""      "Security flavor of the call: AUTH_SYS, RPCSEC_GSS/krb5i …"
-        uid              U32  true  ""      "AUTH_SYS user."
-        gid              U32  true  ""      "AUTH_SYS group."
-        machine          Word true  ""      "AUTH_SYS machine name."
+        uid              U32  seldom ""    "AUTH_SYS user."
+        gid              U32  seldom ""    "AUTH_SYS group."
+        machine          Word seldom ""    "AUTH_SYS machine name."
         session          Bytes true ""      "NFSv4.1 session: of SEQUENCE, or the one that the call makes, ends or joins."
         slot             U32  true  ""      "NFSv4.1 session slot."
         stability        Name false ""      "stable, unstable, unstable_write, read, state or unknown (docs/definitions.md)."
         assumed          Bool false ""      "stability rests on an operation whose outcome is not in the capture: it is taken for a success."
         unlisted         Bool false ""      "Stable by an operation that RFC 1813's list of synchronous procedures does not name (SETATTR, SETACL)."
-        file             U32  true  ""      "The file that the call belongs to: that of its main operation (table files)."
+        file             U32  seldom ""    "The file that the call belongs to: that of its main operation (table files)."
         directory        U32  true  ""      "The directory in which the main operation named the file."
         operations       U32  false ""      "Operations in the call."
         executed         U32  false ""      "Operations in the reply."
@@ -300,10 +314,10 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         opcode           U32  false ""      "Procedure or operation number."
         op               Name false ""      "Name in the RFC."
         executed         Bool false ""      "The reply holds a result of it. A compound stops at the first operation that fails."
-        status           U32  true  ""      "Status of this operation."
-        status_name      Name true  ""      "The RFC's name of status."
+        status           U32  seldom ""    "Status of this operation."
+        status_name      Name seldom ""    "The RFC's name of status."
         stability        Name false ""      "stable, unstable, unstable_write, read, state or unknown."
-        file             U32  true  ""      "The file that the operation is about."
+        file             U32  seldom ""    "The file that the operation is about."
         directory        U32  true  ""      "The directory in which it named the file."
         target_directory U32  true  ""      "RENAME: the directory of the new name."
         name             Text true  ""      "Name in directory. Bytes that are not UTF-8 are written \\xNN."

@@ -59,27 +59,28 @@ impl Row {
 
 /// A place for each row of a batch.
 ///
-/// Where rows may lack a value, the places are zero at first, and room for the whole batch is taken with
+/// Where few rows have a value, the places are zero at first, and room for the whole batch is taken with
 /// the first value: a row without one costs nothing, which is what most columns are in most rows.
-/// Where all have one, a value goes into a block of fixed size, which takes neither a pointer nor a look
-/// at how far the places reach; [`Slots::gather`] has to come between the blocks.
-struct Slots<T, const NULLABLE: bool> {
+/// Where all have one, or nearly all, it is dense: a value goes into a block of fixed size, which takes
+/// neither a pointer nor a look at how far the places reach; [`Slots::gather`] has to come between the
+/// blocks. In the place of a value that lacks there is then any other.
+struct Slots<T, const DENSE: bool> {
     values: Vec<T>,
     block: [T; BLOCK],
     /// Nobody wants the values: none gets a place.
     unwanted: bool,
 }
 
-impl<T: Copy + Default, const NULLABLE: bool> Default for Slots<T, NULLABLE> {
+impl<T: Copy + Default, const DENSE: bool> Default for Slots<T, DENSE> {
     fn default() -> Self {
         Self { values: Vec::new(), block: [T::default(); BLOCK], unwanted: false }
     }
 }
 
-impl<T: Copy + Default + ArrowNativeType, const NULLABLE: bool> Slots<T, NULLABLE> {
+impl<T: Copy + Default + ArrowNativeType, const DENSE: bool> Slots<T, DENSE> {
     #[inline]
     fn put(&mut self, row: Row, value: T) {
-        if !NULLABLE {
+        if DENSE {
             if let Some(slot) = self.block.get_mut(row.in_block) {
                 *slot = value;
             }
@@ -107,7 +108,7 @@ impl<T: Copy + Default + ArrowNativeType, const NULLABLE: bool> Slots<T, NULLABL
     /// Takes the values of a whole block behind those before.
     #[inline]
     fn gather(&mut self) {
-        if NULLABLE || self.unwanted {
+        if !DENSE || self.unwanted {
             return;
         }
         if self.values.is_empty() {
@@ -119,9 +120,10 @@ impl<T: Copy + Default + ArrowNativeType, const NULLABLE: bool> Slots<T, NULLABL
     /// Hands over the first `rows` values, and starts anew.
     fn finish(&mut self, rows: usize) -> ScalarBuffer<T> {
         let mut values = std::mem::take(&mut self.values);
-        if !NULLABLE {
+        if DENSE {
             let left = rows.saturating_sub(values.len());
             values.extend_from_slice(self.block.get(..left).unwrap_or_default());
+            self.block = [T::default(); BLOCK];
         }
         values.resize(rows, T::default());
         ScalarBuffer::from(values)
@@ -231,19 +233,19 @@ pub trait Collector {
 }
 
 /// Numbers.
-pub struct Numbers<T: ArrowPrimitiveType, const NULLABLE: bool> {
-    values: Slots<T::Native, NULLABLE>,
+pub struct Numbers<T: ArrowPrimitiveType, const NULLABLE: bool, const DENSE: bool> {
+    values: Slots<T::Native, DENSE>,
     validity: Validity<NULLABLE>,
     void: Void,
 }
 
-impl<T: ArrowPrimitiveType, const NULLABLE: bool> Default for Numbers<T, NULLABLE> {
+impl<T: ArrowPrimitiveType, const NULLABLE: bool, const DENSE: bool> Default for Numbers<T, NULLABLE, DENSE> {
     fn default() -> Self {
         Self { values: Slots::default(), validity: Validity::default(), void: Void::default() }
     }
 }
 
-impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
+impl<T: ArrowPrimitiveType, const NULLABLE: bool, const DENSE: bool> Numbers<T, NULLABLE, DENSE> {
     /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline]
     pub fn put(&mut self, row: Row, value: impl Value<T::Native, NULLABLE>) {
@@ -259,6 +261,7 @@ impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
             Valid::All => None,
             Valid::Some(nulls) => Some(nulls),
             Valid::None => {
+                self.values.values.clear();
                 let zeros = || ScalarBuffer::new(ZEROS.clone(), 0, rows);
                 let make = || Arc::new(PrimitiveArray::<T>::new(zeros(), Some(no_values(rows)))) as ArrayRef;
                 return self.void.array(rows, make);
@@ -268,7 +271,9 @@ impl<T: ArrowPrimitiveType, const NULLABLE: bool> Numbers<T, NULLABLE> {
     }
 }
 
-impl<T: ArrowPrimitiveType, const NULLABLE: bool> Collector for Numbers<T, NULLABLE> {
+impl<T: ArrowPrimitiveType, const NULLABLE: bool, const DENSE: bool> Collector
+    for Numbers<T, NULLABLE, DENSE>
+{
     fn unwant(&mut self) {
         self.values.unwanted = true;
     }
@@ -495,12 +500,13 @@ impl<const NULLABLE: bool> Collector for Blobs<NULLABLE> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::StringArray;
     use arrow_array::cast::AsArray;
     use arrow_array::types::UInt32Type;
 
     #[test]
     fn what_nobody_wants_takes_no_memory() {
-        let mut numbers = Numbers::<UInt32Type, true>::default();
+        let mut numbers = Numbers::<UInt32Type, true, false>::default();
         let (mut texts, mut bools) = (Strings::<true>::default(), Bools::<true>::default());
         let columns: [&mut dyn Collector; 3] = [&mut numbers, &mut texts, &mut bools];
         for column in columns {
@@ -519,10 +525,10 @@ mod tests {
 
     #[test]
     fn a_batch_of_nulls_alone_is_valid() {
-        assert_eq!(Words::<true>::default().finish(1).null_count(), 1);
+        assert_eq!(Words::<true, false>::default().finish(1).null_count(), 1);
         assert_eq!(Bools::<true>::default().finish(9).null_count(), 9);
         assert_eq!(Blobs::<true>::default().finish(3).null_count(), 3);
-        let mut numbers = Numbers::<UInt32Type, true>::default();
+        let mut numbers = Numbers::<UInt32Type, true, false>::default();
         assert_eq!(numbers.finish(BATCH_ROWS).null_count(), BATCH_ROWS);
         numbers.put(Row::new(0), 1);
         assert_eq!(numbers.finish(2).null_count(), 1);
@@ -532,8 +538,8 @@ mod tests {
     #[test]
     fn values_that_go_through_blocks_are_those_of_slots() {
         let (mut dense, mut sparse) =
-            (Numbers::<UInt32Type, false>::default(), Numbers::<UInt32Type, true>::default());
-        let (mut words, mut others) = (Words::<false>::default(), Words::<true>::default());
+            (Numbers::<UInt32Type, false, true>::default(), Numbers::<UInt32Type, true, false>::default());
+        let (mut words, mut others) = (Words::<false, true>::default(), Words::<true, false>::default());
         let lengths = (0..3 * BLOCK).chain([BATCH_ROWS - 1, BATCH_ROWS, 1]);
         for (batch, rows) in lengths.enumerate() {
             for at in 0..rows {
@@ -601,9 +607,24 @@ mod tests {
 
     #[test]
     fn rows_passed_over_are_null_wherever_they_are() {
-        for filled in [vec![], vec![0], vec![7, 8, 9], (0..20).collect(), vec![0, 1, 2, 15, 16, 19]] {
-            let (mut numbers, mut bools, mut blobs) =
-                (Numbers::<UInt32Type, true>::default(), Bools::<true>::default(), Blobs::<true>::default());
+        let mut dense = Numbers::<UInt32Type, true, true>::default();
+        let mut words = Words::<true, true>::default();
+        for filled in [vec![], vec![0], vec![7, 8, 9], (0..20).collect(), vec![0, 1, 2, 15, 16, 19], vec![]] {
+            let (mut numbers, mut bools, mut blobs) = (
+                Numbers::<UInt32Type, true, false>::default(),
+                Bools::<true>::default(),
+                Blobs::<true>::default(),
+            );
+            for row in 0..20 {
+                if row == BLOCK {
+                    dense.gather();
+                    words.gather();
+                }
+                if filled.contains(&row) {
+                    dense.put(Row::new(row), row as u32);
+                    words.put(Row::new(row), Wording::Text(&row.to_string()));
+                }
+            }
             for &row in &filled {
                 numbers.put(Row::new(row), row as u32);
                 bools.put(Row::new(row), row % 2 == 1);
@@ -613,6 +634,11 @@ mod tests {
                 (0..20).map(|row| filled.contains(&(row as usize)).then_some(row)).collect();
             let array = numbers.finish(20);
             assert_eq!(array.as_primitive::<UInt32Type>().iter().collect::<Vec<_>>(), expected);
+            assert_eq!(&dense.finish(20), &array);
+            let array = words.finish(20);
+            let texts = array.as_dictionary::<UInt32Type>().downcast_dict::<StringArray>().unwrap();
+            let numbers = texts.into_iter().map(|text| text.map(|text| text.parse().unwrap()));
+            assert_eq!(numbers.collect::<Vec<Option<u32>>>(), expected);
             let array = bools.finish(20);
             let odd = |value: &Option<u32>| value.map(|value| value % 2 == 1);
             assert_eq!(

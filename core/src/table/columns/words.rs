@@ -26,9 +26,9 @@ pub enum Naming {
 /// Names that stand in the code: each is written once in a dictionary, and known by its address or
 /// its number.
 #[derive(Default)]
-pub struct Names<const NULLABLE: bool>(Words<NULLABLE>);
+pub struct Names<const NULLABLE: bool, const DENSE: bool>(Words<NULLABLE, DENSE>);
 
-impl<const NULLABLE: bool> Names<NULLABLE> {
+impl<const NULLABLE: bool, const DENSE: bool> Names<NULLABLE, DENSE> {
     /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Each caller knows which kind it has.
@@ -49,7 +49,7 @@ impl<const NULLABLE: bool> Names<NULLABLE> {
     }
 }
 
-impl<const NULLABLE: bool> Collector for Names<NULLABLE> {
+impl<const NULLABLE: bool, const DENSE: bool> Collector for Names<NULLABLE, DENSE> {
     fn unwant(&mut self) {
         self.0.unwant();
     }
@@ -117,10 +117,10 @@ pub enum Wording<'a> {
 static DICTIONARIES: AtomicU64 = AtomicU64::new(1);
 
 /// Texts from a small set: each is written once in a dictionary, which serves for many batches.
-pub struct Words<const NULLABLE: bool> {
+pub struct Words<const NULLABLE: bool, const DENSE: bool> {
     /// Number of the dictionary.
     dictionary: u64,
-    keys: Slots<u32, NULLABLE>,
+    keys: Slots<u32, DENSE>,
     validity: Validity<NULLABLE>,
     void: Void,
     distinct: Distinct,
@@ -151,7 +151,7 @@ const RECENT_WORDS: usize = 64;
 /// Words of a dictionary, and their bytes, above which the next batch begins another.
 const FULL_DICTIONARY: (usize, usize) = (1 << 14, 1 << 19);
 
-impl<const NULLABLE: bool> Default for Words<NULLABLE> {
+impl<const NULLABLE: bool, const DENSE: bool> Default for Words<NULLABLE, DENSE> {
     fn default() -> Self {
         Self {
             dictionary: DICTIONARIES.fetch_add(1, Ordering::Relaxed),
@@ -169,7 +169,7 @@ impl<const NULLABLE: bool> Default for Words<NULLABLE> {
     }
 }
 
-impl<const NULLABLE: bool> Words<NULLABLE> {
+impl<const NULLABLE: bool, const DENSE: bool> Words<NULLABLE, DENSE> {
     /// Writes the value of a row. Without one, and where rows are passed over, it is NULL.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Each caller knows which kind it has.
@@ -247,6 +247,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
             Valid::All => None,
             Valid::Some(nulls) => Some(nulls),
             Valid::None => {
+                self.keys.values.clear();
                 return self.void.array(rows, || {
                     let keys = ScalarBuffer::new(ZEROS.clone(), 0, rows);
                     let keys = PrimitiveArray::<UInt32Type>::new(keys, Some(no_values(rows)));
@@ -326,7 +327,7 @@ impl<const NULLABLE: bool> Words<NULLABLE> {
     }
 }
 
-impl<const NULLABLE: bool> Collector for Words<NULLABLE> {
+impl<const NULLABLE: bool, const DENSE: bool> Collector for Words<NULLABLE, DENSE> {
     fn unwant(&mut self) {
         self.keys.unwanted = true;
     }
@@ -411,7 +412,7 @@ mod tests {
 
     #[test]
     fn words_are_written_once_and_nulls_stay_null() {
-        let mut words = Words::<true>::default();
+        let mut words = Words::<true, false>::default();
         for (row, value) in [(1, "READ"), (2, "WRITE"), (3, "READ")] {
             words.put(Row::new(row), Wording::Text(value));
         }
@@ -426,7 +427,7 @@ mod tests {
 
     #[test]
     fn words_that_differ_in_any_byte_are_told_apart() {
-        let mut words = Words::<true>::default();
+        let mut words = Words::<true, false>::default();
         let mut expected = Vec::new();
         for length in 0..40 {
             let plain = vec!["a"; length].concat();
@@ -448,7 +449,7 @@ mod tests {
 
     #[test]
     fn a_word_has_its_key_in_each_batch_of_each_column() {
-        let (mut one, mut other) = (Words::<false>::default(), Words::<false>::default());
+        let (mut one, mut other) = (Words::<false, true>::default(), Words::<false, true>::default());
         let (read, mut write) = (Word::new("READ".to_owned()), Word::new("WRITE".to_owned()));
         for _ in 0..2 {
             one.put(Row::new(0), Wording::Text("LOOKUP"));
@@ -478,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_dictionary_serves_for_many_batches() {
-        let mut words = Words::<false>::default();
+        let mut words = Words::<false, true>::default();
         let known = Word::new("READ".to_owned());
         let batches = [["READ", "LOOKUP"], ["LOOKUP", "READ"], ["READ", "WRITE"]].map(|batch| {
             for (row, word) in batch.into_iter().enumerate() {
@@ -497,7 +498,7 @@ mod tests {
 
     #[test]
     fn a_dictionary_that_is_long_is_left_for_another() {
-        let mut words = Words::<true>::default();
+        let mut words = Words::<true, false>::default();
         let (name, word) = ("READ", Word::new("of a client".to_owned()));
         let mut lengths = Vec::new();
         for batch in 0..8 {
@@ -525,7 +526,7 @@ mod tests {
 
     #[test]
     fn what_nobody_wants_takes_no_memory() {
-        let (mut words, mut names) = (Words::<true>::default(), Names::<true>::default());
+        let (mut words, mut names) = (Words::<true, false>::default(), Names::<true, false>::default());
         let columns: [&mut dyn Collector; 2] = [&mut words, &mut names];
         for column in columns {
             assert!(column.wanted());
@@ -548,7 +549,7 @@ mod tests {
             18 => Some("NFS3ERR_XDEV"), // In the place of 2.
             _ => None,
         };
-        let mut names = Names::<true>::default();
+        let mut names = Names::<true, false>::default();
         for _ in 0..2 {
             for (row, number) in [0, 2, 18, 7, 2, 0].into_iter().enumerate() {
                 names.put(Row::new(row), Naming::Number(number, name));

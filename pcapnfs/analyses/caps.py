@@ -111,7 +111,7 @@ def _pairs(trace: Trace) -> tuple[Pair, ...]:
     lines = lines.of_mounts(groups)
     spans = lines.spans("first_answered", "last_answered")
     datagrams = {groups[mount] for mount in _over_udp(trace, lines).mounts()}
-    in_sessions = {groups[mount] for mount in _in_sessions(trace) if mount in groups}
+    in_sessions = {groups[mount] for mount in _sessions.mounts(trace) if mount in groups}
     found = []
     for place, (client, server) in enumerate(most):
         begin, end = spans[client, server]
@@ -161,14 +161,6 @@ def _over_udp(trace: Trace, lines: traffic.Lines) -> traffic.Lines:
     return lines.where(np.isin(lines.numbers["connection"], others["connection"]))
 
 
-def _in_sessions(trace: Trace) -> set[int]:
-    """Mounts with calls in sessions; these are NFSv4's."""
-    if not np.any(traffic.of_clients(trace).numbers["version"] >= 4):
-        return set()
-    rows = trace.rows(f"select distinct mount from calls where {_ANSWERED} and session is not null")
-    return {mount for (mount,) in rows}
-
-
 def _slots(trace: Trace) -> list[Slots]:
     """Sessions that may have been full."""
     limits = {}
@@ -187,12 +179,12 @@ def _slots(trace: Trace) -> list[Slots]:
         f"(case session {places} end)::uinteger as key {asked}",
         {place: place for place in range(len(blobs))},
     )
-    calls = dict(trace.rows(f"select hex(session), count(*) {asked} group by session"))
+    calls = _sessions.answered(trace)
     return [
         Slots(
             client=session.clients[0],
             server=session.servers[0],
-            calls=calls.get(digits.upper(), 0),
+            calls=calls[digits],
             limit=limit,
             busy_s=open_for.get(place, NONE_OPEN).busy_ns / NANOSECONDS,
             full_s=open_for.get(place, NONE_OPEN).at_least_ns(limit) / NANOSECONDS,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call client server connection callback session slot",
+    calls="call mount client server connection callback program session slot reply_time",
     operations="call op session_slots target_highest_slot",
 )
 """The columns that the queries here read."""
@@ -52,7 +53,7 @@ class Session(Record):
 
 def sessions(trace: Trace, *, top: int = 20) -> tuple[int, tuple[Session, ...]]:
     """How many sessions carried calls, and the busiest of them; 0 for all."""
-    rows = _rows(trace)
+    rows = [row for row, sent in ((row[:-2], row[4]) for row in _rows(trace)) if sent]
     shown = rows[:top] if top else rows
     return len(rows), tuple(
         Session(
@@ -70,14 +71,31 @@ def sessions(trace: Trace, *, top: int = 20) -> tuple[int, tuple[Session, ...]]:
     )
 
 
+def answered(trace: Trace) -> dict[str, int]:
+    """How many calls of NFS in each session were answered, by its identifier."""
+    return {str(session).lower(): integer(calls) for session, *_, calls, _ in _rows(trace)}
+
+
+def mounts(trace: Trace) -> set[int]:
+    """Mounts with such calls."""
+    return {mount for *_, found in _rows(trace) for mount in found or ()}
+
+
 @once
 def _rows(trace: Trace) -> list[tuple[Any, ...]]:
-    """Each session with what the server offered and the client used, busiest first."""
+    """Each session with what the server offered and the client used, busiest first.
+
+    Those too in which nothing was sent in a slot.
+    """
     return trace.rows(
-        """
+        f"""
         with used as (
-            select session, client, server, connection, count(slot) as sent, max(slot) as highest
-            from calls where session is not null and not callback group by all
+            -- The two addresses follow from the mount.
+            select session, mount, any_value(client) as client, any_value(server) as server,
+                   connection, count(slot) as sent, max(slot) as highest,
+                   count(reply_time) filter (program = {NFS}) as answered
+            from calls where session is not null and not callback
+            group by session, mount, connection
         ),
         told as (
             select call, session_slots, null as wanted
@@ -95,8 +113,9 @@ def _rows(trace: Trace) -> list[tuple[Any, ...]]:
         )
         select hex(session), list_sort(list(distinct client)), list_sort(list(distinct server)),
                count(distinct connection), sum(sent)::bigint, any_value(offered),
-               max(highest)::bigint + 1, any_value(least)::bigint + 1, any_value(most)::bigint + 1
+               max(highest)::bigint + 1, any_value(least)::bigint + 1, any_value(most)::bigint + 1,
+               sum(answered)::bigint, list(distinct mount) filter (answered > 0)
         from used left join limits using (session)
-        group by session having sum(sent) > 0 order by sum(sent) desc, 1
+        group by session order by sum(sent) desc, 1
         """
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pcapnfs.analyses import sessions
 from pcapnfs.analyses.caps import caps
 from tests.unit.rows import Row, call, operation, trace_of
 
@@ -64,6 +65,22 @@ def test_a_session_without_a_known_limit_is_left_out() -> None:
     calls = [call(1, "READ", 5, session=b"s", slot=0, connection=1)]
     with trace_of(calls=calls, connections=[connection(1)]) as trace:
         assert caps(trace).slots == ()
+
+
+def test_a_session_in_which_nothing_was_sent_in_a_slot_tells_that_there_are_sessions() -> None:
+    calls = [
+        call(1, "BIND_CONN_TO_SESSION", 1, session=b"s", connection=1),
+        call(2, "READ", None, session=b"t", slot=0, connection=1, mount=2, client="10.0.0.3"),
+        call(3, "READ", 5, connection=1, mount=2, client="10.0.0.3"),
+    ]
+    with trace_of(calls=calls, connections=[connection(1)]) as trace:
+        number, shown = sessions.sessions(trace)
+        answered = sessions.answered(trace)
+        pairs = caps(trace).pairs
+    assert (number, [each.session for each in shown]) == (1, [b"t".hex()])
+    assert answered == {b"s".hex(): 1, b"t".hex(): 0}
+    # Calls without answer do not count.
+    assert {pair.client: pair.sessions for pair in pairs} == {"10.0.0.2": True, "10.0.0.3": False}
 
 
 def test_nothing_happened() -> None:

@@ -8,7 +8,8 @@ Of several clients each has its own besides, from its own clock.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses import given, shares, traffic
@@ -23,8 +24,9 @@ from pcapnfs.analyses.verdict import client_verdict, measured_verdict
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from pcapnfs.analyses.client_clocks import ClientClock
     from pcapnfs.analyses.measurement import Measurement
     from pcapnfs.analyses.network_path import NetworkPath
     from pcapnfs.analyses.verdict import ClientVerdict, Verdict
@@ -34,10 +36,7 @@ READS = columns.together(
     _measurement.READS,
     shares.READS,
     traffic.READS,
-    columns.of(
-        calls="call op mount callback call_frame srt stability status_name transmissions "
-        "call_bytes reply_bytes"
-    ),
+    columns.of(calls="call op mount callback call_frame srt stability status_name transmissions"),
 )
 """The columns that the queries here read."""
 
@@ -117,6 +116,8 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
     shares.register(trace)
     costs = measured.costs()
     rows = _rows(trace, measured, network)
+    clocks = _clocks(measured)
+    seen = _seen(trace, [clock.client for clock in clocks])
     return Bottleneck(
         verdict=measured_verdict(measured),
         calls=measured.calls,
@@ -132,21 +133,29 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         stable_s=rows["stable"][0],
         storage_s=rows["stable"][1],
         network_s=tuple((row, part) for row, (_, _, part) in rows.items()),
-        slowest=_frames(trace, _SHOWS["stable"], "srt desc"),
-        fastest=_frames(trace, _SHOWS["stable"], "srt"),
-        small=_frames(trace, _SHOWS["small"], "call"),
-        moved_bytes=_moved(trace),
+        slowest=seen[None].slowest,
+        fastest=seen[None].fastest,
+        small=seen[None].small,
+        moved_bytes=seen[None].moved_bytes,
         client_s=measured.client_s + measured.pauses_s,
-        clients=tuple(_by_client(trace, measured)),
+        clients=tuple(_by_client(trace, clocks, seen)),
     )
 
 
-def _by_client(trace: Trace, measured: Measurement) -> Iterator[Bottleneck]:
-    """What the time of each client went into, where there are several."""
+def _clocks(measured: Measurement) -> list[ClientClock]:
+    """The clocks of the clients that called, where there are several."""
     if measured.clients is None or measured.rtt_s is None:
-        return
-    clocks = [clock for clock in measured.clients.each if clock.calls]
-    seen = _seen(trace, [clock.client for clock in clocks])
+        return []
+    return [clock for clock in measured.clients.each if clock.calls]
+
+
+def _by_client(
+    trace: Trace, clocks: Sequence[ClientClock], seen: Mapping[str | None, _Seen]
+) -> Iterator[Bottleneck]:
+    """What the time of each client went into."""
+    calls = traffic.by_pair(trace)
+    # The last of a client is the server with most of its calls.
+    servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
     for clock in clocks:
         told, mine = client_verdict(clock), seen[clock.client]
         usual = clock.rtt_s if clock.small_median_s is None else clock.small_median_s
@@ -170,70 +179,63 @@ def _by_client(trace: Trace, measured: Measurement) -> Iterator[Bottleneck]:
             small=mine.small,
             moved_bytes=mine.moved_bytes,
             client_s=clock.budget.client_s,
-            about=(clock.client, mine.server),
+            about=(clock.client, servers[clock.client]),
             active_s=clock.active_s,
             placed_share=clock.budget.placed_share,
         )
 
 
 class _Seen(Record):
-    """What the calls of a client show besides their times."""
+    """What calls show besides their times."""
 
-    server: str
-    """Its server, of several that with most of its calls."""
     slowest: tuple[int, ...]
-    """Frames of its stable calls that took longest."""
+    """Frames of the stable calls that took longest."""
     fastest: tuple[int, ...]
-    """Frames of its stable calls that took shortest."""
+    """Frames of the stable calls that took shortest."""
     small: tuple[int, ...]
-    """Frames of its first calls that show the round trip."""
+    """Frames of the first calls that show the round trip."""
     moved_bytes: int
-    """Bytes of its calls and replies."""
+    """Bytes of calls and replies."""
 
 
-def _seen(trace: Trace, clients: Sequence[str]) -> dict[str, _Seen]:
-    """What the calls of these clients show, by client.
+def _seen(trace: Trace, clients: Sequence[str]) -> dict[str | None, _Seen]:
+    """What the calls of each of these clients show; None: those of all, callbacks' bytes too.
 
-    Of others nothing is asked: examples by client are lists, which the database cannot spill.
+    The calls of others are together: examples by client are lists, which the database cannot spill.
     """
-    calls = traffic.by_pair(trace)
-    # The last of a client is the server with most of its calls.
-    servers = dict(sorted(calls, key=lambda pair: (calls[pair], pair[1])))
-    wanted = set(clients)
+    place = {client: number for number, client in enumerate(clients)}
     # A number is looked for faster than an address.
-    mounts = given.text(
-        mount for mount, (client, _) in traffic.mounts(trace).items() if client in wanted
-    )
-    # What puts stable calls in order is made up for these alone.
-    rows = trace.rows(
-        f"""
-        with wanted as (select {given.rows("mounts", "uinteger")} as mount),
-        stable as (
-            select client, min_by(call_frame, (-srt, call), {EXAMPLES}) as slowest,
-                   min_by(call_frame, (srt, call), {EXAMPLES}) as fastest
-            from calls semi join wanted using (mount)
-            where not callback and {_SHOWS["stable"]} group by client
-        ),
-        others as (
-            select client,
-                   min_by(call_frame, call::bigint, {EXAMPLES}) filter ({_SHOWS["small"]}) as small,
-                   sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint) as moved
-            from calls semi join wanted using (mount) where not callback group by client
+    places = {
+        mount: place[client]
+        for mount, (client, _) in traffic.mounts(trace).items()
+        if client in place
+    }
+    parameters = {"mounts": given.text(places), "places": given.text(places.values())}
+    stable = {number: lists for number, *lists in trace.rows(_STABLE, parameters)}
+    small = {
+        number: list(zip(calls, frames, strict=True))
+        for number, calls, frames in trace.rows(_SMALL, parameters)
+    }
+    moved: dict[str | None, int] = {None: int(traffic.traffic(trace).numbers["moved"].sum())}
+    for (client, _), moved_bytes in traffic.of_clients(trace).by_pair("moved").items():
+        moved[client] = moved.get(client, 0) + moved_bytes
+
+    def first(lists: Iterable[Sequence[Any]]) -> tuple[int, ...]:
+        """The frames, which come last, of the first of all."""
+        return tuple(integer(each[-1]) for each in sorted(chain(*lists))[:EXAMPLES])
+
+    def seen(client: str | None, numbers: Iterable[int | None]) -> _Seen:
+        slowest, fastest = zip(*(stable.get(each, ((), ())) for each in numbers), strict=True)
+        return _Seen(
+            slowest=first(slowest),
+            fastest=first(fastest),
+            small=first(small.get(each, ()) for each in numbers),
+            moved_bytes=moved[client],
         )
-        select client, slowest, fastest, small, moved
-        from others left join stable using (client)
-        """,
-        {"mounts": mounts},
-    )
+
     return {
-        str(client): _Seen(
-            server=servers[client],
-            slowest=tuple(integer(frame) for frame in slowest or ()),
-            fastest=tuple(integer(frame) for frame in fastest or ()),
-            small=tuple(integer(frame) for frame in small or ()),
-            moved_bytes=integer(moved),
-        )
-        for client, slowest, fastest, small, moved in rows
+        None: seen(None, [None, *place.values()]),
+        **{client: seen(client, [number]) for client, number in place.items()},
     }
 
 
@@ -278,18 +280,6 @@ def _rows(
     return parts
 
 
-def _frames(trace: Trace, which: str, order: str) -> tuple[int, ...]:
-    """Examples of calls."""
-    rows = trace.rows(
-        f"""
-        select call_frame from calls
-        where {which} and not callback
-        order by {order}, call limit {EXAMPLES}
-        """
-    )
-    return tuple(integer(frame) for (frame,) in rows)
-
-
 _ONCE = "srt is not null and transmissions = 1"
 """Answered and sent once, in SQL: fit for an example."""
 
@@ -300,8 +290,28 @@ _SHOWS = {
 """Calls that show storage, and those that show the round trip, likewise."""
 
 
-def _moved(trace: Trace) -> int:
-    ((moved,),) = trace.rows(
-        "select sum(call_bytes::bigint) + sum(coalesce(reply_bytes, 0)::bigint) from calls"
+_PLACES = f"""
+    places as (
+        select {given.rows("mounts", "uinteger")} as mount,
+               {given.rows("places", "uinteger")} as place
     )
-    return integer(moved)
+"""
+
+_STABLE = f"""
+    with {_PLACES}
+    select place, min((-srt, call, call_frame), {EXAMPLES}),
+           min((srt, call, call_frame), {EXAMPLES})
+    from calls left join places using (mount)
+    where not callback and {_SHOWS["stable"]}
+    group by place
+"""
+"""The stable calls that took longest and shortest, by the place of their client or NULL."""
+
+_SMALL = f"""
+    with {_PLACES}
+    select place, min(call::bigint, {EXAMPLES}), min_by(call_frame, call::bigint, {EXAMPLES})
+    from calls left join places using (mount)
+    where not callback and {_SHOWS["small"]}
+    group by place
+"""
+"""The first calls that show the round trip, likewise."""

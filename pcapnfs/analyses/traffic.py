@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Times = NDArray[np.int64]
 
 READS = columns.of(
-    calls="mount client server connection callback program version call_first_time reply_time"
+    calls="mount client server connection callback program version call_first_time reply_time "
+    "call_bytes reply_bytes"
 )
 """The columns that this reads."""
 
@@ -72,6 +73,8 @@ class Traffic(Record):
     last_answered_ns: int | None
     """The latest time of an answered call's begin or reply, nanoseconds since 1970; None without
     any."""
+    moved_bytes: int
+    """Bytes of the calls and their replies."""
 
 
 class Lines:
@@ -87,15 +90,23 @@ class Lines:
         """In the order of mounts and connections."""
         for begin in range(0, len(self), PIECE):
             piece = (each[begin : begin + PIECE].tolist() for each in self.numbers.values())
-            for mount, connection, callback, program, version, calls, answered, *times in zip(
-                *piece, strict=True
-            ):
+            for (
+                mount,
+                connection,
+                callback,
+                program,
+                version,
+                calls,
+                answered,
+                *times,
+                moved,
+            ) in zip(*piece, strict=True):
                 first, last, first_answered, last_answered = (
                     times if answered else (*times[:2], None, None)
                 )
                 yield Traffic(
                     mount, *self._pairs[mount], connection, callback, program, version, calls,
-                    answered, first, last, first_answered, last_answered,
+                    answered, first, last, first_answered, last_answered, moved,
                 )  # fmt: skip
 
     def __len__(self) -> int:
@@ -236,7 +247,8 @@ _TRAFFIC = """
            min(call_first_time) as first, max(greatest(reply_time, call_first_time)) as last,
            coalesce(min(call_first_time) filter (reply_time is not null), 0) as first_answered,
            coalesce(max(greatest(reply_time, call_first_time))
-                        filter (reply_time is not null), 0) as last_answered
+                        filter (reply_time is not null), 0) as last_answered,
+           (sum(call_bytes::bigint) + coalesce(sum(reply_bytes::bigint), 0))::bigint as moved
     from calls group by mount, connection, callback, program, version
     order by mount, connection, callback, program, version
 """

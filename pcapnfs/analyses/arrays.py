@@ -189,5 +189,10 @@ def by_group(groups: NDArray[Any], number: int) -> list[NDArray[np.int32]]:
 
 
 def _inside(groups: NDArray[Any], number: int) -> NDArray[Any]:
-    """Groups with one number behind the last for all that are none."""
-    return np.where((groups >= 0) & (groups < number), groups, number)
+    """Groups with one number behind the last for all that are none.
+
+    In as few bits as they need: up to 16, numpy puts them in order by their digits, and
+    `by_group` takes half the time.
+    """
+    inside = np.where((groups >= 0) & (groups < number), groups, number)
+    return inside.astype(np.min_scalar_type(number))

@@ -102,6 +102,14 @@ def test_each_groups_places_are_found_in_order(groups: list[int]) -> None:
     assert arrays.by_group(np.array(groups, np.int8), 0) == []
 
 
+def test_there_may_be_more_groups_than_have_a_place_in_few_bits() -> None:
+    for number in (255, 256, 65_535, 65_536, 70_000):
+        groups = np.array([number, number - 1, 0, -1, number - 1], np.int32)
+        found = arrays.by_group(groups, number)
+        assert (found[0].tolist(), found[-1].tolist()) == ([2], [1, 4])
+        assert sum(map(len, found)) == 3
+
+
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 9))
 def test_the_largest_come_from_the_largest_down_and_of_equal_ones_the_first(
     values: list[int], number: int

@@ -81,12 +81,13 @@ impl Holding {
     }
 
     /// `mount`, `file`, `reread` and `saved` (bytes) of the files with any of either.
-    pub fn finish(&self) -> Result<RecordBatch, ArrowError> {
+    pub fn finish(self) -> Result<RecordBatch, ArrowError> {
+        let Self { visit, events } = self;
         let mut keys: Vec<Key> = Vec::new();
         let mut sums = Vec::new();
         let place = |event: &Event| (event.moment, event.call, event.position, event.what);
-        self.events.visit(place, |key, events| {
-            let found = self.walk(events);
+        events.visit(place, |key, events| {
+            let found = walk(events, visit);
             if found != (0, 0) {
                 keys.push(key);
                 sums.push(found);
@@ -105,40 +106,40 @@ impl Holding {
             ("saved", column(|sums| sums.1)),
         ])
     }
+}
 
-    /// Bytes read again, and bytes spared.
-    fn walk(&self, events: &[Event]) -> (i64, i64) {
-        let (mut reread, mut saved) = (0_i64, 0_i64);
-        // How far the client has read or written, and how far it had when its cache became void.
-        let mut extent: Option<i64> = None;
-        let mut void_extent: Option<i64> = None;
-        let nexts = events.iter().skip(1).map(Some).chain([None]);
-        for (event, next) in events.iter().zip(nexts) {
-            match event.what {
-                What::Moved { reading, start, stop } => {
-                    if let Some(void) = void_extent.filter(|_| reading) {
-                        reread = reread.saturating_add((stop.min(void) - start).max(0));
-                    }
-                    extent = extent.max(Some(stop));
+/// Bytes read again, and bytes spared.
+fn walk(events: &[Event], visit: i64) -> (i64, i64) {
+    let (mut reread, mut saved) = (0_i64, 0_i64);
+    // How far the client has read or written, and how far it had when its cache became void.
+    let mut extent: Option<i64> = None;
+    let mut void_extent: Option<i64> = None;
+    let nexts = events.iter().skip(1).map(Some).chain([None]);
+    for (event, next) in events.iter().zip(nexts) {
+        match event.what {
+            What::Moved { reading, start, stop } => {
+                if let Some(void) = void_extent.filter(|_| reading) {
+                    reread = reread.saturating_add((stop.min(void) - start).max(0));
                 }
-                What::Learnt { valid, void, .. } => {
-                    if valid && next.is_none_or(|next| self.ends_visit(event, next)) {
-                        saved = saved.saturating_add(extent.unwrap_or_default());
-                    }
-                    if void {
-                        void_extent = extent.or(void_extent);
-                    }
+                extent = extent.max(Some(stop));
+            }
+            What::Learnt { valid, void, .. } => {
+                if valid && next.is_none_or(|next| ends_visit(event, next, visit)) {
+                    saved = saved.saturating_add(extent.unwrap_or_default());
+                }
+                if void {
+                    void_extent = extent.or(void_extent);
                 }
             }
         }
-        (reread, saved)
     }
+    (reread, saved)
+}
 
-    /// What comes next is a question of another visit.
-    fn ends_visit(&self, event: &Event, next: &Event) -> bool {
-        matches!(next.what, What::Learnt { asked: true, asked_at, .. }
-            if asked_at.saturating_sub(event.moment) >= self.visit)
-    }
+/// What comes next is a question of another visit.
+fn ends_visit(event: &Event, next: &Event, visit: i64) -> bool {
+    matches!(next.what, What::Learnt { asked: true, asked_at, .. }
+        if asked_at.saturating_sub(event.moment) >= visit)
 }
 
 #[cfg(test)]
@@ -154,7 +155,7 @@ mod tests {
             position: 0,
             what: *what,
         };
-        Holding::new(SECOND).walk(&events.iter().map(event).collect::<Vec<_>>())
+        walk(&events.iter().map(event).collect::<Vec<_>>(), SECOND)
     }
 
     fn read(start: i64, stop: i64) -> What {

@@ -184,12 +184,8 @@ impl Steps {
         let objects = whole::<UInt32Type>(batch, "mount")?.iter().zip(whole::<UInt32Type>(batch, "file")?);
         let calls = whole::<UInt64Type>(batch, "call")?.iter().zip(whole::<Int64Type>(batch, "reply_time")?);
         for ((mount, file), (call, time)) in objects.zip(calls) {
-            let key = (*mount, *file);
-            // Nobody asks what followed on a file that no call was about.
-            if self.visits.has(key) {
-                let told = Visit { time: *time, frame: 0, call: *call, kind: ENTRY, v3: true, young: false };
-                self.visits.push(key, told)?;
-            }
+            let told = Visit { time: *time, frame: 0, call: *call, kind: ENTRY, v3: true, young: false };
+            self.visits.push((*mount, *file), told)?;
         }
         Ok(())
     }
@@ -197,8 +193,8 @@ impl Steps {
     /// Walks over what was taken, and forgets it: all rows of these objects have come.
     pub fn walk(&mut self) {
         let (moves, visits) = (std::mem::take(&mut self.moves), std::mem::take(&mut self.visits));
-        self.walk_moves(&moves);
-        self.walk_visits(&visits);
+        self.walk_moves(moves);
+        self.walk_visits(visits);
     }
 
     fn sort(&mut self, step: &Step) -> Result<(), ArrowError> {
@@ -227,7 +223,7 @@ impl Steps {
     }
 
     /// From one child of a directory to the next, and whether a question about it lay in between.
-    fn walk_moves(&mut self, moves: &Groups<Move>) {
+    fn walk_moves(&mut self, moves: Groups<Move>) {
         let place = |step: &Move| (step.time, step.frame, step.call, step.child.is_none(), step.child);
         moves.visit(place, |(mount, _), rows| {
             let mut before: Option<&Move> = None;
@@ -254,10 +250,14 @@ impl Steps {
     }
 
     /// From one call about a file to the next.
-    fn walk_visits(&mut self, visits: &Groups<Visit>) {
+    fn walk_visits(&mut self, visits: Groups<Visit>) {
         let place = |step: &Visit| (step.time, step.frame, step.call, step.kind);
         let mut v3: Vec<Visit> = Vec::new();
         visits.visit(place, |(mount, _), rows| {
+            // Nobody asks what followed on a file that no call was about.
+            if rows.iter().all(|step| step.kind == ENTRY) {
+                return;
+            }
             let found = self.found.entry(mount).or_default();
             let mut last = None;
             let mut lookups = 0_u64;

@@ -227,7 +227,7 @@ class FollowUps:
         """Walk over all rows of some directories.
 
         Args:
-            rows: `entry`, `mount`, `directory`, `moment`, `plus`, `op`, `reply_time`, `srt`.
+            rows: `mount`, `directory`, `title`, `moment`, `plus`, `op`, `reply_time`, `srt`.
 
         Raises:
             duckdb.Error: The database could not give the rows.

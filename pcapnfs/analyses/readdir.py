@@ -261,19 +261,14 @@ _EVENTS = f"""
         from about where not unsure or call in (
             select call from operations
             where of_stretch(call) and op = 'GETATTR' and {ASKS_STATE})
-    ),
-    events as (
-        select mount, listings.directory, hash(name) as title, reply_time as moment, plus,
-               null::utinyint as op, null::bigint as reply_time, null::bigint as srt
-        from entries join listings using (call, position)
-        where of_stretch(entries.call) and of_stretch(listings.call)
-              and listings.reply_time is not null and listings.directory is not null
-        union all
-        select mount, directory, title, call_time, null, what, reply_time, srt from asked
     )
-    select hash(mount, directory, title) as entry, mount, directory, moment, plus, op, reply_time,
-           srt
-    from events
+    select mount, listings.directory, hash(name) as title, reply_time as moment, plus,
+           null::utinyint as op, null::bigint as reply_time, null::bigint as srt
+    from entries join listings using (call, position)
+    where of_stretch(entries.call) and of_stretch(listings.call)
+          and listings.reply_time is not null and listings.directory is not null
+    union all
+    select mount, directory, title, call_time, null, what, reply_time, srt from asked
 """
 """Entries that were told, and calls about them."""
 

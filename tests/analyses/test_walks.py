@@ -335,7 +335,7 @@ def test_steps(database: duckdb.DuckDBPyConnection, rows: Rows, entries: Rows, m
 
 
 EVENTS = {
-    "entry": "ubigint", "mount": "uinteger", "directory": "uinteger", "moment": "bigint",
+    "mount": "uinteger", "directory": "uinteger", "title": "ubigint", "moment": "bigint",
     "plus": "boolean", "op": "utinyint", "reply_time": "bigint", "srt": "bigint",
 }  # fmt: skip
 
@@ -344,10 +344,11 @@ FOLLOWED = f"""
         select asked.*, told.plus as listed_plus
         from (from events where plus is null) as asked
              asof join (
-                 select entry, moment, bool_or(plus) as plus from events where plus is not null
-                 group by entry, moment
+                 select mount, directory, title, moment, bool_or(plus) as plus
+                 from events where plus is not null group by all
              ) as told
-             on asked.entry = told.entry and asked.moment >= told.moment
+             on asked.mount = told.mount and asked.directory = told.directory
+                and asked.title = told.title and asked.moment >= told.moment
         where asked.moment - told.moment <= {2 * SECOND}
     ),
     under_way as (
@@ -361,9 +362,7 @@ FOLLOWED = f"""
 
 @st.composite
 def events(draw: st.DrawFn) -> tuple[object, ...]:
-    name, mount, directory = draw(FILE), draw(MOUNT), draw(FILE)
-    moment = draw(TIME) * SECOND // 2
-    place = (name * 100 + mount * 10 + directory, mount, directory, moment)
+    place = (draw(MOUNT), draw(FILE), draw(FILE), moment := draw(TIME) * SECOND // 2)
     if draw(st.booleans()):
         return (*place, draw(st.booleans()), None, None, None)
     srt = draw(st.integers(0, 3)) * SECOND // 4

@@ -12,14 +12,14 @@ use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt8Array, U
 use arrow_schema::ArrowError;
 
 use super::groups::Groups;
-use super::input::{flags, numbers, whole};
+use super::input::{flag, flags, number, numbers, whole};
 
 /// An entry that was told, or a call about it.
 #[derive(Clone, Copy)]
 struct Event {
+    /// Hash of the entry's name.
+    title: u64,
     moment: i64,
-    mount: u32,
-    directory: u32,
     what: What,
 }
 
@@ -50,30 +50,28 @@ impl Following {
         Self { longest, events: Groups::default(), followed: Followed::new(), under_way: BTreeMap::new() }
     }
 
-    /// Adds rows: `entry` (a hash of mount, directory and name), `mount`, `directory`, `moment` (ns);
-    /// of entries `plus`; of calls, where that is NULL, `op` (any number), `reply_time` and `srt` (ns).
+    /// Adds rows: `mount`, `directory`, `title` (a hash of the entry's name), `moment` (ns); of entries
+    /// `plus`; of calls, where that is NULL, `op` (any number), `reply_time` and `srt` (ns).
     pub fn take(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        let entries = whole::<UInt64Type>(batch, "entry")?.iter();
-        let places =
+        let directories =
             whole::<UInt32Type>(batch, "mount")?.iter().zip(whole::<UInt32Type>(batch, "directory")?);
-        let moments = whole::<Int64Type>(batch, "moment")?.iter().zip(flags(batch, "plus")?);
-        let times =
-            numbers::<Int64Type>(batch, "reply_time")?.iter().zip(numbers::<Int64Type>(batch, "srt")?);
-        let asked = numbers::<UInt8Type>(batch, "op")?.iter().zip(times);
-        for (((entry, (mount, directory)), (moment, plus)), asked) in
-            entries.zip(places).zip(moments).zip(asked)
-        {
-            let (op, (reply_time, srt)) = asked;
-            let what = match plus {
+        let titles = whole::<UInt64Type>(batch, "title")?;
+        let moments = whole::<Int64Type>(batch, "moment")?;
+        let plus = flags(batch, "plus")?;
+        let op = numbers::<UInt8Type>(batch, "op")?;
+        let reply_time = numbers::<Int64Type>(batch, "reply_time")?;
+        let srt = numbers::<Int64Type>(batch, "srt")?;
+        let rows = directories.zip(titles).zip(moments).enumerate();
+        for (row, (((mount, directory), title), moment)) in rows {
+            let what = match flag(plus, row) {
                 Some(plus) => What::Told { plus },
                 None => What::Asked {
-                    op: op.unwrap_or_default(),
-                    reply_time: reply_time.unwrap_or(*moment),
-                    srt: srt.unwrap_or_default(),
+                    op: number(op, row).unwrap_or_default(),
+                    reply_time: number(reply_time, row).unwrap_or(*moment),
+                    srt: number(srt, row).unwrap_or_default(),
                 },
             };
-            let key = ((*entry >> 32) as u32, *entry as u32);
-            self.events.push(key, Event { moment: *moment, mount: *mount, directory: *directory, what })?;
+            self.events.push((*mount, *directory), Event { title: *title, moment: *moment, what })?;
         }
         Ok(())
     }
@@ -83,23 +81,29 @@ impl Following {
         let Self { longest, events, followed, under_way } = self;
         // What is told at the moment of the call is known to it.
         std::mem::take(events).visit(
-            |event| (event.moment, event.what),
-            |_, events| {
-                let mut told = None;
-                for event in events {
-                    match event.what {
-                        What::Told { plus } => told = Some((event.moment, plus)),
-                        What::Asked { op, reply_time, srt } => {
-                            let since = told.filter(|(at, _)| event.moment.saturating_sub(*at) <= *longest);
-                            let Some((_, plus)) = since else { continue };
-                            let sums = followed.entry((event.directory, plus, op)).or_default();
-                            *sums = (sums.0 + 1, sums.1.saturating_add(srt));
-                            under_way
-                                .entry((plus, event.mount))
-                                .or_default()
-                                .push((event.moment, reply_time));
+            |event| (event.title, event.moment, event.what),
+            |(mount, directory), events| {
+                let mut sums: BTreeMap<_, (u64, i64)> = BTreeMap::new();
+                for of_entry in events.chunk_by(|one, next| one.title == next.title) {
+                    let mut told = None;
+                    for event in of_entry {
+                        match event.what {
+                            What::Told { plus } => told = Some((event.moment, plus)),
+                            What::Asked { op, reply_time, srt } => {
+                                let since =
+                                    told.filter(|(at, _)| event.moment.saturating_sub(*at) <= *longest);
+                                let Some((_, plus)) = since else { continue };
+                                let (calls, time) = sums.entry((plus, op)).or_default();
+                                (*calls, *time) = (*calls + 1, time.saturating_add(srt));
+                                let spans = under_way.entry((plus, mount)).or_default();
+                                spans.push((event.moment, reply_time));
+                            }
                         }
                     }
+                }
+                for ((plus, op), (calls, time)) in sums {
+                    let all = followed.entry((directory, plus, op)).or_default();
+                    *all = (all.0 + calls, all.1.saturating_add(time));
                 }
             },
         );

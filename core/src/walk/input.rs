@@ -24,6 +24,16 @@ pub(crate) fn whole<'a, T: ArrowPrimitiveType>(
     Ok(found.values())
 }
 
+/// What a column of numbers has in a row; NULL is None.
+pub(super) fn number<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
+/// What a column of truth values has in a row; NULL is None.
+pub(super) fn flag(column: &BooleanArray, row: usize) -> Option<bool> {
+    column.is_valid(row).then(|| column.value(row))
+}
+
 /// A column of truth values.
 pub(super) fn flags<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, ArrowError> {
     column(batch, name)

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt8Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, UInt32Array};
+use arrow_array::types::{Float64Type, Int64Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_schema::ArrowError;
 
 use super::groups::{Groups, Key};
-use super::input::{flags, numbers, whole};
+use super::input::{flag, flags, number, numbers, whole};
 use commits::Commits;
 use runs::Runs;
 use shapes::{Page, Shapes};
@@ -127,7 +127,7 @@ impl Transfers {
         let (stable, sync, unstable, done, main) = (stable?, sync?, unstable?, done?, main?);
         let rows = keys.zip(whats).zip(places.zip(times)).zip(costs).enumerate();
         for (row, (((key, what), ((call, position), ((call_time, reply_time), frame))), costs)) in rows {
-            let is = |column: &BooleanArray| column.is_valid(row) && column.value(row);
+            let is = |column: &BooleanArray| flag(column, row) == Some(true);
             let ((share, pause), waiting) = costs;
             let transfer = Transfer {
                 what: match what {
@@ -140,11 +140,11 @@ impl Transfers {
                 call_time: *call_time,
                 reply_time: *reply_time,
                 frame: *frame,
-                start: value(starts, row),
-                requested: value(requested, row).unwrap_or_default(),
-                count: value(counts, row).unwrap_or_default(),
-                size: value(sizes, row),
-                took: value(took, row),
+                start: number(starts, row),
+                requested: number(requested, row).unwrap_or_default(),
+                count: number(counts, row).unwrap_or_default(),
+                size: number(sizes, row),
+                took: number(took, row),
                 share: *share,
                 pause: *pause,
                 waiting: *waiting,
@@ -191,10 +191,6 @@ impl Transfers {
     pub fn commits(&self) -> Result<RecordBatch, ArrowError> {
         self.commits.batch()
     }
-}
-
-fn value<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
-    column.is_valid(row).then(|| column.value(row))
 }
 
 /// The columns `mount` and `file`.

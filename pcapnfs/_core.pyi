@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Answered",
     "Batch",
     "Decoder",
     "FollowUps",
@@ -89,6 +90,14 @@ def held(rows: _Rows, visit: int) -> Batch:
 
 def learned(rows: _Rows, all: bool) -> tuple[Batch, Batch]:
     """A walk over what clients were told (`core/src/walk/learned.rs`)."""
+
+@final
+class Answered:
+    """Calls, and what their replies told clients (`core/src/walk/told.rs`)."""
+
+    def __new__(cls, calls: _Rows) -> Self: ...
+    def told(self, said: _Rows) -> Batch: ...
+    def learned(self, said: _Rows, all: bool) -> tuple[Batch, Batch]: ...
 
 @final
 class FollowUps:

@@ -43,6 +43,40 @@ def learned(told: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Ba
     return _walk(lambda: _core.learned(told, all_rows))
 
 
+class Answered:
+    """Calls that were answered, for what their replies said (analyses/change_ids.py)."""
+
+    def __init__(self, calls: duckdb.DuckDBPyRelation) -> None:
+        """Take them.
+
+        Args:
+            calls: `call`, `mount`, `about` (a file), `call_time`, `reply_time`, `purpose` (0
+                GETATTR, 1 OPEN), `by_times`, `single`, `of_data`.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        from pcapnfs import _core
+
+        self._calls = _walk(lambda: _core.Answered(calls))
+
+    def told(self, said: duckdb.DuckDBPyRelation) -> Batch:
+        """What clients were told: the columns that `learned` takes.
+
+        Args:
+            said: `call`, `position`, `file`, `change_id`, `exact`, `before`, `exact_before`,
+                `modified`, `modified_unless_v4`, `asked`, `refused`, `verified`.
+
+        Raises:
+            duckdb.Error: The database could not give the rows.
+        """
+        return _walk(lambda: self._calls.told(said))
+
+    def learned(self, said: duckdb.DuckDBPyRelation, *, all_rows: bool) -> tuple[Batch, Batch]:
+        """What they learnt: `learned` of what `told` gives, without having all of it in memory."""
+        return _walk(lambda: self._calls.learned(said, all_rows))
+
+
 def joined(parts: list[Batch]) -> Batch:
     """The rows of several parts as one."""
     from pcapnfs import _core

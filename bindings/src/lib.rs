@@ -261,6 +261,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Batch>()?;
     module.add_class::<Decoder>()?;
     module.add_class::<Writer>()?;
+    module.add_class::<walking::Answered>()?;
     module.add_class::<walking::FollowUps>()?;
     module.add_class::<walking::Patterns>()?;
     module.add_class::<walking::SharedFiles>()?;

@@ -12,6 +12,7 @@ use pcapnfs_core::walk::held::Holding;
 use pcapnfs_core::walk::learned::Learning;
 use pcapnfs_core::walk::patterns::{Class, Folding};
 use pcapnfs_core::walk::steps;
+use pcapnfs_core::walk::told;
 use pcapnfs_core::walk::transfers::shapes::Written;
 use pcapnfs_core::walk::transfers::spared::Spared;
 use pcapnfs_core::walk::transfers::{self, Spans};
@@ -25,15 +26,53 @@ use crate::error::{ended, poisoned, rows_error};
 /// Rows as an Arrow stream.
 pub(crate) type Rows = PyArrowType<RecordBatchStreamReader>;
 
+/// What clients were told of objects: what replies said, with the calls that they answered.
+#[pyclass(frozen, module = "pcapnfs._core")]
+pub(crate) struct Answered {
+    inner: Mutex<told::Answered>,
+}
+
+#[pymethods]
+impl Answered {
+    #[new]
+    fn new(py: Python<'_>, calls: Rows) -> PyResult<Self> {
+        let inner = Mutex::new(told::Answered::default());
+        through(py, &inner, calls, told::Answered::take, |_| {})?;
+        Ok(Self { inner })
+    }
+
+    fn told(&self, py: Python<'_>, said: Rows) -> PyResult<Batch> {
+        let (first, rest) = py.detach(|| {
+            let mut calls = self.inner.lock().map_err(|_| poisoned())?;
+            calls.told(said.0).map_err(|error| rows_error(&error))
+        })?;
+        Ok(Batch { table: "told", first, rest })
+    }
+
+    fn learned(&self, py: Python<'_>, said: Rows, all: bool) -> PyResult<(Batch, Batch)> {
+        learning(py, all, |learning| {
+            let mut calls = self.inner.lock().map_err(|_| poisoned())?;
+            each(said, |batch| learning.take_said(&mut calls, batch)).map_err(|error| rows_error(&error))
+        })
+    }
+}
+
 /// What clients learnt of change-IDs, and what they asked about each object.
 #[pyfunction]
 pub(crate) fn learned(py: Python<'_>, rows: Rows, all: bool) -> PyResult<(Batch, Batch)> {
-    let found = py.detach(|| {
+    learning(py, all, |learning| each(rows, |batch| learning.take(batch)).map_err(|error| rows_error(&error)))
+}
+
+fn learning(
+    py: Python<'_>,
+    all: bool,
+    take: impl FnOnce(&mut Learning) -> PyResult<()> + Send,
+) -> PyResult<(Batch, Batch)> {
+    let (learned, asked) = py.detach(|| {
         let mut learning = Learning::default();
-        each(rows, |batch| learning.take(batch))?;
-        learning.finish(all)
-    });
-    let (learned, asked) = found.map_err(|error| rows_error(&error))?;
+        take(&mut learning)?;
+        learning.finish(all).map_err(|error| rows_error(&error))
+    })?;
     Ok((of_walk("learned", learned), of_walk("asked", asked)))
 }
 

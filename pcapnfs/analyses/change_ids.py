@@ -27,6 +27,7 @@ from pcapnfs.programs import NFS_PROGRAMS
 if TYPE_CHECKING:
     import duckdb
 
+    from pcapnfs._core import Batch
     from pcapnfs.trace import Trace
 
 READS = columns.of(
@@ -78,8 +79,7 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
         cursor.execute(_MOUNTS)
         cursor.execute(_TABLES)
         asked_about = []
-        for told in parts.of(trace, cursor, f"{TOLD} from told", by="mount, file", entries=True):
-            learned, asked = walks.learned(told, all_rows=all_rows)
+        for learned, asked in _walked(trace, cursor, all_rows=all_rows):
             cursor.register("walked", learned)
             cursor.execute("insert into learned by name from walked")
             cursor.unregister("walked")
@@ -88,6 +88,51 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
         yield cursor
     finally:
         cursor.close()
+
+
+def tell(
+    trace: Trace,
+    cursor: duckdb.DuckDBPyConnection,
+    table: str,
+    *,
+    calls: str = "true",
+    objects: str = "true",
+) -> None:
+    """Make a temporary table of what clients were told of objects, modified of them and asked for.
+
+    It has the columns of `walks.learned`, and no rows that tell nothing.
+
+    Args:
+        trace: The trace.
+        cursor: A connection to it.
+        table: The name of the table.
+        calls: SQL: a condition on calls.
+        objects: SQL: one on the column `file`.
+    """
+    statement = f"create temp table {table} as from some_told"
+    many = parts.number(trace, entries=True) > 1
+    for _ in parts.by_stretch(trace, cursor, many=many):
+        answered = walks.Answered(cursor.sql(f"{_ANSWERED} and {calls}"))
+        some = answered.told(cursor.sql(f"{_SAID} from said where {objects}"))
+        cursor.register("some_told", some)
+        cursor.execute(statement)
+        cursor.unregister("some_told")
+        statement = f"insert into {table} from some_told"
+
+
+def _walked(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, all_rows: bool
+) -> Iterator[tuple[Batch, Batch]]:
+    """What clients learnt and asked, part by part of the objects."""
+    many = parts.number(trace, entries=True)
+    if many == 1:
+        parts.whole(cursor)
+        answered = walks.Answered(cursor.sql(_ANSWERED))
+        yield answered.learned(cursor.sql(f"{_SAID} from said"), all_rows=all_rows)
+        return
+    tell(trace, cursor, "told")
+    for told in parts.of_table(cursor, "told", "mount, file", many):
+        yield walks.learned(told, all_rows=all_rows)
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -129,38 +174,38 @@ word): a GETATTR without them (access control lists, statfs) revalidates nothing
 Linux asks for the times alone."""
 
 
-# A change-ID as one number, so that rows stay narrow; equal for equal ones. Attributes without a
-# change attribute are one in NFSv2 and NFSv3 only: replies of NFSv4 may bring times alone. And
-# nothing is that a data server says, which speaks of the data that it holds.
-
-
-def _hash(first: str, *others: str) -> str:
-    """SQL: a number for these values; NULL where the first is."""
-    return f"case when {first} is not null then hash({', '.join((first, *others))}) end"
-
-
 def _size(column: str) -> str:
     return f"case when type = 'DIR' then null else {column} end"
 
 
-TOLD = f"""
-    with answered as (
-        select call, mount, version < 4 as by_times, call_time, reply_time,
-               {place("op", ("GETATTR", "OPEN"))} as purpose,
-               file as about,
-               version < 4 or signature not like '%GETATTR%GETATTR%' as single,
-               connection in (select k.connection from connections k where role = 'data server')
-                   as of_data
-        from calls
-        where of_stretch(call) and not callback and reply_time is not null
-              and program in {NFS_PROGRAMS}
-    ),
-    said as (
-        select call, position, file, {_hash("operations.change")} as change,
-               {_hash("operations.ctime", "operations.mtime", _size("operations.size"))} as times,
-               null::ubigint as change_before,
-               {_hash("before_ctime", "before_mtime", _size("before_size"))} as times_before,
-               {among("stability", _MODIFYING)} as modified, false as modified_unless_v4,
+_ANSWERED = f"""
+    select call, mount, version < 4 as by_times, call_time, reply_time,
+           {place("op", ("GETATTR", "OPEN"))} as purpose, file as about,
+           version < 4 or signature not like '%GETATTR%GETATTR%' as single,
+           connection in (select k.connection from connections k where role = 'data server')
+               as of_data
+    from calls
+    where of_stretch(call) and not callback and reply_time is not null
+          and program in {NFS_PROGRAMS}
+"""
+"""Calls whose replies told something. Attributes without a change attribute are a change-ID in
+NFSv2 and NFSv3 only: replies of NFSv4 may bring times alone. And nothing is that a data server
+says, which speaks of the data that it holds."""
+
+# A change-ID as one number, so that rows stay narrow; equal for equal ones. Those of change
+# attributes are exact.
+_SAID = f"""
+    with said as (
+        select call, position, file,
+               case when operations.change is not null then hash(operations.change)
+                    when operations.ctime is not null
+                    then hash(operations.ctime, operations.mtime, {_size("operations.size")})
+                    end as change_id,
+               operations.change is not null as exact,
+               case when before_ctime is not null
+                    then hash(before_ctime, before_mtime, {_size("before_size")})
+                    end as before,
+               {among("stability", _MODIFYING)} as modified,
                case when {among("op", _COMPARING)} and {ASKS_CHANGE} then 2
                     when op = 'GETATTR' and {ASKS_STATE} then 1
                     when op = 'GETATTR' then 0 end::utinyint as asked,
@@ -176,10 +221,16 @@ TOLD = f"""
         -- An OPEN whose name was cut off may be about the object itself: only what the reply says
         -- to have changed has.
         select call, position, directory as file,
-               case when name is not null then {_hash("change_after")} end as change,
-               {_hash("directory_ctime", "directory_mtime", "null")} as times,
-               {_hash("change_before")} as change_before,
-               {_hash("directory_before_ctime", "directory_before_mtime", "null")} as times_before,
+               case when name is not null and change_after is not null
+                    then hash(change_after)
+                    when directory_ctime is not null
+                    then hash(directory_ctime, directory_mtime, null) end as change_id,
+               name is not null and change_after is not null as exact,
+               case when change_before is not null then hash(change_before)
+                    when directory_before_ctime is not null
+                    then hash(directory_before_ctime, directory_before_mtime, null)
+                    end as before,
+               change_before is not null as exact_before,
                name is not null and {among("stability", _MODIFYING)}
                or coalesce(change_before <> change_after, false) as modified,
                {among("stability", _MODIFYING)} as modified_unless_v4
@@ -192,25 +243,14 @@ TOLD = f"""
               and target_directory <> directory
               and {among("stability", _MODIFYING)}
         union all by name
-        select call, position, file, {_hash("entries.change")} as change,
-               {_hash("entries.ctime", "entries.mtime", _size("entries.size"))} as times,
-               false as modified
+        select call, position, file,
+               case when entries.change is not null then hash(entries.change)
+                    when entries.ctime is not null
+                    then hash(entries.ctime, entries.mtime, {_size("entries.size")})
+                    end as change_id,
+               entries.change is not null as exact
         from entries where of_stretch(call) and file is not null
-    ),
-    told as (
-        select mount, file, call, position, call_time, reply_time,
-               case when of_data then null when change is not null then change
-                    when by_times then times end as change_id,
-               case when of_data then null when change_before is not null then change_before
-                    when by_times then times_before end as before,
-               modified or by_times and coalesce(modified_unless_v4, false) as modified,
-               case when asked = 2 then 2
-                    when file = about and (asked = 1 or asked = 0 and by_times)
-                    then purpose end::utinyint as question,
-               coalesce(refused, single) as alone, verified
-        from said join answered using (call)
     )
 """
-"""SQL: a `with` clause that ends with `told`: what each client was told of each object, modified of
-it and asked for, in any order; rows may tell nothing. `question` is 0, 1 and 2 for the names of the
-type."""
+"""SQL: a `with` clause with `said`: what replies said of objects, in any order; rows may tell
+nothing. `core/src/walk/told.rs` says what it meant to the clients of these calls."""

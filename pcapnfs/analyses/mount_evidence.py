@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import walks
 from pcapnfs.analyses import parts, population
-from pcapnfs.analyses.change_ids import TOLD, age_s
+from pcapnfs.analyses.change_ids import age_s, tell
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
 from pcapnfs.analyses.texts import among, number, place
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS, allowed
@@ -147,7 +147,9 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
     if paused:
         parts.whole(cursor)
         cursor.execute(f"create temp table if not exists steps as {_STEPS}")
-        found.append(_ByMount.of_query(cursor, _PAUSES, {"paused": paused}))
+        cursor.execute(_PAUSED, {"paused": paused})
+        tell(trace, cursor, "told", calls=f"mount in ({_PAUSED_MOUNTS})", objects=_OF_DIRECTORY)
+        found.append(_ByMount.of_query(cursor, _PAUSES))
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
@@ -357,19 +359,22 @@ _ENTRIES = """
 """
 """What listings of NFSv3 told of files."""
 
+_PAUSED = "create temp table paused as select unnest($paused::uinteger[]) as mount"
+
+_PAUSED_MOUNTS = "select mount from paused"
+
+_OF_DIRECTORY = "file in (select file from files where role = 'directory')"
+
 _PAUSES = f"""
-    {TOLD},
-    aged_steps as (
+    with aged_steps as (
         select *, known_time is not null as asked, {age_s()} as age
-        from steps where mount in $paused
+        from steps where mount in ({_PAUSED_MOUNTS})
     ),
     stream as (
         select mount, file as directory, reply_time as moment, call, null::ubigint as call_frame,
                null as age, true as told, true as by_reply, modified, false as asked,
                false as touched, false as examined
-        from told semi join (select file from files where role = 'directory') using (file)
-        where mount in $paused
-              and (change_id is not null or modified or question is not null)
+        from told
         union all
         -- NFSv4 listings bring no attributes of the directory, but change its access time.
         select mount, file, call_time, call, null, null, true, false, true, false, false, false

@@ -161,13 +161,28 @@ def of(
         yield cursor.sql(query)
         return
 
+    fill(trace, cursor, "parted", query)
+    yield from of_table(cursor, "parted", by, parts)
+
+
+def of_table(
+    cursor: duckdb.DuckDBPyConnection, table: str, by: str, parts: int
+) -> Iterator[duckdb.DuckDBPyRelation]:
+    """The rows of a temporary table, part by part; then it is dropped.
+
+    Args:
+        cursor: A connection to the trace.
+        table: The table.
+        by: Columns of which equal values stay together, divided by commas.
+        parts: How many parts.
+    """
+
     def belong(some: range) -> str:
         return within(by, some, parts)
 
-    fill(trace, cursor, "parted", query)
-    for part, table in divided(cursor, "parted", parts, belong):
-        yield cursor.sql(f"from {table} where {within(by, range(part, part + 1), parts)}")
-    cursor.execute("drop table parted")
+    for part, found in divided(cursor, table, parts, belong):
+        yield cursor.sql(f"from {found} where {within(by, range(part, part + 1), parts)}")
+    cursor.execute(f"drop table {table}")
 
 
 def whole(cursor: duckdb.DuckDBPyConnection) -> None:
@@ -190,12 +205,32 @@ def fill(trace: Trace, cursor: duckdb.DuckDBPyConnection, table: str, query: str
     if "of_stretch(" not in query:
         cursor.execute(statement)
         return
+    for _ in by_stretch(trace, cursor):
+        cursor.execute(statement)
+        statement = f"insert into {table} {query}"
+
+
+def by_stretch(
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, many: bool = True
+) -> Iterator[None]:
+    """Have queries of a cursor that name `of_stretch(call)` give the rows of some calls at a time.
+
+    Comes back for each stretch of calls.
+
+    Args:
+        trace: The trace.
+        cursor: A connection to it.
+        many: The rows are more than a walk takes; else all calls are one stretch.
+    """
+    if not many:
+        whole(cursor)
+        yield
+        return
     for calls in stretches(trace):
         bounds = f"number >= {calls.start} and number < {calls.stop}"
         cursor.execute(_OF_STRETCH.format(condition=bounds))
         trace.want(cursor, calls)
-        cursor.execute(statement)
-        statement = f"insert into {table} {query}"
+        yield
     trace.want(cursor, None)
 
 

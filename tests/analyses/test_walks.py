@@ -150,6 +150,76 @@ def test_learned(database: duckdb.DuckDBPyConnection, rows: Rows) -> None:
     )
 
 
+ANSWERED = {
+    "mount": "uinteger", "about": "uinteger", "call_time": "bigint", "reply_time": "bigint",
+    "purpose": "utinyint", "by_times": "boolean", "single": "boolean", "of_data": "boolean",
+}  # fmt: skip
+
+SAID = {
+    "position": "uinteger", "of": "ubigint", "file": "uinteger", "change_id": "ubigint",
+    "exact": "boolean", "before": "ubigint", "exact_before": "boolean", "modified": "boolean",
+    "modified_unless_v4": "boolean", "asked": "utinyint", "refused": "boolean",
+    "verified": "boolean",
+}  # fmt: skip
+
+MEANT = """
+    with meant as (
+        select mount, file, said.call, position, call_time, reply_time,
+               case when not of_data and (by_times or exact) then change_id end as change_id,
+               case when not of_data and (by_times or exact_before) then before end as before,
+               case when asked = 2 then 2
+                    when file = about and (asked = 1 or asked = 0 and by_times)
+                    then purpose end::utinyint as question,
+               coalesce(modified, false) or by_times and coalesce(modified_unless_v4, false)
+                   as modified,
+               coalesce(refused, single) as alone, verified
+        from (select * exclude (call, of), of as call from said) as said
+             join answered using (call)
+    )
+    from meant where change_id is not null or modified or question is not null
+"""
+
+YES, PERHAPS = st.booleans(), st.sampled_from([None, False, True])
+
+
+@FEW
+@given(
+    st.lists(
+        st.tuples(MOUNT, maybe(FILE), TIME, TIME, maybe(st.integers(0, 1)), YES, YES, YES),
+        max_size=8,
+    ),
+    st.lists(
+        st.tuples(
+            st.just(0), st.integers(0, 9), FILE, maybe(st.integers(1, 3)), YES,
+            maybe(st.integers(1, 3)), PERHAPS, PERHAPS, PERHAPS, maybe(st.integers(0, 2)),
+            PERHAPS, PERHAPS,
+        ),
+        max_size=20,
+    ),
+)  # fmt: skip
+def test_told(database: duckdb.DuckDBPyConnection, calls: Rows, rows: Rows) -> None:
+    fill(database, "answered", ANSWERED, calls)
+    fill(database, "said", SAID, rows)
+    said = "select * exclude (call, of), of as call from said"
+    # Later calls first, too: rows look them up all the same.
+    for order in ("asc", "desc"):
+        answered = walks.Answered(database.sql(f"from answered order by call {order}"))
+        told = answered.told(database.sql(said))
+        database.register("walked", told)
+        assert (
+            database.sql("from walked order by all").fetchall()
+            == database.sql(f"from ({MEANT}) order by all").fetchall()
+        )
+        learned, _ = answered.learned(database.sql(said), all_rows=True)
+        expected, _ = walks.learned(database.sql("from walked"), all_rows=True)
+        database.register("learnt", learned)
+        database.register("expected", expected)
+        assert (
+            database.sql("from learnt order by all").fetchall()
+            == database.sql("from expected order by all").fetchall()
+        )
+
+
 MOVES = {
     "mount": "uinteger", "file": "uinteger", "position": "uinteger", "moment": "bigint",
     "start": "bigint", "stop": "bigint", "reading": "boolean", "asked": "boolean",

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Int64Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::types::UInt8Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int64Array, RecordBatch, StringArray, UInt8Array,
     UInt32Array, UInt64Array,
@@ -14,43 +14,26 @@ use arrow_array::{
 use arrow_schema::ArrowError;
 
 use super::groups::{Groups, Key};
-use super::input::{flags, numbers, whole};
+use super::told::{Answered, ChangeId, Question, Told};
 
-/// How a client asked; the names of the SQL type `question`.
-const QUESTIONS: [&str; 3] = ["getattr", "open", "verify"];
-const GETATTR: u8 = 0;
-const OPEN: u8 = 1;
-const VERIFY: u8 = 2;
+/// What a client found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finding {
+    First,
+    Unchanged,
+    Own,
+    Other,
+}
 
-/// What it found; the names of the SQL type `finding`.
-const FINDINGS: [&str; 4] = ["first", "unchanged", "self", "other"];
-const FIRST: u8 = 0;
-const UNCHANGED: u8 = 1;
-const OWN: u8 = 2;
-const OTHER: u8 = 3;
-
-/// One time that a client was told something of an object, modified it or asked for it.
-#[derive(Clone, Copy, Default)]
-struct Told {
-    call: u64,
-    position: u32,
-    call_time: i64,
-    reply_time: i64,
-    /// The change-ID that it was told.
-    change: Option<u64>,
-    /// The one that the server says to have found.
-    before: Option<u64>,
-    question: Option<u8>,
-    modified: bool,
-    alone: bool,
-    /// What a VERIFY or NVERIFY said: whether the change-ID is the one that the client knows.
-    verified: Option<bool>,
+impl Finding {
+    /// The names of the SQL type `finding`, by number.
+    const NAMES: [&str; 4] = ["first", "unchanged", "self", "other"];
 }
 
 /// What a client knows of an object.
 #[derive(Clone, Copy)]
 struct Known {
-    change: u64,
+    change: ChangeId,
     /// Reply that told it, and the call of this reply.
     reply_time: i64,
     call_time: i64,
@@ -69,43 +52,19 @@ impl Learning {
     /// and `before` (hashes), `question` (0 GETATTR, 1 OPEN, 2 VERIFY), `modified`, `alone`,
     /// `verified`. Rows that tell nothing are passed over.
     pub fn take(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
-        let mount = whole::<UInt32Type>(batch, "mount")?;
-        let file = whole::<UInt32Type>(batch, "file")?;
-        let call = whole::<UInt64Type>(batch, "call")?;
-        let position = whole::<UInt32Type>(batch, "position")?;
-        let call_time = whole::<Int64Type>(batch, "call_time")?;
-        let reply_time = whole::<Int64Type>(batch, "reply_time")?;
-        let change = numbers::<UInt64Type>(batch, "change_id")?;
-        let before = numbers::<UInt64Type>(batch, "before")?;
-        let question = numbers::<UInt8Type>(batch, "question")?;
-        let modified = flags(batch, "modified")?;
-        let alone = flags(batch, "alone")?;
-        let verified = flags(batch, "verified")?;
-        let keys = mount.iter().copied().zip(file.iter().copied());
-        let times = call_time.iter().zip(reply_time);
-        let places = call.iter().zip(position).zip(times);
-        let ids = change.iter().zip(before);
-        let states = question.iter().zip(modified).zip(alone.iter().zip(verified));
-        for (((key, place), (change, before)), state) in keys.zip(places).zip(ids).zip(states) {
-            let ((call, position), (call_time, reply_time)) = place;
-            let ((question, modified), (alone, verified)) = state;
-            let told = Told {
-                call: *call,
-                position: *position,
-                call_time: *call_time,
-                reply_time: *reply_time,
-                change,
-                before,
-                question,
-                modified: modified == Some(true),
-                alone: alone == Some(true),
-                verified,
-            };
-            if told.change.is_some() || told.modified || told.question.is_some() {
-                self.told.push(key, told)?;
-            }
-        }
-        Ok(())
+        Told::each(batch, |key, told| self.add(key, told))
+    }
+
+    /// Adds rows of what replies to these calls said: `call`, `position`, `file`, `change_id` and
+    /// `before` (hashes), whether each of them is `exact` and `exact_before`, `modified` in any version
+    /// and `modified_unless_v4`, `asked` (0 and 1 GETATTR, 2 whether it is unchanged), `refused`,
+    /// `verified`.
+    pub fn take_said(&mut self, calls: &mut Answered, batch: &RecordBatch) -> Result<(), ArrowError> {
+        calls.each(batch, |key, told| self.add(key, told))
+    }
+
+    fn add(&mut self, key: Key, told: Told) -> Result<(), ArrowError> {
+        if told.tells() { self.told.push(key, told) } else { Ok(()) }
     }
 
     /// What clients learnt, and a row for each object that they asked about, or that somebody else
@@ -121,7 +80,7 @@ impl Learning {
             let mut counts = Counts::default();
             for (told, after) in rows.iter().zip(after.iter().rev()) {
                 let learnt = client.learn(told, *after);
-                if told.question.is_some() || learnt.finding == Some(OTHER) {
+                if told.question.is_some() || learnt.finding == Some(Finding::Other) {
                     counts.add(told, learnt.finding);
                 } else if !all {
                     continue;
@@ -157,7 +116,7 @@ struct Client {
 
 /// What a row meant to the client.
 struct Learnt {
-    finding: Option<u8>,
+    finding: Option<Finding>,
     known_time: Option<i64>,
     meddled: bool,
 }
@@ -181,17 +140,17 @@ impl Client {
         Learnt { finding, known_time, meddled }
     }
 
-    fn finding(&self, told: &Told, modified_after: Option<i64>, meddled: bool) -> Option<u8> {
-        let whose = |own: bool| if own { OWN } else { OTHER };
+    fn finding(&self, told: &Told, modified_after: Option<i64>, meddled: bool) -> Option<Finding> {
+        let whose = |own: bool| if own { Finding::Own } else { Finding::Other };
         match told.verified {
-            Some(true) => return Some(UNCHANGED),
+            Some(true) => return Some(Finding::Unchanged),
             Some(false) => return Some(whose(meddled)),
             None => {}
         }
         let change = told.change?;
-        let Some(known) = self.known else { return Some(FIRST) };
+        let Some(known) = self.known else { return Some(Finding::First) };
         if change == known.change {
-            return Some(UNCHANGED);
+            return Some(Finding::Unchanged);
         }
         // Replies may come in another order than the server worked in: what was under way around this
         // one, or around the one before, may explain the difference.
@@ -219,29 +178,29 @@ struct Counts {
     by_getattr: u64,
     by_open: u64,
     by_verify: u64,
-    findings: [u64; FINDINGS.len()],
+    findings: [u64; Finding::NAMES.len()],
     unknown: u64,
     invalidations: u64,
     time: i64,
 }
 
 impl Counts {
-    fn add(&mut self, told: &Told, finding: Option<u8>) {
+    fn add(&mut self, told: &Told, finding: Option<Finding>) {
         self.any = true;
-        self.invalidations += u64::from(finding == Some(OTHER));
+        self.invalidations += u64::from(finding == Some(Finding::Other));
         let Some(question) = told.question else { return };
-        self.by_getattr += u64::from(question == GETATTR);
-        self.by_open += u64::from(question == OPEN && finding != Some(FIRST));
-        self.by_verify += u64::from(question == VERIFY);
-        if told.alone && question != OPEN {
+        self.by_getattr += u64::from(question == Question::Getattr);
+        self.by_open += u64::from(question == Question::Open && finding != Some(Finding::First));
+        self.by_verify += u64::from(question == Question::Verify);
+        if told.alone && question != Question::Open {
             self.time = self.time.saturating_add(told.reply_time.saturating_sub(told.call_time));
         }
         // A first OPEN of a file asks nothing that the client could have known.
-        if question == OPEN && finding.is_none_or(|finding| finding == FIRST) {
+        if question == Question::Open && finding.is_none_or(|finding| finding == Finding::First) {
             return;
         }
         self.revalidations += 1;
-        match finding.and_then(|finding| self.findings.get_mut(usize::from(finding))) {
+        match finding.and_then(|finding| self.findings.get_mut(finding as usize)) {
             Some(count) => *count += 1,
             None => self.unknown += 1,
         }
@@ -256,12 +215,12 @@ struct Learned {
     call: Vec<u64>,
     call_time: Vec<i64>,
     reply_time: Vec<i64>,
-    question: Vec<Option<u8>>,
+    question: Vec<Option<Question>>,
     modified: Vec<bool>,
     alone: Vec<bool>,
     known_time: Vec<Option<i64>>,
     meddled: Vec<bool>,
-    finding: Vec<Option<u8>>,
+    finding: Vec<Option<Finding>>,
 }
 
 impl Learned {
@@ -286,12 +245,20 @@ impl Learned {
             ("call", array(UInt64Array::from(self.call)), false),
             ("call_time", array(Int64Array::from(self.call_time)), false),
             ("reply_time", array(Int64Array::from(self.reply_time)), false),
-            ("question", words(self.question, &QUESTIONS)?, true),
+            (
+                "question",
+                words(self.question.iter().map(|asked| asked.map(|asked| asked as u8)), &Question::NAMES)?,
+                true,
+            ),
             ("modified", array(BooleanArray::from(self.modified)), false),
             ("alone", array(BooleanArray::from(self.alone)), false),
             ("known_time", array(Int64Array::from(self.known_time)), true),
             ("meddled", array(BooleanArray::from(self.meddled)), false),
-            ("finding", words(self.finding, &FINDINGS)?, true),
+            (
+                "finding",
+                words(self.finding.iter().map(|found| found.map(|found| found as u8)), &Finding::NAMES)?,
+                true,
+            ),
         ])
     }
 }
@@ -316,8 +283,8 @@ impl Asked {
         let count = |part: &dyn Fn(&Counts) -> u64| {
             array(UInt64Array::from_iter_values(self.counts.iter().map(part)))
         };
-        let found = |which: u8| {
-            count(&move |counts| counts.findings.get(usize::from(which)).copied().unwrap_or_default())
+        let found = |which: Finding| {
+            count(&move |counts| counts.findings.get(which as usize).copied().unwrap_or_default())
         };
         let time = array(Int64Array::from_iter_values(self.counts.iter().map(|counts| counts.time)));
         RecordBatch::try_from_iter([
@@ -327,10 +294,10 @@ impl Asked {
             ("by_getattr", count(&|counts| counts.by_getattr)),
             ("by_open", count(&|counts| counts.by_open)),
             ("by_verify", count(&|counts| counts.by_verify)),
-            ("first_sight", found(FIRST)),
-            ("unchanged", found(UNCHANGED)),
-            ("changed_by_self", found(OWN)),
-            ("changed_by_other", found(OTHER)),
+            ("first_sight", found(Finding::First)),
+            ("unchanged", found(Finding::Unchanged)),
+            ("changed_by_self", found(Finding::Own)),
+            ("changed_by_other", found(Finding::Other)),
             ("unknown", count(&|counts| counts.unknown)),
             ("invalidations", count(&|counts| counts.invalidations)),
             ("time", time),
@@ -343,7 +310,7 @@ fn array(column: impl Array + 'static) -> ArrayRef {
 }
 
 /// A column of few words, by their places.
-fn words(places: Vec<Option<u8>>, words: &[&'static str]) -> Result<ArrayRef, ArrowError> {
+fn words(places: impl Iterator<Item = Option<u8>>, words: &[&'static str]) -> Result<ArrayRef, ArrowError> {
     let words = StringArray::from_iter_values(words);
-    Ok(array(DictionaryArray::<UInt8Type>::try_new(UInt8Array::from(places), array(words))?))
+    Ok(array(DictionaryArray::<UInt8Type>::try_new(places.collect::<UInt8Array>(), array(words))?))
 }

@@ -9,6 +9,8 @@
 //! Promises that the answer does not depend on the order in which rows come, and that memory is that
 //! of the rows: who has more of them than fit hands over some of the objects at a time.
 
+mod by_call;
+
 mod groups;
 
 pub(crate) mod input;
@@ -22,6 +24,8 @@ pub mod learned;
 pub mod patterns;
 
 pub mod steps;
+
+pub mod told;
 
 pub mod transfers;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures everything that docs/benchmarks.md and README.md show, and writes it there.
 
-    python benchmarks/refresh.py
+    python3 dev.py wheel && python benchmarks/refresh.py
 
 A measured block stands between `<!-- measured: OPTIONS OF run.py -->` and `<!-- end -->`; the page
 itself says what is measured. Leave the machine alone meanwhile. Exit status as of run.py.

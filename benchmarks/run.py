@@ -16,6 +16,7 @@ large; tshark is measured where it is installed. Standard library only; Linux an
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -27,7 +28,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +38,7 @@ from answers import differences
 ROOT = Path(__file__).resolve().parent.parent
 GENERATOR = ROOT / "benchmarks" / "nfsgen"
 BUILD = ROOT / "target" / "nfsgen"
+DIST = ROOT / "dist"
 SAMPLE = ROOT / "samples" / "k61-tar-v3.pcap"
 
 DRAIN = """
@@ -56,6 +59,7 @@ compileall.compile_dir(pathlib.Path(pcapnfs.__file__).parent, quiet=1)
 Python was told not to write what it compiles (PYTHONDONTWRITEBYTECODE)."""
 
 DECODE, SUMMARIZE, TSHARK = "decode", "summarize", "tshark"
+UNGUIDED = "decode, unguided"
 HELP, SMALL = "help", "summarize sample"
 EXPORT, TRACE = "export", "decode -o"
 FIELDS, TCPDUMP, NFSTRACE = "tshark -T fields", "tcpdump", "nfstrace"
@@ -166,6 +170,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="also perfile and export to Parquet, beside tshark -T fields, tcpdump and nfstrace",
     )
+    parser.add_argument(
+        "--wheel",
+        action="store_true",
+        help="measure the wheel in dist/ (dev.py wheel), beside it the decoder of this Python's",
+    )
     parser.add_argument("--memory", metavar="SIZE", help="what summarize may take, as 2G")
     parser.add_argument("--pcapng", action="store_true", help="write pcapng, not pcap")
     parser.add_argument("--vlan", action="store_true", help="tag every frame (802.1Q)")
@@ -183,20 +192,24 @@ def benchmark(options: argparse.Namespace) -> Result:
     """Generate, measure and compare."""
     host = machine()
     generator = build_generator()
-    run([sys.executable, "-c", COMPILE])
     directory = Path(tempfile.mkdtemp(prefix="pcapnfs-benchmark-"))
     capture = directory / ("large.pcapng" if options.pcapng else "large.pcap")
+    words = generator_options(options)
+    commands = commands_for(capture, options)
     try:
-        words = generator_options(options)
-        say(f"writing {options.packets} packets")
-        truth = json.loads(run([str(generator), "-o", str(capture), *words]))
-        commands = commands_for(capture, options)
-        costs = measure_in_turns(commands, options.runs, capture)
+        with wheel(directory / "wheel") if options.wheel else contextlib.nullcontext():
+            run([sys.executable, "-c", COMPILE])
+            say(f"writing {options.packets} packets")
+            truth = json.loads(run([str(generator), "-o", str(capture), *words]))
+            costs = measure_in_turns(commands, options.runs, capture)
+            known = versions(commands)
+        if options.wheel:
+            known["pcapnfs"] += " (wheel)"
         answer = json.loads((directory / f"{SUMMARIZE}.out").read_text(encoding="utf-8"))
         return Result(
             date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
             machine=host,
-            versions=versions(commands),
+            versions=known,
             generator=" ".join(["nfsgen", *words]),
             packets=truth["packets"],
             bytes=capture.stat().st_size,
@@ -237,6 +250,26 @@ def generator_options(options: argparse.Namespace) -> list[str]:
     return words
 
 
+@contextlib.contextmanager
+def wheel(directory: Path) -> Iterator[None]:
+    """Have commands import the package of the wheel in dist/, unpacked in a directory.
+
+    Python that is told to ignore its environment (-E) imports its own all the same.
+    """
+    wheels = list(DIST.glob("pcapnfs-*.whl"))
+    if len(wheels) != 1:
+        raise BenchmarkError(f"dist/ holds {len(wheels)} wheels, not one: run dev.py wheel")
+    with zipfile.ZipFile(wheels[0]) as archive:
+        archive.extractall(directory)
+    before = dict(os.environ)
+    os.environ.update(PYTHONPATH=str(directory), PYTHONSAFEPATH="1")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 def commands_for(capture: Path, options: argparse.Namespace) -> dict[str, list[str]]:
     """Name the commands to measure.
 
@@ -245,10 +278,10 @@ def commands_for(capture: Path, options: argparse.Namespace) -> dict[str, list[s
     """
     pcapnfs = [sys.executable, "-m", "pcapnfs"]
     memory = ["--memory", options.memory] if options.memory else []
-    commands = {
-        DECODE: [sys.executable, "-c", DRAIN, str(capture)],
-        SUMMARIZE: [*pcapnfs, "summarize", "--json", *memory, str(capture)],
-    }
+    commands = {DECODE: [sys.executable, "-c", DRAIN, str(capture)]}
+    if options.wheel:
+        commands[UNGUIDED] = [sys.executable, "-E", "-c", DRAIN, str(capture)]
+    commands[SUMMARIZE] = [*pcapnfs, "summarize", "--json", *memory, str(capture)]
     for name in PER_FILE if options.per_file else ():
         commands[name] = [*pcapnfs, name, "--json", "--memory", "1G", str(capture)]
     if options.export:

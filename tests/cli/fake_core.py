@@ -121,6 +121,7 @@ class Writer:
 
 
 WALKS = (
+    "Answered",
     "FollowUps",
     "Patterns",
     "RowsError",

@@ -2,6 +2,7 @@
 
 mod words;
 
+use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock};
 
 use arrow_array::types::{ArrowPrimitiveType, BinaryType, ByteArrayType, Utf8Type};
@@ -436,42 +437,23 @@ fn escaped<T: ByteArrayType<Offset = i32>>(
         .map_or_else(|_| Arc::new(GenericByteArray::<T>::new_null(rows)) as ArrayRef, |array| Arc::new(array))
 }
 
-/// Free texts, as bytes: whether they are UTF-8 is looked at once for all of a batch, which takes a
-/// tenth of what it takes for each. What is not is escaped as of [`text`].
-#[derive(Default)]
-pub struct Strings<const NULLABLE: bool>(Flat<NULLABLE>);
+/// Values of any length, given as bytes; `K` is the kind of array that they become.
+pub struct Lengths<K, const NULLABLE: bool>(Flat<NULLABLE>, PhantomData<fn() -> K>);
 
-impl<const NULLABLE: bool> Strings<NULLABLE> {
-    /// Writes the value of a row; rows come in order. Without one, and where rows are passed over, it is
-    /// NULL.
-    #[inline]
-    pub fn put<'a>(&mut self, row: Row, value: impl Value<&'a [u8], NULLABLE>) {
-        if let Some(value) = value.given() {
-            self.0.put(row, value);
-        }
-    }
-
-    /// The values of `rows` rows as an Arrow array.
-    pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        self.0.finish::<Utf8Type>(rows)
-    }
-}
-
-impl<const NULLABLE: bool> Collector for Strings<NULLABLE> {
-    fn unwant(&mut self) {
-        self.0.unwanted = true;
-    }
-
-    fn wanted(&self) -> bool {
-        !self.0.unwanted
-    }
-}
+/// Free texts: whether they are UTF-8 is looked at once for all of a batch, which takes a tenth of what it
+/// takes for each. What is not is escaped as of [`text`].
+pub type Strings<const NULLABLE: bool> = Lengths<Utf8Type, NULLABLE>;
 
 /// Byte strings.
-#[derive(Default)]
-pub struct Blobs<const NULLABLE: bool>(Flat<NULLABLE>);
+pub type Blobs<const NULLABLE: bool> = Lengths<BinaryType, NULLABLE>;
 
-impl<const NULLABLE: bool> Blobs<NULLABLE> {
+impl<K, const NULLABLE: bool> Default for Lengths<K, NULLABLE> {
+    fn default() -> Self {
+        Self(Flat::default(), PhantomData)
+    }
+}
+
+impl<K: ByteArrayType<Offset = i32>, const NULLABLE: bool> Lengths<K, NULLABLE> {
     /// Writes the value of a row; rows come in order. Without one, and where rows are passed over, it is
     /// NULL.
     #[inline]
@@ -483,11 +465,11 @@ impl<const NULLABLE: bool> Blobs<NULLABLE> {
 
     /// The values of `rows` rows as an Arrow array.
     pub fn finish(&mut self, rows: usize) -> ArrayRef {
-        self.0.finish::<BinaryType>(rows)
+        self.0.finish::<K>(rows)
     }
 }
 
-impl<const NULLABLE: bool> Collector for Blobs<NULLABLE> {
+impl<K, const NULLABLE: bool> Collector for Lengths<K, NULLABLE> {
     fn unwant(&mut self) {
         self.0.unwanted = true;
     }

@@ -77,11 +77,7 @@ def _said_of(found: Bottleneck) -> set[str]:
     """The causes that findings are to name, of one client."""
     if found.verdict is None or found.calls < LEAST:
         return set()
-    named = set(found.verdict.named)
-    if 2 * found.timed_calls < found.stable_calls:
-        # Most were sent again: what they took is not the storage's.
-        named -= {"persistence"}
-    return named
+    return set(found.verdict.named)
 
 
 ELSEWHERE = {

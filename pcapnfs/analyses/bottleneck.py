@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses import given, shares, traffic
 from pcapnfs.analyses import measurement as _measurement
-from pcapnfs.analyses.call_times import KindOfStable
+from pcapnfs.analyses.call_times import KindOfStable, mostly_resent
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
@@ -40,6 +40,9 @@ READS = columns.together(
 )
 """The columns that the queries here read."""
 
+NO_CALLS = (0, 0, 0, 0)
+"""Number and sums of no calls."""
+
 EXAMPLES = 5
 """Frames that are told."""
 
@@ -56,8 +59,6 @@ class Bottleneck(Record):
     """Calls of NFS and NFSACL."""
     stable_calls: int
     """Stable ones."""
-    timed_calls: int
-    """Those of them that show what storage takes: answered, and sent once."""
     small_calls: int
     """Calls that show the round trip."""
     rtt_s: float | None
@@ -122,7 +123,6 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         verdict=measured_verdict(measured),
         calls=measured.calls,
         stable_calls=measured.stable_calls,
-        timed_calls=int(measured.sums.timed.sum()),
         small_calls=measured.small_calls,
         rtt_s=measured.rtt_s,
         usual_s=measured.rtt_s if measured.small_median_s is None else measured.small_median_s,
@@ -163,7 +163,6 @@ def _by_client(
             verdict=told,
             calls=clock.calls,
             stable_calls=clock.stable_calls,
-            timed_calls=clock.timed_calls,
             small_calls=clock.small_calls,
             rtt_s=clock.rtt_s,
             usual_s=usual,
@@ -245,11 +244,12 @@ def _rows(
     """By row of the budget, seconds.
 
     The shares of its calls, their parts beyond the round trip, and their parts of the network.
+    Without those that were sent again, unless most of the row were.
     """
     parts = dict.fromkeys(CLAIMED, (0.0, 0.0, 0.0))
     mounts = traffic.mounts(trace)
     told = shares.where(f"""
-        srt is not null and transmissions = 1 and {among("stability", CLAIMED)}
+        srt is not null and {among("stability", CLAIMED)}
         and not coalesce({among("status_name", NOT_READY)}, false)
     """)
     found = trace.rows(
@@ -259,13 +259,15 @@ def _rows(
                    {given.rows("added", "bigint")} as added
         ),
         timed as (
-            select stability, share, greatest(srt + coalesce(added, 0), 1) as took
+            select stability, transmissions = 1 as once, share,
+                   greatest(srt + coalesce(added, 0), 1) as took
             from calls join shares using (call) left join added using (mount)
             where {told}
         )
-        select stability, sum(share), sum((share * (greatest(took - $rtt, 0) / took))::bigint),
+        select stability, once, count(*), sum(share),
+               sum((share * (greatest(took - $rtt, 0) / took))::bigint),
                sum((share * (least($network, took) / took))::bigint)
-        from timed group by stability
+        from timed group by stability, once
         """,
         {
             "mounts": given.text(mounts),
@@ -274,9 +276,13 @@ def _rows(
             "network": (network.rtt_s or 0.0) * NANOSECONDS,
         },
     )
-    for row, *sums in found:
-        share, beyond, net = (float(each) / NANOSECONDS for each in sums)
-        parts[str(row)] = (share, beyond, net)
+    rows = {(str(row), bool(once)): values for row, once, *values in found}
+    for row in CLAIMED:
+        sent_once, again = (rows.get((row, once), NO_CALLS) for once in (True, False))
+        whole = [int(one) + int(other) for one, other in zip(sent_once, again, strict=True)]
+        chosen = whole if mostly_resent(int(sent_once[0]), whole[0]) else sent_once
+        share, beyond, net = (float(each) / NANOSECONDS for each in chosen[1:])
+        parts[row] = (share, beyond, net)
     return parts
 
 

@@ -80,6 +80,21 @@ def kinds_of_stable(
     )
 
 
+SENT_ONCE = 0.5
+"""Share of the stable calls that show persistence below which they show it no more: what most of
+them took is the time until they were sent again."""
+
+
+def mostly_resent(once: int, calls: int) -> bool:
+    """Whether most of some calls were sent again before they were answered.
+
+    Args:
+        once: How many of them were sent once.
+        calls: All of them.
+    """
+    return once < SENT_ONCE * calls
+
+
 def persistence(mean_s: float | None, calls: int, rtt_s: float | None) -> float | None:
     """What a stable call takes longer than a round trip, seconds, not below 0.
 

@@ -15,7 +15,13 @@ import numpy as np
 
 from pcapnfs.analyses.arrays import by_group, median, pieces
 from pcapnfs.analyses.budget import Booked, Budget, budgets
-from pcapnfs.analyses.call_times import KindOfStable, kinds_of_stable, persistence, round_trip
+from pcapnfs.analyses.call_times import (
+    KindOfStable,
+    kinds_of_stable,
+    mostly_resent,
+    persistence,
+    round_trip,
+)
 from pcapnfs.analyses.network_path import NOTHING, Way
 from pcapnfs.analyses.outstanding import KINDS
 from pcapnfs.analyses.service_time import NANOSECONDS
@@ -56,6 +62,8 @@ class ClientClock(Record):
     """Stable ones."""
     timed_calls: int
     """Those of them that show what storage takes."""
+    timed_once: int
+    """Those of these that were sent once."""
     small_calls: int
     """Calls that show the round trip."""
     rtt_s: float | None
@@ -77,6 +85,11 @@ class ClientClock(Record):
     def persist_s(self) -> float:
         """What a stable call took longer than a round trip, mean, seconds; 0 without any."""
         return max(0.0, (self.stable_mean_s or 0.0) - (self.rtt_s or 0.0))
+
+    @property
+    def resent(self) -> bool:
+        """Whether most stable calls were sent again, so that their time is not the storage's."""
+        return mostly_resent(self.timed_once, self.timed_calls)
 
     @property
     def few(self) -> int | None:
@@ -175,6 +188,7 @@ def client_clocks(
                 calls=int(line.counted[mine].sum()),
                 stable_calls=int(line.stable[mine].sum()),
                 timed_calls=len(timed),
+                timed_once=int(line.once[timed].sum()),
                 small_calls=len(small),
                 rtt_s=rtt,
                 network_rtt_s=way.rtt_s,

@@ -21,6 +21,7 @@ from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
     KindOfStable,
     kinds_of_stable,
+    mostly_resent,
     persistence,
     round_trip,
 )
@@ -103,6 +104,8 @@ class Measurement(Record):
     """Mean service time of the stable calls as the client saw it, seconds; None without any."""
     stable_median_s: float | None
     """Median of the same; None without any."""
+    timed_once: int
+    """Stable calls that show persistence (`sums.timed`) and were sent once."""
     kinds: tuple[KindOfStable, ...]
     """Persistence by kind of stable call, longest sum first."""
     absorbs: bool | None
@@ -147,6 +150,11 @@ class Measurement(Record):
         None with fewer than 30 of them, or without a round trip.
         """
         return persistence(self.stable_mean_s, int(self.sums.timed.sum()), self.rtt_s)
+
+    @property
+    def resent(self) -> bool:
+        """Whether most stable calls were sent again, so that their time is not the storage's."""
+        return mostly_resent(self.timed_once, int(self.sums.timed.sum()))
 
     def with_rtt(self, rtt_s: float | None) -> Measurement:
         """The same with a round trip that was given, if the trace tells none."""
@@ -214,6 +222,7 @@ def measure(
         path=network,
         stable_mean_s=float(timed.mean()) if len(timed) else None,
         stable_median_s=median(timed) if len(timed) else None,
+        timed_once=int((calls.timed & calls.once).sum()),
         kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
         absorbs=storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,

@@ -363,6 +363,7 @@ def _evidence(
         forecast=True,
         few=measured.stable_calls if measured is not None and FEW in missing else None,
         clients=1 if measured is None else measured.several,
+        resent=measured is not None and given.persist_s is None and measured.resent,
     )
 
 

@@ -97,6 +97,8 @@ class Timeline(Record):
     """It was stable, and answered."""
     timed: Flags
     """It shows what persistence takes: stable, answered, not postponed; sent once if 30 are."""
+    once: Flags
+    """It was sent once."""
     own_small: Flags
     """Like `small`, but sent once if 30 of its client's are."""
     own_timed: Flags
@@ -185,6 +187,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         small=_undisturbed(small, once),
         stable=operation >= 0,
         timed=_undisturbed(timed, once),
+        once=once,
         own_small=_undisturbed(small, once, whose),
         own_timed=_undisturbed(timed, once, whose),
         operation=operation,

@@ -120,6 +120,8 @@ class Evidence(Record):
     """Stable calls, where they are too few for a mean; None where they are not."""
     clients: int = 1
     """Clients whose calls these are."""
+    resent: bool = False
+    """Most stable calls were sent again before they were answered."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -138,7 +140,7 @@ def verdict(evidence: Evidence) -> Verdict:
         "server": max(0.0, beyond - max(0.0, transfer) - waiting),
         "client": costs.client_time_s,
     }
-    causes = causes_of(parts)
+    causes = causes_of(_owned(evidence, parts))
     named = named_of(causes)
     all_clients = f" of all {units.count(evidence.clients)} clients, taken as one,"
     whose = "The time" + (all_clients if evidence.clients > 1 else "")
@@ -172,6 +174,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             small_s=measured.small_median_s,
             forecast=False,
             few=None if told or not measured.stable_calls else measured.stable_calls,
+            resent=measured.resent,
         )
     )
 
@@ -228,6 +231,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         persistence = parts["persistence"] * _typical(evidence)
         parts["server"] += parts["persistence"] - persistence
         parts["persistence"] = persistence
+    parts = _owned(evidence, parts)
     causes = causes_of(parts)
     named = named_of(causes_of(parts | {"client": max(0.0, clock.active_s - clock.waited_s)}))
     wall = clock.budget.wall_s
@@ -267,7 +271,20 @@ def _evidence(clock: ClientClock) -> Evidence:
         small_s=clock.small_median_s,
         forecast=False,
         few=clock.few,
+        resent=clock.resent,
     )
+
+
+def _owned(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:
+    """The parts, with the time of stable calls that were sent again where it belongs.
+
+    What such a call takes is the time until it was sent again, or until a late answer came: the
+    network's, or that of a server that is overloaded. Whether storage was slow cannot be told.
+    """
+    if not evidence.resent:
+        return parts
+    waiting = parts["waiting"] + parts["persistence"]
+    return parts | {"persistence": 0.0, "waiting": waiting}
 
 
 def causes_of(parts: Mapping[str, float]) -> tuple[Cause, ...]:
@@ -291,7 +308,7 @@ def named_of(causes: tuple[Cause, ...]) -> tuple[str, ...]:
 def _storage(evidence: Evidence) -> str | None:
     """What the storage looks like, from what a stable call takes."""
     costs = evidence.costs
-    if not costs.syncops_per_file:
+    if not costs.syncops_per_file or evidence.resent:
         return None
     if evidence.stable_s is not None:
         small = _small_s(evidence)
@@ -358,7 +375,11 @@ def _reasons(
         "round_trips": f"{units.count(round(calls))} calls at a round trip of "
         f"{units.duration(costs.rtt_s)}",
         "transfer": "data on the wire",
-        "waiting": "the server was not ready, or not reached",
+        "waiting": f"{units.count(round(stable))} stable calls took "
+        f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
+        "again before they were answered"
+        if evidence.resent and costs.persist_s
+        else "the server was not ready, or not reached",
         "server": "reads, listings, and what else took longer than a round trip",
         "client": "no call under way",
     }

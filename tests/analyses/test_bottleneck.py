@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.bottleneck import bottleneck
+from pcapnfs.analyses.bottleneck import Bottleneck, bottleneck
 from tests.unit.rows import Row, call, file, trace_of
 
 
@@ -45,6 +45,39 @@ def test_what_the_network_takes_is_known_from_tcp() -> None:
     assert found.network_rtt_s == pytest.approx(0.0005, rel=0.01)
     # A quarter of each call.
     assert dict(found.network_s)["unstable"] == pytest.approx(0.02, rel=0.01)
+
+
+def test_of_calls_sent_again_storage_is_not_to_blame() -> None:
+    def sent(again: int) -> Bottleneck:
+        calls = [
+            *(call(number, "GETATTR", 1, file=1) for number in range(1, 41)),
+            *(
+                call(
+                    number,
+                    "CREATE",
+                    9,
+                    file=1,
+                    stability="stable",
+                    transmissions=1 if number > 40 + again else 2,
+                )
+                for number in range(41, 61)
+            ),
+        ]
+        with trace_of(calls=calls, files=[file(1, "a")]) as trace:
+            return bottleneck(trace)
+
+    def causes(found: Bottleneck) -> tuple[float, float, str | None]:
+        verdict = found.verdict
+        assert verdict is not None
+        times = {each.cause: each.time_s for each in verdict.causes}
+        return round(times["persistence"], 6), round(times["waiting"], 6), verdict.storage
+
+    # Fewer than 30: all are taken, as long as half of them went once.
+    assert causes(sent(10)) == (0.16, 0.0, "disk")
+    assert causes(sent(11)) == (0.0, 0.16, None)
+    # Claims rest on what went once, unless most did not.
+    assert sent(10).stable_s == pytest.approx(10 * 0.009)
+    assert sent(11).stable_s == pytest.approx(20 * 0.009)
 
 
 def test_examples_are_the_first_of_all_and_of_each_client() -> None:

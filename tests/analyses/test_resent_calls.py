@@ -78,6 +78,14 @@ def test_what_never_went_once_has_no_usual_time() -> None:
     assert (pair.usual_s, pair.time_s) == (None, {})
 
 
+def test_what_came_twice_is_not_usual_though_one_transmission_is_missing() -> None:
+    calls = [call(1, "WRITE", 300), call(2, "WRITE", 320, transmissions=2)]
+    notes = [note("duplicate_reply", 1, 40)]
+    with trace_of(calls=calls, connections=[tcp(0)], notes=notes) as trace:
+        (pair,) = resent_calls(trace)
+    assert (pair.resent, pair.answered_twice, pair.usual_s, pair.time_s) == (2, 1, None, {})
+
+
 def test_without_any_there_is_nothing_to_tell() -> None:
     with trace_of(calls=[call(1, "GETATTR", 2)], connections=[tcp(0)]) as trace:
         assert resent_calls(trace) == ()

@@ -24,6 +24,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "small": no,
         "stable": yes,
         "timed": yes,
+        "once": yes,
         "own_small": no,
         "own_timed": yes,
         "operation": np.zeros(count, np.int16),

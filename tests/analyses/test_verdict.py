@@ -131,3 +131,13 @@ def test_a_forecast_says_so() -> None:
 
 def test_too_few_calls_are_told() -> None:
     assert "too few" in verdict(replace(DISK, few=5)).sentence
+
+
+def test_stable_calls_that_were_sent_again_waited_for_the_server() -> None:
+    told = verdict(replace(DISK, resent=True))
+    assert (told.named, told.storage) == (("waiting",), None)
+    assert told.sentence.startswith(
+        "The time went into waiting for the server 93.0 % (4\u2009000 stable calls took 8.00 ms "
+        "longer than a round trip each, and most were sent again before they were answered)"
+    )
+    assert "storage" not in told.sentence

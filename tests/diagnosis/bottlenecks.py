@@ -47,7 +47,6 @@ SLOW = Bottleneck(
     verdict=verdict("persistence"),
     calls=900,
     stable_calls=400,
-    timed_calls=400,
     small_calls=500,
     rtt_s=0.001,
     usual_s=0.001,

@@ -40,11 +40,6 @@ def test_many_round_trips_are_slow_however_short() -> None:
     assert [seen.severity for seen in seen_by(RULE, fast)] == ["problem"]
 
 
-def test_of_calls_that_were_sent_again_storage_is_not_to_blame() -> None:
-    assert seen_by(RULE, bound_by("persistence", timed_calls=199)) == []
-    assert seen_by(RULE, bound_by("persistence", timed_calls=200))
-
-
 def test_what_the_verdict_does_not_name_is_not_told() -> None:
     assert seen_by(RULE, bound_by("round_trips", "client")) == []
     assert seen_by(RULE, bound_by("persistence", rtt_s=None)) == []

@@ -26,12 +26,6 @@ RATIO = Threshold(
     "practice",
 )  # fmt: skip
 
-ONCE = Threshold(
-    "persistence_bound.once", 0.5, "share",
-    "stable calls that were sent once only; below, the network is to blame first",
-    "default of this tool",
-)  # fmt: skip
-
 KINDS = 3
 """Kinds of stable calls that are told."""
 
@@ -69,9 +63,7 @@ ADVICE = (
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in bound.each(material, "persistence"):
-        # Else what most of them took was the time until they were sent again.
-        if found.timed_calls >= values[ONCE.name] * found.stable_calls:
-            yield from _storage(material, values, found, cause)
+        yield from _storage(material, values, found, cause)
 
 
 def _storage(
@@ -118,6 +110,6 @@ RULE = Rule(
     title="Stable storage takes a large part of the time",
     origin="practice: service times of stable calls against others; RFC 1813 section 1.1",
     judge=judge,
-    thresholds=(DIFFERENCE, RATIO, ONCE),
+    thresholds=(DIFFERENCE, RATIO),
     general=True,
 )

@@ -70,10 +70,10 @@ def _seen(pair: ResentCalls) -> str:
             f" Sent again on a new connection, since the old one broke: {units.count(pair.moved)}."
         )
     if pair.resent_s is not None:
-        text += (
-            f" Their median service time is {units.duration(pair.resent_s)}, that of the others "
-            f"{units.duration(pair.usual_s)}."
+        others = (
+            "" if pair.usual_s is None else f", that of the others {units.duration(pair.usual_s)}"
         )
+        text += f" Their median service time is {units.duration(pair.resent_s)}{others}."
     return text
 
 

@@ -13,7 +13,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -90,8 +90,8 @@ def to_file(
                 shutil.copyfile(stored, fresh)
             else:
                 # The database cannot be told of a path that is not UTF-8.
-                with fresh.open("wb") as sink:
-                    _copy(trace, statement, form, f"/dev/fd/{sink.fileno()}")
+                with fresh.open("wb") as sink, closing(trace.cursor()) as cursor:
+                    _copy(cursor, statement, form, f"/dev/fd/{sink.fileno()}")
     except OSError as error:
         raise WriteError(f"{target}: {said(error)}") from error
     except duckdb.IOException as error:
@@ -142,8 +142,14 @@ def decode_to_file(
     return written.meta
 
 
-def pieces(trace: Trace, table: str, form: Form, *, spreadsheet: bool = False) -> Iterator[bytes]:
+@contextmanager
+def pieces(
+    trace: Trace, table: str, form: Form, *, spreadsheet: bool = False
+) -> Iterator[Iterator[bytes]]:
     """A table piece by piece, as `to_file` writes it; Parquet has no pieces.
+
+    With the context the database's work for it ends, however many pieces were taken: it would else
+    wait for a reader for ever, and whoever closes the trace for it.
 
     Raises:
         UsageError: There is no such table, or no such form in pieces.
@@ -158,29 +164,35 @@ def pieces(trace: Trace, table: str, form: Form, *, spreadsheet: bool = False) -
 
     def work() -> None:
         try:
-            _copy(trace, statement, form, f"/dev/fd/{writing}")
+            _copy(cursor, statement, form, f"/dev/fd/{writing}")
         except duckdb.Error as error:
             failures.append(error)
         finally:
             os.close(writing)
 
     copying = threading.Thread(target=work, name="export")
-    copying.start()
-    try:
+
+    def taken() -> Iterator[bytes]:
         while piece := os.read(reading, PIECE_BYTES):
             yield piece
-    finally:
-        # Where the reader has gone away, the writer fails at its next piece.
-        os.close(reading)
-        copying.join()
-    if failures:
-        raise failures[0]
+        if failures:
+            raise failures[0]
 
-
-def _copy(trace: Trace, statement: str, form: Form, path: str) -> None:
-    literal = path.replace("'", "''")
     with closing(trace.cursor()) as cursor:
-        cursor.execute(f"copy ({statement}) to '{literal}' ({_OPTIONS[form]}, use_tmp_file false)")
+        copying.start()
+        try:
+            yield taken()
+        finally:
+            # Somebody has to read: a pipe without a reader could not even be opened.
+            while os.read(reading, PIECE_BYTES):
+                cursor.interrupt()
+            copying.join()
+            os.close(reading)
+
+
+def _copy(cursor: duckdb.DuckDBPyConnection, statement: str, form: Form, path: str) -> None:
+    literal = path.replace("'", "''")
+    cursor.execute(f"copy ({statement}) to '{literal}' ({_OPTIONS[form]}, use_tmp_file false)")
 
 
 def _selection(table: str, form: Form, *, spreadsheet: bool) -> str:

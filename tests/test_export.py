@@ -93,9 +93,54 @@ def test_pieces_are_the_file(tmp_path: Path) -> None:
     with trace_of(calls=[call(number, "READ", 1) for number in range(1, 50)]) as opened:
         for form in ("csv", "jsonl"):
             export.to_file(opened, "calls", form, tmp_path / "t")
-            assert b"".join(export.pieces(opened, "calls", form)) == (tmp_path / "t").read_bytes()
-        with pytest.raises(UsageError, match="no stream"):
-            list(export.pieces(opened, "calls", "parquet"))
+            with export.pieces(opened, "calls", form) as pieces:
+                assert b"".join(pieces) == (tmp_path / "t").read_bytes()
+        with (
+            pytest.raises(UsageError, match="no stream"),
+            export.pieces(opened, "calls", "parquet"),
+        ):
+            pass
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture whose operations are megabytes of text, which no pipe holds."""
+    capture = tmp_path_factory.mktemp("large") / "tar.pcap"
+    simulated = ["synth", "tar", "--files", "2000", "-o", str(capture)]
+    subprocess.run([sys.executable, "-m", "pcapnfs", *simulated], check=True, capture_output=True)
+    return capture
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_what_nobody_takes_does_not_keep_the_trace_open(large: Path, taken: int) -> None:
+    with pcapnfs.open(large) as opened, export.pieces(opened, "operations", "csv") as pieces:
+        for _ in range(taken):
+            assert len(next(pieces)) > 0
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("reader", ["gone", "full"])
+def test_a_large_table_ends_with_its_output(large: Path, form: str, reader: str) -> None:
+    """The database is far ahead of what is written, in a pipe that nobody else reads."""
+    command = [sys.executable, "-m", "pcapnfs", "export", str(large), "--table", "operations"]
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.Popen(
+            [*command, "--format", form],
+            stdout=full if reader == "full" else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    try:
+        if process.stdout is not None:
+            process.stdout.readline()
+            process.stdout.close()
+        status = process.wait(timeout=60)
+    finally:
+        process.kill()
+    assert process.stderr is not None
+    with process.stderr:
+        told = process.stderr.read().decode()
+    no_room = "pcapnfs: the output cannot be written: No space left on device\n"
+    assert (status, told) == ((1, no_room) if reader == "full" else (141, ""))
 
 
 def test_what_makes_no_sense_is_wrong_usage(tmp_path: Path) -> None:

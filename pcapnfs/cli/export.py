@@ -96,7 +96,8 @@ def export(
         if target is not None and not stream:
             exports.to_file(trace, table, chosen, target, spreadsheet=spreadsheet)
         else:
-            output.write_bytes(exports.pieces(trace, table, chosen, spreadsheet=spreadsheet))
+            with exports.pieces(trace, table, chosen, spreadsheet=spreadsheet) as pieces:
+                output.write_bytes(pieces)
 
 
 def _by_name(target: Path | None) -> Literal["csv", "jsonl", "parquet"]:

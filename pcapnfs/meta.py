@@ -82,7 +82,7 @@ class Meta(Record):
 def parse(document: str) -> Meta:
     """Read the text of `Decoder.finish()`."""
     told = json.loads(document)
-    files = tuple(file(each) for each in told["files"])
+    files = tuple(file(each) for each in _listed(told["files"]))
     return Meta(
         files,
         told["packets"],
@@ -95,4 +95,11 @@ def parse(document: str) -> Meta:
 
 def file(told: Mapping[str, Any]) -> CaptureFile:
     """Read what the decoder says of one file."""
-    return CaptureFile(**{**told, "link_types": tuple(told["link_types"])})
+    return CaptureFile(**{**told, "link_types": tuple(_listed(told["link_types"]))})
+
+
+def _listed(value: object) -> list[Any]:
+    """A value that is a list; others could be gone through as well, and say something else."""
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return value

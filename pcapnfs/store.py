@@ -37,6 +37,15 @@ changes only when the same columns mean something else."""
 FRAME = "frame"
 """The kind of number that packets have."""
 
+FOOTER_END = 8
+"""Bytes behind the footer of a Parquet file: its length, and `PAR1`."""
+
+COUNTS = range(2**63)
+"""Numbers that a count of the decoder may be."""
+
+TIMES = range(2**62)
+"""Nanoseconds since 1970 that it gives as times."""
+
 NUMBERS = {
     "call": "call",
     "connection": "connection",
@@ -113,7 +122,11 @@ def write_meta(stored: Stored, *, tool: str, ports: Sequence[int], told: str) ->
         "version": VERSION,
         "tool": tool,
         "tables": {
-            table: {"bytes": stored.file(table).stat().st_size, "columns": columns}
+            table: {
+                "bytes": stored.file(table).stat().st_size,
+                "footer": _footer(stored.file(table)),
+                "columns": columns,
+            }
             for table, columns in stored.columns.items()
         },
         "highest": dict(stored.highest),
@@ -261,6 +274,7 @@ def _part(
     )
     for name, table in document["tables"].items():
         _demand_whole(path, stored.file(str(name)), int(table["bytes"]))
+        _demand_footer(stored.file(str(name)), table.get("footer"))
     return stored
 
 
@@ -302,12 +316,40 @@ def _demand_whole(path: str, file: Path, size: int) -> None:
         )
 
 
+def _demand_footer(file: Path, digest: str | None) -> None:
+    """Refuse a table whose footer is not what was written; traces once told no digest of it.
+
+    The footer says where columns are, how many values they have and which: a bit of it that is
+    flipped may leave rows out, and nothing else would tell. Pages have checksums of their own.
+    """
+    if digest is not None and digest != _footer(file):
+        raise CaptureError(
+            f"{file}: the table is damaged, its footer is not what was written; {DECODE_AGAIN}"
+        )
+
+
+def _footer(file: Path) -> str:
+    """SHA-256 of a Parquet file's footer with its length and the mark at its end; hexadecimal."""
+    import hashlib  # As in `digests.py`: only traces on disk need it.
+
+    hashed = hashlib.sha256()
+    with file.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - FOOTER_END))
+        length = int.from_bytes(stream.read(4), "little")
+        stream.seek(max(0, size - FOOTER_END - length))
+        # A length that is damaged may be that of the whole file.
+        while piece := stream.read(digests.PIECE_BYTES):
+            hashed.update(piece)
+    return hashed.hexdigest()
+
+
 def _damaged(path: str) -> CaptureError:
     return CaptureError(f"{path}: {META} is damaged; {DECODE_AGAIN}")
 
 
 def _sound(told: meta.Meta) -> meta.Meta:
-    """Refuse values of other types than the decoder writes; what sums them up believes them."""
+    """Refuse values that the decoder does not write; what sums them up believes them."""
     counts = [
         told.calls,
         told.undecoded,
@@ -315,21 +357,18 @@ def _sound(told: meta.Meta) -> meta.Meta:
         *told.packets.values(),
         *told.limits_hit.values(),
     ]
+    times: list[int | None] = []
     texts: list[object] = []
     for file in told.files:
         counts += [file.packets, file.bytes, file.truncated_packets]
-        maybe = (
-            file.start_ns,
-            file.end_ns,
-            file.snaplen,
-            file.first_frame,
-            file.last_frame,
-            file.dropped_packets,
-        )
+        maybe = (file.snaplen, file.first_frame, file.last_frame, file.dropped_packets)
         counts += [number for number in maybe if number is not None]
+        times += [file.start_ns, file.end_ns]
         texts += [file.path, file.format, *file.link_types, file.damage or ""]
-    if not all(type(number) is int for number in counts):
+    if not all(type(number) is int and number in COUNTS for number in counts):
         raise TypeError("a count is no number")
+    if not all(time is None or (type(time) is int and time in TIMES) for time in times):
+        raise TypeError("a time is no number")
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a name is no text")
     return told

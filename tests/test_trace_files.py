@@ -259,6 +259,27 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
         told["decoder"]["files"][0]["packets"] = "many"
         (path / "meta.json").write_text(json.dumps(told))
 
+    def in_file(**values: object) -> Callable[[Path], object]:
+        def told(path: Path) -> None:
+            document = json.loads((path / "meta.json").read_text())
+            document["decoder"]["files"][0] |= values
+            (path / "meta.json").write_text(json.dumps(document))
+
+        return told
+
+    def flipped(path: Path) -> None:
+        # Some bit of the footer, of which the database does not say a word.
+        table = path / "files.parquet"
+        whole = bytearray(table.read_bytes())
+        whole[-40] ^= 16
+        table.write_bytes(whole)
+
+    def another(path: Path) -> None:
+        # Of the same size, but not of this trace.
+        table = path / "files.parquet"
+        size = table.stat().st_size
+        table.write_bytes((path / "calls.parquet").read_bytes()[-size:])
+
     def garbled(path: Path) -> None:
         table = path / "calls.parquet"
         table.write_bytes(b"x" * table.stat().st_size)
@@ -276,6 +297,12 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
         "no list": (lambda path: change(path, captures=7), "meta.json is damaged"),
         "no decoder": (lambda path: change(path, decoder={}), "meta.json is damaged"),
         "miscounted": (miscounted, "meta.json is damaged"),
+        "of no time": (in_file(start_ns=2**63), "meta.json is damaged"),
+        "beyond all times": (in_file(end_ns=10**400), "meta.json is damaged"),
+        "less than none": (in_file(packets=-1), "meta.json is damaged"),
+        "no list of links": (in_file(link_types="5"), "meta.json is damaged"),
+        "flipped bit": (flipped, "files.parquet: the table is damaged, its footer"),
+        "another table": (another, "files.parquet: the table is damaged, its footer"),
         "outside": (lambda path: change(path, parts=["../b"]), "meta.json is damaged"),
         "deep": (lambda path: (path / "meta.json").write_text("[" * 100_000), "meta.json"),
         "missing table": (lambda path: (path / "files.parquet").unlink(), "files.parquet is miss"),
@@ -295,6 +322,15 @@ def test_what_is_no_whole_trace_is_refused_in_a_sentence(stored: Path, how: str)
         pcapnfs.open(stored)
     assert str(stored) in str(failure.value)
     assert "\n" not in str(failure.value)
+
+
+def test_a_trace_of_which_no_footer_was_told_is_still_read(stored: Path) -> None:
+    told = json.loads((stored / "meta.json").read_text())
+    for table in told["tables"].values():
+        del table["footer"]
+    (stored / "meta.json").write_text(json.dumps(told))
+    with pcapnfs.open(stored) as trace:
+        assert trace.rows("select count(*) from calls") != [(0,)]
 
 
 @pytest.mark.parametrize("columns", [None, summary.READS], ids=["lazily", "at once"])

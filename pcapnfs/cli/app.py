@@ -245,6 +245,13 @@ def _from_database(error: Exception) -> bool:
     return duckdb is not None and isinstance(error, duckdb.Error)
 
 
+_DAMAGED = re.compile(
+    "Failed to read file|TProtocolException|Out of buffer|Could not read enough bytes"
+    "|don't know what type|GZIP stream"
+)
+"""What DuckDB says where pages of a Parquet file are not what was written."""
+
+
 def _of_database(message: str) -> str:
     """What DuckDB says of a failure, with what can be done here: its own advice is on settings."""
     whole = " ".join(message.split())
@@ -256,6 +263,6 @@ def _of_database(message: str) -> str:
         return f"{what.split(' LINE 1')[0]}; name fewer traces, or raise the limit (ulimit -n)"
     if "Out of Memory" in whole:
         return f"{what}; a larger --memory may do"
-    if re.search("Failed to read file|TProtocolException|Out of buffer", whole):
+    if _DAMAGED.search(whole):
         return f"{what}; the trace is damaged, {DECODE_AGAIN}"
     return what

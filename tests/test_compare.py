@@ -22,9 +22,14 @@ from pcapnfs.comparison.causes import causes
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
+from tests.damage import Damage, File, snap
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.unit.rows import ROOT
 
 CAPTURES = {capture.name: capture for capture in lab_captures()}
+
+SAMPLE = ROOT / "samples" / "k61-tar-v3.pcap"
+"""A capture without damage."""
 
 FAMILIES = (
     (
@@ -157,6 +162,30 @@ def test_two_runs_of_one_set_up_differ_in_nothing_but_the_minor_version() -> Non
     assert [cause.subject for cause in result.causes] == ["version"]
     assert _moved(result) == []
     assert [step.factor for step in result.steps if step.clear] == []
+
+
+def damaged(damage: Damage, folder: Path) -> Side:
+    """What is said of the sample after some damage."""
+    whole = File.read(SAMPLE)
+    assert whole is not None
+    path = folder / "damaged.pcap"
+    damage(whole).write(path)
+    with pcapnfs.open([path]) as trace:
+        return gather(trace)
+
+
+def undamaged() -> Side:
+    with pcapnfs.open([SAMPLE]) as trace:
+        return gather(trace)
+
+
+def test_what_was_cut_off_did_not_change(tmp_path: Path) -> None:
+    before, after = undamaged(), damaged(snap(96), tmp_path)
+    assert set(before.flavors) == {"AUTH_SYS"}
+    assert after.flavors == {}
+    for one, other in ((before, after), (after, before)):
+        found = causes(one, other, operation_changes(one.times, other.times))
+        assert {cause.subject for cause in found} & {"version", "transport", "security"} == set()
 
 
 def halves(path: Path, folder: Path) -> Iterator[Path]:

@@ -23,7 +23,8 @@ Confidence = Literal["certain", "likely", "possible"]
 there is another one, or there is little data."""
 
 MAINLY = 0.9
-"""Share of the calls that makes a version, a transport or a flavor that of the capture."""
+"""Share of the calls that tell it which makes a version, a transport or a flavor that of the
+capture."""
 
 TIMES = 1.8
 """How many times as long a round trip must be: halving it is a change that is made on purpose, and
@@ -92,7 +93,7 @@ def causes(before: Side, after: Side, operations: tuple[OperationChange, ...]) -
 
 
 def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[Cause]:
-    """What nearly all calls have in common, on each side."""
+    """What nearly all calls that tell it have in common, on each side."""
     first, second = _main(before), _main(after)
     if first is None or second is None:
         return

@@ -60,6 +60,10 @@ READS = columns.together(
 """The columns that this reads."""
 
 
+UNKNOWN = "unknown"
+"""What the table calls says of a flavor that was cut off."""
+
+
 class Times(Record):
     """Service times of one operation."""
 
@@ -105,7 +109,8 @@ class Side(Record):
     findings: tuple[Finding, ...]
     """What the rules found."""
     versions: Mapping[str, int]
-    """Calls by version of NFS: 3, 4.0, 4.1 …"""
+    """Calls by version of NFS: 3, 4.0, 4.1 … Here and in the next two, calls that do not tell it
+    are left out: unknown is no value."""
     transports: Mapping[str, int]
     """Calls by transport: TCP, UDP."""
     flavors: Mapping[str, int]
@@ -246,7 +251,7 @@ def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
 
 
 def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Calls of NFS by version, transport and security flavor."""
+    """Calls of NFS by version, transport and security flavor, each of those that tell it."""
     rows = trace.rows(
         f"""
         select protocol, transport, flavor, count(*) from calls join connections using (connection)
@@ -257,6 +262,7 @@ def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]
     answer: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
     for *kinds, count in rows:
         for place, kind in enumerate(kinds):
-            name = text(kind) or "unknown"
-            answer[place][name] = answer[place].get(name, 0) + integer(count)
+            name = text(kind)
+            if name is not None and name != UNKNOWN:
+                answer[place][name] = answer[place].get(name, 0) + integer(count)
     return answer

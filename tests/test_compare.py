@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import pcapnfs
-from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.causes import causes, left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
@@ -45,6 +45,7 @@ FAMILIES = (
      "opt-rwsize4096-v42"),
     ("walk-v3", "walk-nordirplus-v3", "walk-v42", "walk-nordirplus-v42"),
     ("k61-sec-krb5-v3", "k61-sec-krb5i-v3"),
+    ("k61-sec-krb5-v42", "k61-sec-krb5i-v42", "k61-sec-krb5p-v42"),
     ("k61-tar-sizes-v3", "k61-tar-sizes-v3-w32k"),
     ("k61-tar-sizes-v41", "k61-tar-sizes-v41-w32k"),
     ("tar-sizes-v3", "tar-sizes-v3-w32k"),
@@ -183,6 +184,8 @@ def test_what_was_cut_off_did_not_change(tmp_path: Path) -> None:
     before, after = undamaged(), damaged(snap(96), tmp_path)
     assert set(before.flavors) == {"AUTH_SYS"}
     assert after.flavors == {}
+    assert left_open(before, before) == ()
+    assert left_open(before, after) == left_open(after, before) == ("security",)
     for one, other in ((before, after), (after, before)):
         found = causes(one, other, operation_changes(one.times, other.times))
         assert {cause.subject for cause in found} & {"version", "transport", "security"} == set()

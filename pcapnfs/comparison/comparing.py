@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import order
 from pcapnfs.comparison import side as _side
-from pcapnfs.comparison.causes import Cause, causes
+from pcapnfs.comparison.causes import Cause, causes, left_open
 from pcapnfs.comparison.foretold import Foretold, foretold
 from pcapnfs.comparison.matching import (
     FileChanges,
@@ -71,6 +71,9 @@ class Comparison(Record):
     run."""
     causes: tuple[Cause, ...]
     """What must have been changed, from protocol to storage."""
+    left_open: tuple[str, ...]
+    """Subjects of causes, of `version`, `transport` and `security`, that one of the sides does not
+    tell: nine in ten of its calls do not have one in common, or were cut before it."""
     steps: tuple[Step, ...]
     """What the difference is made of; the steps add up to `change_s`."""
     foretold: tuple[Foretold, ...]
@@ -116,6 +119,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         factor=spans[1] / spans[0] if spans[0] > 0 else None,
         by_file=comparable(before.measured, after.measured),
         causes=causes(before, after, operations),
+        left_open=left_open(before, after),
         steps=waterfall(before.measured, after.measured),
         foretold=foretold(before.measured, after.measured),
         operations=operations,

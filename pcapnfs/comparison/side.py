@@ -63,6 +63,18 @@ READS = columns.together(
 UNKNOWN = "unknown"
 """What the table calls says of a flavor that was cut off."""
 
+MACHINE = (
+    "NULL", "RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT", "RPCSEC_GSS_DESTROY",
+    "EXCHANGE_ID", "CREATE_SESSION", "DESTROY_SESSION", "DESTROY_CLIENTID", "RECLAIM_COMPLETE",
+    "BIND_CONN_TO_SESSION", "BACKCHANNEL_CTL", "SET_SSV", "SEQUENCE",
+    "SETCLIENTID", "SETCLIENTID_CONFIRM", "RENEW", "RELEASE_LOCKOWNER",
+    "SECINFO", "SECINFO_NO_NAME", "TEST_STATEID", "FREE_STATEID",
+    "CLOSE", "OPEN_DOWNGRADE", "DELEGRETURN", "LOCKU", "LAYOUTRETURN",
+)  # fmt: skip
+"""Calls that need not have the mount's flavor: those about client state and flavors, and those that
+a client gives state back with. Linux sends them as the machine, with krb5i wherever it has Kerberos
+(SP4_MACH_CRED, RFC 8881 section 18.35)."""
+
 
 class Times(Record):
     """Service times of one operation."""
@@ -114,7 +126,7 @@ class Side(Record):
     transports: Mapping[str, int]
     """Calls by transport: TCP, UDP."""
     flavors: Mapping[str, int]
-    """Calls by security flavor."""
+    """Calls by security flavor, without those of `MACHINE`."""
     plain_listings: int
     """Calls that listed without attributes."""
     plus_listings: int
@@ -254,10 +266,13 @@ def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]
     """Calls of NFS by version, transport and security flavor, each of those that tell it."""
     rows = trace.rows(
         f"""
-        select protocol, transport, flavor, count(*) from calls join connections using (connection)
+        select protocol, transport, case when not list_contains($machine, op) then flavor end,
+               count(*)
+        from calls join connections using (connection)
         where program = {NFS} and not calls.callback and op <> 'NULL'
         group by all order by all
-        """
+        """,
+        {"machine": MACHINE},
     )
     answer: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
     for *kinds, count in rows:

@@ -33,6 +33,7 @@ OPERATIONS = 16
 """Operations on the screen; JSON has all."""
 
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
+NOTHING_TOLD = "Nothing that the traffic shows."
 NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
 NO_FINDINGS = "None on either side."
 """What stands where there is nothing to list."""
@@ -159,7 +160,8 @@ def remarks(result: Comparison) -> list[str]:
         ]
         if lacks:
             told.append(f"{title}: {', '.join(lacks)}; what is counted there may be too little.")
-    if result.before.vantage != result.after.vantage:
+    vantages = {result.before.vantage, result.after.vantage}
+    if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
             "Captured at different places; times are those that the client saw, as far as known."
         )
@@ -174,9 +176,18 @@ def _causes(result: Comparison) -> list[RenderableType]:
         title.append(f" ({cause.confidence})", style="not bold dim")
         indented = Padding(title, (0, 0, 0, 2), expand=False)
         parts += [indented, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
-    if not parts:
-        parts.append(note(NOTHING))
-    return parts
+    return [*parts, *map(note, about_causes(result))]
+
+
+def about_causes(result: Comparison) -> list[str]:
+    """What is to be said where no cause is known, and of what is not known."""
+    told = []
+    if not result.causes:
+        told.append(NOTHING_TOLD if result.left_open else NOTHING)
+    if result.left_open:
+        subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
+        told.append(f"Left open, as one side does not tell or has several: {subjects}.")
+    return told
 
 
 def _steps(result: Comparison) -> list[RenderableType]:

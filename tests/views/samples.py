@@ -1070,6 +1070,7 @@ def comparison() -> Comparison:
                 evidence="asked for the unchanged directory between 209 of 209 moves",
             ),
         ),
+        left_open=(),
         steps=(
             WaterfallStep("files", 200.0, 200.0, 0.0, 0.0, 0.0, False),
             WaterfallStep("rpcs_per_file", 6.2, 6.2, 0.0, 0.0, 0.0, False),
@@ -1189,6 +1190,7 @@ def poor_comparison() -> Comparison:
         factor=1.0,
         by_file=False,
         causes=(),
+        left_open=("security",),
         steps=(),
         foretold=(),
         operations=(),

@@ -294,8 +294,13 @@ def error(part: float | None) -> str:
 def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]:
     if not operations:
         return [note("None was answered on either side.")]
+    moved = [row for row in operations if row.verdict in ("faster", "slower")]
+    others = [row for row in operations if row.verdict not in ("faster", "slower")]
+    shown = (*moved, *others)[:OPERATIONS]
+    # Without their version, two operations of one name could not be told apart.
+    alike = len({row.op for row in shown}) < len(shown)
     columns = [
-        Column("version", 4, align="left"),
+        Column("version", 0 if alike else 4, align="left"),
         Column("operation", align="left", least=16),
         Column("calls", 1),
         Column("p50", 0),
@@ -304,8 +309,6 @@ def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]
         Column("chance", 2),
         Column("", align="left"),
     ]
-    moved = [row for row in operations if row.verdict in ("faster", "slower")]
-    others = [row for row in operations if row.verdict not in ("faster", "slower")]
     rows = [
         [
             row.version,
@@ -317,7 +320,7 @@ def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]
             units.share(row.p),
             row.verdict,
         ]
-        for row in (*moved, *others)[:OPERATIONS]
+        for row in shown
     ]
     told = f"{plural(len(moved), 'operation', 'operations')} moved beyond chance."
     if len(operations) > OPERATIONS:

@@ -85,6 +85,16 @@ def test_places_differ_where_both_are_known(before: str, after: str, told: bool)
     assert any("different places" in remark for remark in compare.remarks(result)) == told
 
 
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_operations_of_one_name_are_told_apart(width: int) -> None:
+    whole = samples.comparison()
+    row = whole.operations[1]
+    result = replace(whole, operations=(*whole.operations, replace(row, version="nfsacl")))
+    lines = samples.render(compare.screen(result), width).splitlines()
+    told = [line.split() for line in lines if " FSINFO " in line]
+    assert [words[:2] for words in told] == [["3", "FSINFO"], ["nfsacl", "FSINFO"]]
+
+
 @pytest.mark.parametrize("left_open", [(), ("security",)])
 def test_what_is_left_open_is_not_called_unchanged(left_open: tuple[str, ...]) -> None:
     result = replace(samples.comparison(), causes=(), left_open=left_open)

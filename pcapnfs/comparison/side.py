@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.mount_options import Mount
     from pcapnfs.analyses.patterns import PatternClass
+    from pcapnfs.analyses.trust import Trust
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 
@@ -103,10 +105,10 @@ class Side(Record):
 
     captures: tuple[str, ...]
     """Its captures, as they were named."""
-    truncated_packets: int
-    """Packets that were longer on the wire than in the captures."""
-    undecoded: int
-    """Messages that were not decoded to their end."""
+    trust: Trust
+    """What was matched and decoded, and what was not."""
+    capture: Capture
+    """How much was captured."""
     measured: Measurement
     """The inputs of the model."""
     times: Mapping[tuple[str, str], Times]
@@ -165,8 +167,8 @@ def gather(trace: Trace) -> Side:
         versions, transports, flavors = kinds()
     return Side(
         captures=tuple(file.path for file in trace.meta.files),
-        truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
-        undecoded=trace.meta.undecoded,
+        trust=material.trust,
+        capture=material.capture,
         measured=measured,
         times=times(),
         files=files(),

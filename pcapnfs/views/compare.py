@@ -12,10 +12,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
+from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
-from pcapnfs.views.words import plural
+from pcapnfs.views.words import lacks, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -146,20 +147,23 @@ def remarks(result: Comparison) -> list[str]:
     """What makes the sides unlike, besides what was changed."""
     told = []
     for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
-        lacks = [
-            plural(number, one, many)
-            for number, one, many in (
-                (run.truncated_packets, "packet was cut", "packets were cut"),
-                (
-                    run.undecoded,
-                    "message is not decoded to its end",
-                    "messages are not decoded to their end",
-                ),
-            )
-            if number
+        missing = [
+            *lacks(run.trust),
+            *(
+                plural(number, one, many)
+                for number, one, many in (
+                    (run.trust.truncated_packets, "packet was cut", "packets were cut"),
+                    (
+                        run.trust.undecoded,
+                        "message is not decoded to its end",
+                        "messages are not decoded to their end",
+                    ),
+                )
+                if number
+            ),
         ]
-        if lacks:
-            told.append(f"{title}: {', '.join(lacks)}; what is counted there may be too little.")
+        if missing:
+            told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
@@ -227,9 +231,18 @@ def shown_steps(result: Comparison) -> list[Step]:
 def about_steps(result: Comparison) -> str:
     """What the steps are."""
     whole = "" if result.by_file else "The sides count no files alike: each run is taken as one. "
+    least = "a twentieth of the longer run or more"
+    if result.clear_from > NOTICEABLE:
+        least = (
+            f"{units.share(result.clear_from)} of the longer run or more, as less may come of what "
+            "the captures lack"
+        )
+    broken = ""
+    if result.before.trust.damaged_files or result.after.trust.damaged_files:
+        broken = " As a capture breaks off, none is clear that grows with the run."
     return (
-        f"{whole}The steps add up to the difference. Clear is one that is a twentieth of the "
-        "longer run or more, and no matter of which files were slow."
+        f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "
+        f"of which files were slow.{broken}"
     )
 
 

@@ -75,6 +75,19 @@ def lacks(trust: Trust) -> list[str]:
     return told
 
 
+def warning(trust: Trust) -> str:
+    """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
+    told = lacks(trust)
+    if not told:
+        return ""
+    # A call without reply may be one that the server never answered.
+    sure = len(told) > bool(trust.unanswered_within)
+    return (
+        f"Trust: {', '.join(told)}. The capture {'is' if sure else 'may be'} incomplete, and the "
+        "figures with it."
+    )
+
+
 def _broken_off(capture: Capture) -> Iterator[str]:
     for damage in capture.damage[:DAMAGES_TOLD]:
         yield f"{escape(damage)}. Everything before that was read."

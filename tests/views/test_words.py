@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pcapnfs.record import replace
-from pcapnfs.views.words import PERFECT, lacks, trust_sentences
+from pcapnfs.views.words import PERFECT, lacks, trust_sentences, warning
 from tests.views import samples
 
 
@@ -50,6 +50,18 @@ def test_what_was_lost_is_told_without_what_both_ends_cut_off() -> None:
         complete=False,
     )
     assert lacks(at_the_ends) == lacks(samples.trust()) == []
+
+
+def test_a_warning_says_how_sure_it_is() -> None:
+    assert warning(samples.trust()) == ""
+    unanswered = replace(samples.trust(), unanswered=1, complete=False)
+    assert warning(unanswered) == (
+        "Trust: 1 call has no reply. The capture may be incomplete, and the figures with it."
+    )
+    assert warning(replace(unanswered, orphan_replies=1)) == (
+        "Trust: 1 call has no reply, 1 reply has no call. "
+        "The capture is incomplete, and the figures with it."
+    )
 
 
 def test_a_complete_capture_still_names_retransmissions() -> None:

@@ -23,6 +23,7 @@ from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
+from pcapnfs.comparison.waterfall import PER_CALL
 from pcapnfs.views.compare import remarks
 from tests.damage import Damage, File, lose, snap
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
@@ -220,7 +221,7 @@ def test_what_one_side_could_not_read_is_no_clear_step(tmp_path: Path) -> None:
     assert again.clear_from == NOTICEABLE  # Both sides lack the same.
 
 
-def test_of_a_capture_that_breaks_off_nobody_knows_how_much_is_missing(tmp_path: Path) -> None:
+def test_of_a_capture_that_breaks_off_only_single_calls_are_told(tmp_path: Path) -> None:
     path = tmp_path / "broken.pcap"
     data = SAMPLE.read_bytes()
     path.write_bytes(data[: len(data) // 2])
@@ -229,8 +230,10 @@ def test_of_a_capture_that_breaks_off_nobody_knows_how_much_is_missing(tmp_path:
     result = of_sides(undamaged(), broken)
     steps = {step.factor: step for step in result.steps}
     assert abs(steps["files"].change_s) > result.clear_from * result.before.run_s
-    assert not steps["files"].clear
+    assert {name for name, step in steps.items() if step.clear} <= {*PER_CALL}
     assert any("breaks off" in told for told in remarks(result))
+    faster = of_sides(broken, side("k61-tar-async-v3"))
+    assert "persist_s" in [step.factor for step in faster.steps if step.clear]
 
 
 def halves(path: Path, folder: Path) -> Iterator[Path]:

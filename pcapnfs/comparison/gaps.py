@@ -29,7 +29,7 @@ def clear_from(before: Side, after: Side) -> float:
 
 
 def broken_off(before: Side, after: Side) -> bool:
-    """Whether a capture breaks off, so that nobody knows how much of the run it lacks."""
+    """Whether a capture breaks off, so that nobody knows what the run that it lacks was like."""
     return bool(before.trust.damaged_files or after.trust.damaged_files)
 
 

@@ -50,11 +50,9 @@ CERTAIN = 0.99
 """Share of the resamples in which a clear step has the same sign: there are a dozen of them."""
 
 
-PER_RUN = ("files", "pauses_s")
-"""Factors that grow with the run."""
-
-PER_FILE = ("rpcs_per_file", "syncops_per_file", "transfer_s", "waiting_s", "other_s")
-"""Those that do where the run is taken as one file."""
+PER_CALL = ("network_rtt_s", "server_s", "persist_s")
+"""Factors that a part of a run tells as well as the whole: what one call takes. The others are of
+what the client did, which may have been something else in the part that is missing."""
 
 
 class Step(Record):
@@ -81,8 +79,8 @@ class Step(Record):
     """Upper end of it, seconds; None likewise."""
     clear: bool
     """It is at least a twentieth of the longer run time, more than what the captures lack could
-    make (`clear_from`), and has one sign in 99 % of the resamples. Where a capture breaks off, none
-    is that grows with the run."""
+    make (`clear_from`), and has one sign in 99 % of the resamples. Where a capture breaks off,
+    only the network's round trip, the server and persistence may be."""
 
 
 def waterfall(
@@ -98,7 +96,7 @@ def waterfall(
         before: What was measured before.
         after: What was measured after.
         clear_from: Part of the longer run time that a clear step must have.
-        broken_off: A capture breaks off: how long its run was is not known.
+        broken_off: A capture breaks off: what the rest of its run was like is not known.
     """
     told = _networks(before, after)
     by_file = comparable(before, after)
@@ -113,9 +111,6 @@ def waterfall(
     resamples = _resamples(before, after, told) if by_file else None
     ends = None if resamples is None else [interval(row) for row in resamples]
     least = clear_from * max(before.span_s, after.span_s)
-    unknown: tuple[str, ...] = ()
-    if broken_off:
-        unknown = PER_RUN if by_file else (*PER_RUN, *PER_FILE)
     return tuple(
         Step(
             factor="rtt_s" if factor == "server_s" and told == (0.0, 0.0) else factor,
@@ -125,7 +120,7 @@ def waterfall(
             low_s=None if ends is None else ends[place][0],
             high_s=None if ends is None else ends[place][1],
             clear=abs(float(changes[place])) >= least
-            and factor not in unknown
+            and (factor in PER_CALL or not broken_off)
             and (resamples is None or _one_sign(resamples[place])),
         )
         for place, factor in enumerate(FACTORS)

@@ -239,7 +239,7 @@ def about_steps(result: Comparison) -> str:
         )
     broken = ""
     if result.before.trust.damaged_files or result.after.trust.damaged_files:
-        broken = " As a capture breaks off, none is clear that grows with the run."
+        broken = " As a capture breaks off, none is but those of single calls."
     return (
         f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "
         f"of which files were slow.{broken}"

@@ -18,13 +18,21 @@ from typing import Any
 import pytest
 
 import pcapnfs
-from pcapnfs.comparison.causes import causes
+from pcapnfs.comparison.causes import causes, left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
+from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
+from pcapnfs.comparison.waterfall import PER_CALL
+from pcapnfs.views.compare import remarks
+from tests.damage import Damage, File, lose, snap
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
+from tests.unit.rows import ROOT
 
 CAPTURES = {capture.name: capture for capture in lab_captures()}
+
+SAMPLE = ROOT / "samples" / "k61-tar-v3.pcap"
+"""A capture without damage."""
 
 FAMILIES = (
     (
@@ -40,6 +48,7 @@ FAMILIES = (
      "opt-rwsize4096-v42"),
     ("walk-v3", "walk-nordirplus-v3", "walk-v42", "walk-nordirplus-v42"),
     ("k61-sec-krb5-v3", "k61-sec-krb5i-v3"),
+    ("k61-sec-krb5-v42", "k61-sec-krb5i-v42", "k61-sec-krb5p-v42"),
     ("k61-tar-sizes-v3", "k61-tar-sizes-v3-w32k"),
     ("k61-tar-sizes-v41", "k61-tar-sizes-v41-w32k"),
     ("tar-sizes-v3", "tar-sizes-v3-w32k"),
@@ -157,6 +166,74 @@ def test_two_runs_of_one_set_up_differ_in_nothing_but_the_minor_version() -> Non
     assert [cause.subject for cause in result.causes] == ["version"]
     assert _moved(result) == []
     assert [step.factor for step in result.steps if step.clear] == []
+
+
+def damaged(damage: Damage, folder: Path) -> Side:
+    """What is said of the sample after some damage."""
+    whole = File.read(SAMPLE)
+    assert whole is not None
+    path = folder / "damaged.pcap"
+    damage(whole).write(path)
+    with pcapnfs.open([path]) as trace:
+        return gather(trace)
+
+
+def undamaged() -> Side:
+    with pcapnfs.open([SAMPLE]) as trace:
+        return gather(trace)
+
+
+def test_what_was_cut_off_did_not_change(tmp_path: Path) -> None:
+    before, after = undamaged(), damaged(snap(96), tmp_path)
+    assert set(before.flavors) == {"AUTH_SYS"}
+    assert after.flavors == {}
+    assert left_open(before, before) == ()
+    assert left_open(before, after) == left_open(after, before) == ("security",)
+    for one, other in ((before, after), (after, before)):
+        found = causes(one, other, operation_changes(one.times, other.times))
+        assert {cause.subject for cause in found} & {"version", "transport", "security"} == set()
+
+
+def test_what_a_capture_lost_is_told_and_is_no_clear_step(tmp_path: Path) -> None:
+    before, after = undamaged(), damaged(lose(0.03, seed=7), tmp_path)
+    for result in (of_sides(before, after), of_sides(after, before)):
+        assert result.clear_from > NOTICEABLE
+        assert [step.factor for step in result.steps if step.clear] == []
+    result = of_sides(before, after)
+    assert result.before.trust.complete
+    lost = result.after.trust
+    assert min(lost.unanswered, lost.orphan_replies, lost.missing_bytes) > 0
+    (told,) = remarks(result)
+    assert told.startswith(f"AFTER: {lost.unanswered_within} calls have no reply, ")
+
+
+def test_a_change_that_losses_do_not_explain_stays_clear(tmp_path: Path) -> None:
+    after = damaged(lose(0.01, seed=7), tmp_path)
+    result = of_sides(after, side("k61-tar-async-v3"))
+    assert "persist_s" in [step.factor for step in result.steps if step.clear]
+
+
+def test_what_one_side_could_not_read_is_no_clear_step(tmp_path: Path) -> None:
+    result = of_sides(undamaged(), damaged(snap(96), tmp_path))
+    assert result.clear_from == 1
+    assert [step.factor for step in result.steps if step.clear] == []
+    again = of_sides(side("k61-sec-krb5p-v42"), side("k61-sec-krb5p-v42"))
+    assert again.clear_from == NOTICEABLE  # Both sides lack the same.
+
+
+def test_of_a_capture_that_breaks_off_only_single_calls_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "broken.pcap"
+    data = SAMPLE.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    with pcapnfs.open([path]) as trace:
+        broken = gather(trace)
+    result = of_sides(undamaged(), broken)
+    steps = {step.factor: step for step in result.steps}
+    assert abs(steps["files"].change_s) > result.clear_from * result.before.run_s
+    assert {name for name, step in steps.items() if step.clear} <= {*PER_CALL}
+    assert any("breaks off" in told for told in remarks(result))
+    faster = of_sides(broken, side("k61-tar-async-v3"))
+    assert "persist_s" in [step.factor for step in faster.steps if step.clear]
 
 
 def halves(path: Path, folder: Path) -> Iterator[Path]:

@@ -85,6 +85,16 @@ class Trust(Record):
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
     damaged."""
 
+    @property
+    def unanswered_within(self) -> int:
+        """Calls without a reply, but for those sent as the capture ended."""
+        return self.unanswered - self.unanswered_at_end
+
+    @property
+    def orphans_within(self) -> int:
+        """Replies without a call, but for those that came as the capture began."""
+        return self.orphan_replies - self.orphan_replies_at_start
+
 
 def trust(trace: Trace) -> Trust:
     """Count what was matched and decoded, and what was not, by reason."""

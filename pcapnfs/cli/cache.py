@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from pcapnfs import views
+from pcapnfs import columns, views
 from pcapnfs.cli import options, output
 
 
@@ -28,7 +28,10 @@ def cache(
     Example: pcapnfs cache slow.pcap
     """
     from pcapnfs.analyses import cache as analysis
+    from pcapnfs.analyses import trust as trusting
 
-    with options.open_trace(captures, port, memory, analysis.READS) as trace:
+    reads = columns.together(analysis.READS, trusting.READS)
+    with options.open_trace(captures, port, memory, reads) as trace:
         result = analysis.cache(trace, top=top, sort=sort)
-    output.answer(result, lambda: views.caching.cache(result), json=json)
+        lost = trusting.trust(trace)
+    output.answer(result, lambda: views.caching.cache(result), json=json, trust=lost)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import units, views
+from pcapnfs import columns, units, views
 from pcapnfs.cli import options, output
 
 
@@ -60,6 +60,7 @@ def estimate(
     Example: pcapnfs estimate slow.pcap --rtt 200us --files 290000
     """
     from pcapnfs.analyses import model as analysis
+    from pcapnfs.analyses import trust as trusting
     from pcapnfs.analyses.overrides import Overrides
 
     given = Overrides(
@@ -71,12 +72,15 @@ def estimate(
         streams=streams,
         client_s=_seconds(client_time),
     )
+    lost = None
     if not captures and given.complete:
         result = analysis.model(None, given)
     else:
-        with options.open_trace(captures, port, memory, analysis.READS) as trace:
+        reads = columns.together(analysis.READS, trusting.READS)
+        with options.open_trace(captures, port, memory, reads) as trace:
             result = analysis.model(trace, given)
-    output.answer(result, lambda: views.estimate.screen(result), json=json)
+            lost = trusting.trust(trace)
+    output.answer(result, lambda: views.estimate.screen(result), json=json, trust=lost)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -23,6 +23,8 @@ from pcapnfs.text import escape
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pcapnfs.analyses.trust import Trust
+
 STDERR = 2
 """The number of the last of the standard streams."""
 
@@ -52,10 +54,14 @@ def prepare() -> None:
             stream.reconfigure(errors="replace")
 
 
-def screen(renderable: RenderableType) -> None:
-    """Write a renderable at the terminal's width."""
+def screen(renderable: RenderableType, trust: Trust | None = None) -> None:
+    """Write a renderable at the terminal's width, below what the capture lost, if it did."""
     from rich.console import Console
 
+    if trust is not None:
+        from pcapnfs.views.parts import trusted
+
+        renderable = trusted(renderable, trust)
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
     with console.capture() as captured:
         console.print(renderable)
@@ -63,14 +69,33 @@ def screen(renderable: RenderableType) -> None:
     write([re.sub(r" +$", "", captured.get(), flags=re.M)])
 
 
-def answer(result: object, draw: Callable[[], RenderableType], *, json: bool) -> None:
-    """Write the result of a command: as JSON, or what `draw` makes of it."""
+def answer(
+    result: object,
+    draw: Callable[[], RenderableType],
+    *,
+    json: bool,
+    trust: Trust | None = None,
+) -> None:
+    """Write the result of a command: as JSON, or what `draw` makes of it.
+
+    With `trust`, what the capture lost is told above the screen, or beside JSON.
+    """
     if not json:
-        screen(draw())
+        screen(draw(), trust)
         return
     from pcapnfs.views import document
 
+    if trust is not None:
+        warn(trust)
     write([document.to_json(result)])
+
+
+def warn(trust: Trust) -> None:
+    """Tell the user what a capture lost, if it did."""
+    from pcapnfs.views.words import warning
+
+    if told := warning(trust):
+        tell(told)
 
 
 def write(pieces: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
+from pcapnfs import columns
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
 from pcapnfs.record import names
@@ -84,6 +85,7 @@ def perfile(
     """
     from pcapnfs.analyses import costs, pergroup
     from pcapnfs.analyses import perfile as analysis
+    from pcapnfs.analyses import trust as trusting
     from pcapnfs.views import perfile as view
 
     if json and csv:
@@ -91,19 +93,22 @@ def perfile(
     if by is not None and sort != "time":
         raise UsageError("groups are sorted by time; --sort is for files")
     selection = costs.Selection(top, sort, show_all, match)
-    reads = analysis.READS if by is None else pergroup.READS
+    reads = columns.together(analysis.READS if by is None else pergroup.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads) as trace:
+        lost = trusting.trust(trace)
+        if json or csv:
+            output.warn(lost)
         if by is not None:
             grouped = pergroup.pergroup(trace, by, top=top, show_all=show_all, match=match)
             if json or csv:
                 _write_groups(grouped, csv=csv)
             else:
-                output.screen(view.groups(grouped))
+                output.screen(view.groups(grouped), lost)
         elif json or csv:
             _write_files(trace, selection, csv=csv)
         else:
             result = analysis.perfile(trace, top=top, sort=sort, show_all=show_all, match=match)
-            output.screen(view.files(result))
+            output.screen(view.files(result), lost)
 
 
 def _write_files(trace: Trace, selection: Selection, *, csv: bool) -> None:

@@ -1,8 +1,8 @@
 """What must have been changed: mount options, the server's storage, the network.
 
 Takes two sides and how their operations moved; gives the settings that differ, each with what says
-so. A setting is named only where both sides tell it: what one of them leaves open did not
-change.
+so. A setting is named only where both sides tell it: what one of them leaves open is not known to
+have changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ Confidence = Literal["certain", "likely", "possible"]
 there is another one, or there is little data."""
 
 MAINLY = 0.9
-"""Share of the calls that makes a version, a transport or a flavor that of the capture."""
+"""Share of the calls that tell it which makes a version, a transport or a flavor that of the
+capture."""
 
 TIMES = 1.8
 """How many times as long a round trip must be: halving it is a change that is made on purpose, and
@@ -76,9 +77,11 @@ class Cause(Record):
 def causes(before: Side, after: Side, operations: tuple[OperationChange, ...]) -> tuple[Cause, ...]:
     """Name what must have been changed, in the order from protocol to storage."""
     return (
-        *_mainly("version", before.versions, after.versions),
-        *_mainly("transport", before.transports, after.transports),
-        *_mainly("security", before.flavors, after.flavors),
+        *(
+            cause
+            for subject, first, second in _protocols(before, after)
+            for cause in _mainly(subject, first, second)
+        ),
         *_attribute_cache(before, after),
         *_size("rsize", before, after),
         *_size("wsize", before, after),
@@ -91,8 +94,28 @@ def causes(before: Side, after: Side, operations: tuple[OperationChange, ...]) -
     )
 
 
+def left_open(before: Side, after: Side) -> tuple[str, ...]:
+    """Say which of version, transport and security flavor a side does not tell."""
+    return tuple(
+        subject
+        for subject, *sides in _protocols(before, after)
+        if any(_main(calls) is None for calls in sides)
+    )
+
+
+def _protocols(
+    before: Side, after: Side
+) -> tuple[tuple[str, Mapping[str, int], Mapping[str, int]], ...]:
+    """What calls have in common: its subject, and the calls of each side by it."""
+    return (
+        ("version", before.versions, after.versions),
+        ("transport", before.transports, after.transports),
+        ("security", before.flavors, after.flavors),
+    )
+
+
 def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[Cause]:
-    """What nearly all calls have in common, on each side."""
+    """What nearly all calls that tell it have in common, on each side."""
     first, second = _main(before), _main(after)
     if first is None or second is None:
         return

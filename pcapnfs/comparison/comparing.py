@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import order
+from pcapnfs.analyses.trust import Trust
 from pcapnfs.comparison import side as _side
-from pcapnfs.comparison.causes import Cause, causes
+from pcapnfs.comparison.causes import Cause, causes, left_open
 from pcapnfs.comparison.foretold import Foretold, foretold
+from pcapnfs.comparison.gaps import broken_off, clear_from
 from pcapnfs.comparison.matching import (
     FileChanges,
     FindingChange,
@@ -46,11 +48,9 @@ class Run(Record):
     """Stable ones."""
     vantage: str
     """Where it was captured: `client`, `server`, `between` or `unknown`."""
-    truncated_packets: int
-    """Packets that were longer on the wire than in the captures: what these hold is then less than
-    what was sent."""
-    undecoded: int
-    """Messages that were not decoded to their end, with the same effect."""
+    trust: Trust
+    """What was matched and decoded, and what was not: what is counted on this side may be too
+    little by that."""
     rtt_source: str
     """What the round trip rests on: see `inputs[].source` of `estimate`."""
 
@@ -71,8 +71,14 @@ class Comparison(Record):
     run."""
     causes: tuple[Cause, ...]
     """What must have been changed, from protocol to storage."""
+    left_open: tuple[str, ...]
+    """Subjects of causes, of `version`, `transport` and `security`, that one of the sides does not
+    tell: nine in ten of its calls do not have one in common, or were cut before it."""
     steps: tuple[Step, ...]
     """What the difference is made of; the steps add up to `change_s`."""
+    clear_from: float
+    """Part of the longer run time from which on a step may be clear: a twentieth, or more where
+    what the captures lack could make as much."""
     foretold: tuple[Foretold, ...]
     """What BEFORE would have foretold of AFTER; empty where there is no model of both."""
     operations: tuple[OperationChange, ...]
@@ -109,6 +115,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     order.check("files", top=top)
     operations = operation_changes(before.times, after.times)
     spans = before.measured.span_s, after.measured.span_s
+    least = clear_from(before, after)
     return Comparison(
         before=_run(before),
         after=_run(after),
@@ -116,7 +123,14 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         factor=spans[1] / spans[0] if spans[0] > 0 else None,
         by_file=comparable(before.measured, after.measured),
         causes=causes(before, after, operations),
-        steps=waterfall(before.measured, after.measured),
+        left_open=left_open(before, after),
+        steps=waterfall(
+            before.measured,
+            after.measured,
+            clear_from=least,
+            broken_off=broken_off(before, after),
+        ),
+        clear_from=least,
         foretold=foretold(before.measured, after.measured),
         operations=operations,
         files=file_changes(before.files, after.files, top=top),
@@ -134,7 +148,6 @@ def _run(side: Side) -> Run:
         calls=measured.calls,
         stable_calls=measured.stable_calls,
         vantage=measured.path.vantage,
-        truncated_packets=side.truncated_packets,
-        undecoded=side.undecoded,
+        trust=side.trust,
         rtt_source=measured.rtt_source,
     )

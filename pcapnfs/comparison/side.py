@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.capture import Capture
     from pcapnfs.analyses.mount_options import Mount
     from pcapnfs.analyses.patterns import PatternClass
+    from pcapnfs.analyses.trust import Trust
     from pcapnfs.diagnosis.finding import Finding
     from pcapnfs.trace import Trace
 
@@ -58,6 +60,22 @@ READS = columns.together(
     ),
 )
 """The columns that this reads."""
+
+
+UNKNOWN = "unknown"
+"""What the table calls says of a flavor that was cut off."""
+
+MACHINE = (
+    "NULL", "RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT", "RPCSEC_GSS_DESTROY",
+    "EXCHANGE_ID", "CREATE_SESSION", "DESTROY_SESSION", "DESTROY_CLIENTID", "RECLAIM_COMPLETE",
+    "BIND_CONN_TO_SESSION", "BACKCHANNEL_CTL", "SET_SSV", "SEQUENCE",
+    "SETCLIENTID", "SETCLIENTID_CONFIRM", "RENEW", "RELEASE_LOCKOWNER",
+    "SECINFO", "SECINFO_NO_NAME", "TEST_STATEID", "FREE_STATEID",
+    "CLOSE", "OPEN_DOWNGRADE", "DELEGRETURN", "LOCKU", "LAYOUTRETURN",
+)  # fmt: skip
+"""Calls that need not have the mount's flavor: those about client state and flavors, and those that
+a client gives state back with. Linux sends them as the machine, with krb5i wherever it has Kerberos
+(SP4_MACH_CRED, RFC 8881 section 18.35)."""
 
 
 class Times(Record):
@@ -87,10 +105,10 @@ class Side(Record):
 
     captures: tuple[str, ...]
     """Its captures, as they were named."""
-    truncated_packets: int
-    """Packets that were longer on the wire than in the captures."""
-    undecoded: int
-    """Messages that were not decoded to their end."""
+    trust: Trust
+    """What was matched and decoded, and what was not."""
+    capture: Capture
+    """How much was captured."""
     measured: Measurement
     """The inputs of the model."""
     times: Mapping[tuple[str, str], Times]
@@ -105,11 +123,12 @@ class Side(Record):
     findings: tuple[Finding, ...]
     """What the rules found."""
     versions: Mapping[str, int]
-    """Calls by version of NFS: 3, 4.0, 4.1 …"""
+    """Calls by version of NFS: 3, 4.0, 4.1 … Here and in the next two, calls that do not tell it
+    are left out: unknown is no value."""
     transports: Mapping[str, int]
     """Calls by transport: TCP, UDP."""
     flavors: Mapping[str, int]
-    """Calls by security flavor."""
+    """Calls by security flavor, without those of `MACHINE`."""
     plain_listings: int
     """Calls that listed without attributes."""
     plus_listings: int
@@ -148,8 +167,8 @@ def gather(trace: Trace) -> Side:
         versions, transports, flavors = kinds()
     return Side(
         captures=tuple(file.path for file in trace.meta.files),
-        truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
-        undecoded=trace.meta.undecoded,
+        trust=material.trust,
+        capture=material.capture,
         measured=measured,
         times=times(),
         files=files(),
@@ -246,17 +265,21 @@ def _transfers(trace: Trace) -> tuple[int | None, int | None, int, int, int]:
 
 
 def _kinds(trace: Trace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Calls of NFS by version, transport and security flavor."""
+    """Calls of NFS by version, transport and security flavor, each of those that tell it."""
     rows = trace.rows(
         f"""
-        select protocol, transport, flavor, count(*) from calls join connections using (connection)
+        select protocol, transport, case when not list_contains($machine, op) then flavor end,
+               count(*)
+        from calls join connections using (connection)
         where program = {NFS} and not calls.callback and op <> 'NULL'
         group by all order by all
-        """
+        """,
+        {"machine": MACHINE},
     )
     answer: tuple[dict[str, int], dict[str, int], dict[str, int]] = ({}, {}, {})
     for *kinds, count in rows:
         for place, kind in enumerate(kinds):
-            name = text(kind) or "unknown"
-            answer[place][name] = answer[place].get(name, 0) + integer(count)
+            name = text(kind)
+            if name is not None and name != UNKNOWN:
+                answer[place][name] = answer[place].get(name, 0) + integer(count)
     return answer

@@ -15,6 +15,7 @@ import numpy as np
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.resampling import SEED, interval, resampled
+from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -40,10 +41,6 @@ FACTORS = (
 )
 """The factors in the order of the formula, files to pauses."""
 
-NOTICEABLE = 0.05
-"""Part of the longer run time below which a step is none to speak of: two runs of one set-up differ
-by a few per cent, which resampling the files of each does not show."""
-
 
 BLOCKS = 20
 """Groups of neighbouring files that are resampled as wholes, so that a server that was slow for a
@@ -51,6 +48,11 @@ while is seen as what it is."""
 
 CERTAIN = 0.99
 """Share of the resamples in which a clear step has the same sign: there are a dozen of them."""
+
+
+PER_CALL = ("network_rtt_s", "server_s", "persist_s")
+"""Factors that a part of a run tells as well as the whole: what one call takes. The others are of
+what the client did, which may have been something else in the part that is missing."""
 
 
 class Step(Record):
@@ -76,12 +78,26 @@ class Step(Record):
     high_s: float | None
     """Upper end of it, seconds; None likewise."""
     clear: bool
-    """It is at least a twentieth of the longer run time, and has one sign in 99 % of the
-    resamples."""
+    """It is at least a twentieth of the longer run time, more than what the captures lack could
+    make (`clear_from`), and has one sign in 99 % of the resamples. Where a capture breaks off,
+    only the network's round trip, the server and persistence may be."""
 
 
-def waterfall(before: Measurement, after: Measurement) -> tuple[Step, ...]:
-    """The steps from one run time to the other, in the order of `FACTORS`."""
+def waterfall(
+    before: Measurement,
+    after: Measurement,
+    *,
+    clear_from: float = NOTICEABLE,
+    broken_off: bool = False,
+) -> tuple[Step, ...]:
+    """The steps from one run time to the other, in the order of `FACTORS`.
+
+    Args:
+        before: What was measured before.
+        after: What was measured after.
+        clear_from: Part of the longer run time that a clear step must have.
+        broken_off: A capture breaks off: what the rest of its run was like is not known.
+    """
     told = _networks(before, after)
     by_file = comparable(before, after)
     sides = [
@@ -94,7 +110,7 @@ def waterfall(before: Measurement, after: Measurement) -> tuple[Step, ...]:
     changes[FACTORS.index("other_s")] += difference - float(changes.sum())
     resamples = _resamples(before, after, told) if by_file else None
     ends = None if resamples is None else [interval(row) for row in resamples]
-    least = NOTICEABLE * max(before.span_s, after.span_s)
+    least = clear_from * max(before.span_s, after.span_s)
     return tuple(
         Step(
             factor="rtt_s" if factor == "server_s" and told == (0.0, 0.0) else factor,
@@ -104,6 +120,7 @@ def waterfall(before: Measurement, after: Measurement) -> tuple[Step, ...]:
             low_s=None if ends is None else ends[place][0],
             high_s=None if ends is None else ends[place][1],
             clear=abs(float(changes[place])) >= least
+            and (factor in PER_CALL or not broken_off)
             and (resamples is None or _one_sign(resamples[place])),
         )
         for place, factor in enumerate(FACTORS)

@@ -12,10 +12,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
+from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
-from pcapnfs.views.words import plural
+from pcapnfs.views.words import lacks, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,6 +34,7 @@ OPERATIONS = 16
 """Operations on the screen; JSON has all."""
 
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
+NOTHING_TOLD = "Nothing that the traffic shows."
 NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
 NO_FINDINGS = "None on either side."
 """What stands where there is nothing to list."""
@@ -145,21 +147,25 @@ def remarks(result: Comparison) -> list[str]:
     """What makes the sides unlike, besides what was changed."""
     told = []
     for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
-        lacks = [
-            plural(number, one, many)
-            for number, one, many in (
-                (run.truncated_packets, "packet was cut", "packets were cut"),
-                (
-                    run.undecoded,
-                    "message is not decoded to its end",
-                    "messages are not decoded to their end",
-                ),
-            )
-            if number
+        missing = [
+            *lacks(run.trust),
+            *(
+                plural(number, one, many)
+                for number, one, many in (
+                    (run.trust.truncated_packets, "packet was cut", "packets were cut"),
+                    (
+                        run.trust.undecoded,
+                        "message is not decoded to its end",
+                        "messages are not decoded to their end",
+                    ),
+                )
+                if number
+            ),
         ]
-        if lacks:
-            told.append(f"{title}: {', '.join(lacks)}; what is counted there may be too little.")
-    if result.before.vantage != result.after.vantage:
+        if missing:
+            told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
+    vantages = {result.before.vantage, result.after.vantage}
+    if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
             "Captured at different places; times are those that the client saw, as far as known."
         )
@@ -174,9 +180,18 @@ def _causes(result: Comparison) -> list[RenderableType]:
         title.append(f" ({cause.confidence})", style="not bold dim")
         indented = Padding(title, (0, 0, 0, 2), expand=False)
         parts += [indented, note(f"{sentence(cause.evidence)}.", indent=4, style="dim")]
-    if not parts:
-        parts.append(note(NOTHING))
-    return parts
+    return [*parts, *map(note, about_causes(result))]
+
+
+def about_causes(result: Comparison) -> list[str]:
+    """What is to be said where no cause is known, and of what is not known."""
+    told = []
+    if not result.causes:
+        told.append(NOTHING_TOLD if result.left_open else NOTHING)
+    if result.left_open:
+        subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
+        told.append(f"Left open, as one side does not tell or has several: {subjects}.")
+    return told
 
 
 def _steps(result: Comparison) -> list[RenderableType]:
@@ -216,9 +231,18 @@ def shown_steps(result: Comparison) -> list[Step]:
 def about_steps(result: Comparison) -> str:
     """What the steps are."""
     whole = "" if result.by_file else "The sides count no files alike: each run is taken as one. "
+    least = "a twentieth of the longer run or more"
+    if result.clear_from > NOTICEABLE:
+        least = (
+            f"{units.share(result.clear_from)} of the longer run or more, as less may come of what "
+            "the captures lack"
+        )
+    broken = ""
+    if result.before.trust.damaged_files or result.after.trust.damaged_files:
+        broken = " As a capture breaks off, none is but those of single calls."
     return (
-        f"{whole}The steps add up to the difference. Clear is one that is a twentieth of the "
-        "longer run or more, and no matter of which files were slow."
+        f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "
+        f"of which files were slow.{broken}"
     )
 
 
@@ -283,8 +307,13 @@ def error(part: float | None) -> str:
 def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]:
     if not operations:
         return [note("None was answered on either side.")]
+    moved = [row for row in operations if row.verdict in ("faster", "slower")]
+    others = [row for row in operations if row.verdict not in ("faster", "slower")]
+    shown = (*moved, *others)[:OPERATIONS]
+    # Without their version, two operations of one name could not be told apart.
+    alike = len({row.op for row in shown}) < len(shown)
     columns = [
-        Column("version", 4, align="left"),
+        Column("version", 0 if alike else 4, align="left"),
         Column("operation", align="left", least=16),
         Column("calls", 1),
         Column("p50", 0),
@@ -293,8 +322,6 @@ def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]
         Column("chance", 2),
         Column("", align="left"),
     ]
-    moved = [row for row in operations if row.verdict in ("faster", "slower")]
-    others = [row for row in operations if row.verdict not in ("faster", "slower")]
     rows = [
         [
             row.version,
@@ -306,7 +333,7 @@ def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]
             units.share(row.p),
             row.verdict,
         ]
-        for row in (*moved, *others)[:OPERATIONS]
+        for row in shown
     ]
     told = f"{plural(len(moved), 'operation', 'operations')} moved beyond chance."
     if len(operations) > OPERATIONS:

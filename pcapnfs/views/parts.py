@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.prose import Prose
+from pcapnfs.views.words import warning
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pcapnfs.analyses.costs import Total
+    from pcapnfs.analyses.trust import Trust
 
 _TOTAL_COLUMNS = (
     Column("", align="left"),
@@ -37,6 +40,12 @@ def heading(title: str) -> Text:
 def note(text: str, *, indent: int = 2, style: str = "") -> RenderableType:
     """A sentence below a title; it wraps within its indent."""
     return Padding(Prose(text, style=style), (0, 0, 0, indent), expand=False)
+
+
+def trusted(screen: RenderableType, trust: Trust) -> RenderableType:
+    """A screen below what its capture lost, if it did."""
+    told = warning(trust)
+    return Group(note(told, indent=0, style="yellow"), screen) if told else screen
 
 
 def unless_zero(number: int) -> str:

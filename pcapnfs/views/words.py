@@ -58,6 +58,36 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     return [sentence for sentence in candidates if sentence]
 
 
+def lacks(trust: Trust) -> list[str]:
+    """What the capture lost of calls, replies and bytes, in clauses.
+
+    What both ends cut off is no loss: every capture has ends.
+    """
+    calls, replies = trust.unanswered_within, trust.orphans_within
+    told = []
+    if calls:
+        told.append(f"{plural(calls, 'call has', 'calls have')} no reply")
+    if replies:
+        told.append(f"{plural(replies, 'reply has', 'replies have')} no call")
+    told += _lost(trust)
+    if trust.damaged_files:
+        told.append(plural(trust.damaged_files, "capture breaks off", "captures break off"))
+    return told
+
+
+def warning(trust: Trust) -> str:
+    """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
+    told = lacks(trust)
+    if not told:
+        return ""
+    # A call without reply may be one that the server never answered.
+    sure = len(told) > bool(trust.unanswered_within)
+    return (
+        f"Trust: {', '.join(told)}. The capture {'is' if sure else 'may be'} incomplete, and the "
+        "figures with it."
+    )
+
+
 def _broken_off(capture: Capture) -> Iterator[str]:
     for damage in capture.damage[:DAMAGES_TOLD]:
         yield f"{escape(damage)}. Everything before that was read."
@@ -120,7 +150,7 @@ def _assumed(trust: Trust) -> str:
     )
 
 
-def _missing(trust: Trust, capture: Capture) -> str:
+def _lost(trust: Trust) -> list[str]:
     parts = []
     if trust.missing_bytes:
         parts.append(f"{units.size(trust.missing_bytes)} on the wire are not in the capture")
@@ -128,6 +158,11 @@ def _missing(trust: Trust, capture: Capture) -> str:
         parts.append(
             f"the capturing host lost {plural(trust.dropped_packets, 'packet', 'packets')}"
         )
+    return parts
+
+
+def _missing(trust: Trust, capture: Capture) -> str:
+    parts = _lost(trust)
     if trust.truncated_packets:
         limit = "" if capture.snaplen is None else f" to {units.count(capture.snaplen)} bytes"
         parts.append(f"{plural(trust.truncated_packets, 'packet was', 'packets were')} cut{limit}")

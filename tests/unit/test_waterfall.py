@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.measurement import Measurement, measure
-from pcapnfs.comparison.waterfall import FACTORS, comparable, waterfall
+from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
 from tests.unit.rows import Row, call, file, trace_of
 
 
@@ -64,6 +64,18 @@ def test_the_steps_add_up_and_only_change_their_sign(
     assert sum(there.values()) == pytest.approx(after.span_s - before.span_s, abs=1e-9)
     assert there == pytest.approx({name: -value for name, value in back.items()}, abs=1e-9)
     assert set(there) <= {*FACTORS, "rtt_s"}
+
+
+def test_a_step_is_clear_from_what_is_asked_for() -> None:
+    before, after = run(40, 5), run(80, 5)
+
+    def clear(steps: tuple[Step, ...]) -> bool:
+        return {step.factor: step for step in steps}["files"].clear
+
+    assert clear(waterfall(before, after))
+    assert clear(waterfall(before, after, clear_from=0.4))
+    assert not clear(waterfall(before, after, clear_from=0.6))
+    assert not clear(waterfall(before, after, broken_off=True))
 
 
 def test_with_few_files_there_is_no_interval() -> None:

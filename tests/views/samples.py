@@ -1043,8 +1043,7 @@ def comparison() -> Comparison:
         calls=1_240,
         stable_calls=1_220,
         vantage="client",
-        truncated_packets=0,
-        undecoded=0,
+        trust=trust(),
         rtt_source="calls",
     )
     return Comparison(
@@ -1070,6 +1069,7 @@ def comparison() -> Comparison:
                 evidence="asked for the unchanged directory between 209 of 209 moves",
             ),
         ),
+        left_open=(),
         steps=(
             WaterfallStep("files", 200.0, 200.0, 0.0, 0.0, 0.0, False),
             WaterfallStep("rpcs_per_file", 6.2, 6.2, 0.0, 0.0, 0.0, False),
@@ -1078,6 +1078,7 @@ def comparison() -> Comparison:
             WaterfallStep("persist_s", 22.0e-3, 100e-6, -27.0, -28.0, -26.0, True),
             WaterfallStep("client_s", 300e-6, 275e-6, -0.031, None, None, False),
         ),
+        clear_from=0.05,
         foretold=(
             Foretold("files", 200.0, 30.0, 29.0, 31.0, 3.0, 9.0),
             Foretold("set_up", 200.0, 2.7, 2.5, 2.9, 3.0, -0.1),
@@ -1183,13 +1184,20 @@ def poor_comparison() -> Comparison:
     return replace(
         whole,
         after=replace(
-            whole.before, run_s=30.0, vantage="server", truncated_packets=2_912, undecoded=1
+            whole.before,
+            run_s=30.0,
+            vantage="server",
+            trust=replace(
+                trust(), truncated_packets=2_912, undecoded=1, missing_bytes=12_152, damaged_files=1
+            ),
         ),
         change_s=0.0,
         factor=1.0,
         by_file=False,
         causes=(),
+        left_open=("security",),
         steps=(),
+        clear_from=0.105,
         foretold=(),
         operations=(),
         files=replace(whole.files, files=()),

@@ -71,6 +71,39 @@ def test_the_difference_in_a_sentence(
     assert told.replace("60 s", "1 m 0 s") in text
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [("client", "server", True), ("client", "client", False), ("client", "unknown", False)],
+)
+def test_places_differ_where_both_are_known(before: str, after: str, told: bool) -> None:
+    whole = samples.comparison()
+    result = replace(
+        whole,
+        before=replace(whole.before, vantage=before),
+        after=replace(whole.after, vantage=after),
+    )
+    assert any("different places" in remark for remark in compare.remarks(result)) == told
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_operations_of_one_name_are_told_apart(width: int) -> None:
+    whole = samples.comparison()
+    row = whole.operations[1]
+    result = replace(whole, operations=(*whole.operations, replace(row, version="nfsacl")))
+    lines = samples.render(compare.screen(result), width).splitlines()
+    told = [line.split() for line in lines if " FSINFO " in line]
+    assert [words[:2] for words in told] == [["3", "FSINFO"], ["nfsacl", "FSINFO"]]
+
+
+@pytest.mark.parametrize("left_open", [(), ("security",)])
+def test_what_is_left_open_is_not_called_unchanged(left_open: tuple[str, ...]) -> None:
+    result = replace(samples.comparison(), causes=(), left_open=left_open)
+    text = samples.render(compare.screen(result), 140)
+    assert ("neither settings nor storage" in text) == (not left_open)
+    assert ("Left open" in text) == bool(left_open)
+    assert ("security flavor" in text) == bool(left_open)
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_the_page_says_what_the_screen_says(name: str) -> None:
     result = RESULTS[name]()

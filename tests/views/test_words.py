@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pcapnfs.record import replace
-from pcapnfs.views.words import PERFECT, trust_sentences
+from pcapnfs.views.words import PERFECT, lacks, trust_sentences, warning
 from tests.views import samples
 
 
@@ -31,6 +31,37 @@ def test_every_misfortune_has_its_sentence() -> None:
         "The capture holds 1 reply before the call: packets out of order.",
         "Limits of the decoder were reached: record_limit 2 times.",
     ]
+
+
+def test_what_was_lost_is_told_without_what_both_ends_cut_off() -> None:
+    assert lacks(replace(samples.poor_trust(), damaged_files=1)) == [
+        "998 calls have no reply",
+        "4 replies have no call",
+        "2.00 KiB on the wire are not in the capture",
+        "the capturing host lost 3 packets",
+        "1 capture breaks off",
+    ]
+    at_the_ends = replace(
+        samples.trust(),
+        unanswered=2,
+        unanswered_at_end=2,
+        orphan_replies=1,
+        orphan_replies_at_start=1,
+        complete=False,
+    )
+    assert lacks(at_the_ends) == lacks(samples.trust()) == []
+
+
+def test_a_warning_says_how_sure_it_is() -> None:
+    assert warning(samples.trust()) == ""
+    unanswered = replace(samples.trust(), unanswered=1, complete=False)
+    assert warning(unanswered) == (
+        "Trust: 1 call has no reply. The capture may be incomplete, and the figures with it."
+    )
+    assert warning(replace(unanswered, orphan_replies=1)) == (
+        "Trust: 1 call has no reply, 1 reply has no call. "
+        "The capture is incomplete, and the figures with it."
+    )
 
 
 def test_a_complete_capture_still_names_retransmissions() -> None:

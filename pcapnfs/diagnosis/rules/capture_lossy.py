@@ -31,7 +31,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     behind it.
     """
     trust, capture = material.trust, material.capture
-    orphans = 0 if trust.truncated_bytes else trust.orphan_replies - trust.orphan_replies_at_start
+    orphans = 0 if trust.truncated_bytes else trust.orphans_within
     dropped = trust.dropped_packets or 0
     parts = []
     if dropped:

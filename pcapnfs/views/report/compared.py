@@ -84,8 +84,9 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
 
 
 def _causes(result: Comparison) -> tuple[Block, ...]:
+    open_or_none = tuple(Paragraph(told) for told in view.about_causes(result))
     if not result.causes:
-        return (Paragraph(view.NOTHING),)
+        return open_or_none
     return (
         Facts(
             tuple(
@@ -100,6 +101,7 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
                 )
             )
         ),
+        *open_or_none,
     )
 
 

@@ -1,0 +1,54 @@
+"""What two captures lack, and how much of a difference that alone could make.
+
+Takes two sides; gives a share of the run. A call or reply that the capture lost takes
+its time from one factor of the model and gives it to another, and a message that could not be read
+does so where it is read on the other side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pcapnfs.comparison.side import Side
+
+NOTICEABLE = 0.05
+"""Part of the longer run time below which a step is none to speak of: two runs of one set-up differ
+by a few per cent, which resampling the files of each does not show."""
+
+TIMES = 2
+"""How many times its share of the run what is missing may make out: a lost call may have been twice
+as long as the mean one (a WRITE among SETATTRs)."""
+
+
+def clear_from(before: Side, after: Side) -> float:
+    """Part of the longer run time that a step must have which what is missing does not explain."""
+    unlike = abs(_undecoded(before) - _undecoded(after))
+    missing = max(_lost(before), _lost(after)) + unlike
+    return min(1.0, max(NOTICEABLE, TIMES * missing))
+
+
+def broken_off(before: Side, after: Side) -> bool:
+    """Whether a capture breaks off, so that nobody knows what the run that it lacks was like."""
+    return bool(before.trust.damaged_files or after.trust.damaged_files)
+
+
+def _lost(side: Side) -> float:
+    """Share of a run that is not in its capture, by what shows most of it.
+
+    What lies beyond the ends of a capture is not lost: the run is what was captured.
+    """
+    trust, capture = side.trust, side.capture
+    orphans = trust.orphans_within
+    dropped = trust.dropped_packets or 0
+    return max(
+        (trust.unanswered_within + orphans) / max(trust.rpc_calls + orphans, 1),
+        trust.missing_bytes / max(capture.bytes + trust.missing_bytes, 1),
+        dropped / max(capture.packets + dropped, 1),
+    )
+
+
+def _undecoded(side: Side) -> float:
+    """Share of the messages that were not decoded to their end."""
+    messages = side.trust.rpc_calls + side.trust.rpc_replies
+    return side.trust.undecoded / max(messages, 1)

@@ -60,7 +60,7 @@ class ResentCalls(Record):
     answered_twice: int
     """Calls with such a reply: the first transmission had arrived."""
     usual_s: float | None
-    """Median service time of the others, which were sent once, seconds; None without any."""
+    """Median service time of those of the others that were sent once, seconds; None without any."""
     resent_s: float | None
     """Median service time of those that were sent again and answered, from the first transmission,
     seconds; None without any."""
@@ -146,7 +146,9 @@ _RESENT = """
 _PAIRS = """
     with usual as (
         select client, server, count(*) as calls,
-               median(srt) filter (call not in (select call from resent)) as usual
+               median(srt) filter (
+                   transmissions = 1 and call not in (select call from resent)
+               ) as usual
         from calls semi join resent using (client, server) where not callback
         group by client, server
     )
@@ -164,7 +166,8 @@ _ROWS = """
     with usual as (
         select client, server, op, stability, median(srt) as usual
         from calls semi join resent using (client, server, op, stability)
-        where not callback and call not in (select call from resent) group by all
+        where not callback and transmissions = 1 and call not in (select call from resent)
+        group by all
     )
     select client, server, case when moved then 'waiting' else stability end as row,
            sum(greatest(share - coalesce(usual, case when moved then 0 else share end), 0))::bigint

@@ -71,6 +71,21 @@ def test_what_a_restart_made_a_client_send_again_is_left_to_it() -> None:
         assert resent_calls(trace) == ()
 
 
+def test_what_a_restart_made_a_client_send_again_is_not_usual_either() -> None:
+    calls = [
+        call(1, "WRITE", 2),
+        *(call(number, "WRITE", 50, transmissions=2, connection=1) for number in (2, 3)),
+        call(30, "GETATTR", 60, transmissions=2, connection=2),  # only the connection breaks
+    ]
+    operations = [
+        operation(number, "WRITE", file=1, verifier=7 if number == 1 else 8) for number in (1, 2, 3)
+    ]
+    connections = [tcp(0), tcp(1, 40), tcp(2, 320)]
+    with trace_of(calls=calls, operations=operations, connections=connections) as trace:
+        (pair,) = resent_calls(trace)
+    assert (pair.calls, pair.resent, pair.usual_s) == (4, 1, 0.002)
+
+
 def test_what_never_went_once_has_no_usual_time() -> None:
     calls = [call(1, "WRITE", 5, transmissions=2)]
     with trace_of(calls=calls, connections=[tcp(0)]) as trace:

@@ -54,4 +54,5 @@ def shuffle(stored: Path) -> None:
             )
             other.replace(file)
             table["bytes"] = file.stat().st_size
+            del table["footer"]  # It tells what was written first.
     (stored / "meta.json").write_text(json.dumps(about), encoding="utf-8")

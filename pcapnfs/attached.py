@@ -18,10 +18,25 @@ from pcapnfs import schema, store
 from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError
 from pcapnfs.record import replace
 from pcapnfs.store import NUMBERS, Stored
+from pcapnfs.text import some
 
 MERGED_ROWS = 61_440
 """Rows of a group in tables that are merged: with 96 MB, the database wrote twice as many to the
 disk first, and took 9 s for half a million calls instead of 2.7."""
+
+
+NAMED = 3
+"""Traces that are named where it is not known which is damaged."""
+
+DAMAGED = (
+    "Failed to read file",
+    "TProtocolException",
+    "Out of buffer",
+    "Could not read enough bytes",
+    "don't know what type",
+    "GZIP stream",
+)
+"""What DuckDB says where pages of a Parquet file are not what was written."""
 
 
 def demand_utterable(directory: Path) -> None:
@@ -38,7 +53,7 @@ def demand_utterable(directory: Path) -> None:
 
 
 def reach(parts: Sequence[Stored], directory: Path) -> list[Stored]:
-    """Parts of whose places the database can be told: where a path is not UTF-8, by a link.
+    """Parts of whose places the database can be told: where no path is UTF-8, by a link.
 
     Args:
         parts: The parts.
@@ -49,7 +64,7 @@ def reach(parts: Sequence[Stored], directory: Path) -> list[Stored]:
     """
     found = []
     for number, part in enumerate(parts):
-        if _utterable(part.directory):
+        if _utterable(part.reached or part.directory):
             found.append(part)
             continue
         link = directory / f"part-{number}"
@@ -167,7 +182,7 @@ def _rows(table: schema.Table, parts: Sequence[Stored], counted: Mapping[str, st
     A look at each would be planned by itself: 300 parts of 500 calls took a summary a minute.
     """
     columns = ", ".join(_column(column, counted) for column in table.columns)
-    files = ", ".join(_literal(_file(part, table.name)) for part in parts)
+    files = ", ".join(_literal(part.reachable(table.name)) for part in parts)
     return f"select {columns} from read_parquet([{files}])"
 
 
@@ -190,14 +205,30 @@ def _naming(
         yield
     except duckdb.Error as error:
         for part in parts:
-            file = part.file(table.name)
             try:
                 connection.execute(f"describe {_select(table, part, {}, own=False)}")
             except duckdb.Error as failure:
                 if "Too many open files" in str(failure):
                     raise
-                raise CaptureError(f"{file}: the table is damaged; {DECODE_AGAIN}") from error
+                raise _damaged(part.file(table.name)) from error
         raise
+
+
+def blamed(error: duckdb.Error, parts: Sequence[Stored]) -> CaptureError | None:
+    """What is to be said where the pages of a table are not what was written; None: they are."""
+    message = str(error)
+    if not any(words in message for words in DAMAGED):
+        return None
+    for part in parts:
+        for table in part.columns:
+            if str(part.reachable(table)) in message:
+                return _damaged(part.file(table))
+    directories = some([str(part.directory) for part in parts], NAMED, visible=str)
+    return CaptureError(f"{directories}: a table is damaged; {DECODE_AGAIN}") if parts else None
+
+
+def _damaged(table: Path) -> CaptureError:
+    return CaptureError(f"{table}: the table is damaged; {DECODE_AGAIN}")
 
 
 def _before(parts: Sequence[Stored]) -> list[dict[str, int]]:
@@ -212,7 +243,7 @@ def _before(parts: Sequence[Stored]) -> list[dict[str, int]]:
 
 def allow(connection: duckdb.DuckDBPyConnection, parts: Sequence[Stored]) -> None:
     """Let the tables be read also when the database is shut off from files."""
-    paths = [str(_file(part, table)) for part in parts for table in part.columns]
+    paths = [str(part.reachable(table)) for part in parts for table in part.columns]
     if paths:
         connection.execute("set allowed_paths = ?", [[*paths, *map(_pattern, paths)]])
 
@@ -244,7 +275,7 @@ def _select(table: schema.Table, part: Stored, before: Mapping[str, int], *, own
         columns = ", ".join(f'"{column.name}"' for column in table.columns)
     else:
         columns = ", ".join(_column(column, before) for column in table.columns)
-    return f"select {columns} from read_parquet({_literal(_file(part, table.name))})"
+    return f"select {columns} from read_parquet({_literal(part.reachable(table.name))})"
 
 
 def _column(column: schema.Column, before: Mapping[str, int | str]) -> str:
@@ -252,11 +283,6 @@ def _column(column: schema.Column, before: Mapping[str, int | str]) -> str:
     moved = before.get(NUMBERS.get(column.name, ""), 0)
     value = f'"{column.name}" + {moved}' if moved else f'"{column.name}"'
     return f'cast({value} as {column.sql}) as "{column.name}"'
-
-
-def _file(part: Stored, table: str) -> Path:
-    """Where the database finds a table."""
-    return (part.reached or part.directory) / part.file(table).name
 
 
 def _literal(path: Path) -> str:

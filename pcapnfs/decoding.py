@@ -21,6 +21,7 @@ import pcapnfs
 from pcapnfs import digests, memory, meta, placement, schema, store
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.record import Record
+from pcapnfs.text import some
 
 if TYPE_CHECKING:
     from pcapnfs._core import Batch, Decoder
@@ -37,6 +38,9 @@ most beside names, and a row group of each table."""
 
 WRITTEN_AHEAD = 4
 """Steps of the decoder, a batch of 4,096 rows each, that may wait for being written."""
+
+STRANGERS_NAMED = 3
+"""Files that are named where a directory is no trace for them."""
 
 Progress = Callable[[int, int], None]
 """Called with bytes consumed and bytes in all (0: unknown)."""
@@ -156,8 +160,19 @@ def demand_free(target: Path, *, force: bool) -> None:
         return
     if target.is_symlink():
         raise UsageError(f"{target}: that is a symbolic link; name the trace that it leads to")
-    if not (store.is_trace(str(target)) or _is_empty(target)):
+    if _is_empty(target):
+        return
+    if not store.is_trace(str(target)):
         raise UsageError(f"{target}: there is something else with this name, which is no trace")
+    try:
+        strangers = store.strangers(target, (table.name for table in tables()))
+    except OSError as error:
+        raise UsageError(f"{target}: {said(error)}") from error
+    if strangers:
+        raise UsageError(
+            f"{target}: there is something else with this name: {some(strangers, STRANGERS_NAMED)} "
+            f"{'is' if len(strangers) == 1 else 'are'} of no trace"
+        )
     if not force:
         raise UsageError(f"{target}: there is a trace with this name; --force replaces it")
 

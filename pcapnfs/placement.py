@@ -2,7 +2,8 @@
 
 Takes a target; gives a place beside it, which gets the target's name once all of it is on the disk.
 Promises that whatever interrupts it (a full disk, a signal, a power cut) leaves the target as it
-was, absent or the old one, and that what an earlier attempt left behind is removed. A device or a
+was, absent or the old one, and that what an earlier attempt left behind is removed. A directory
+that is replaced stays whole for who reads it at that moment (`holding.py`). A device or a
 pipe keeps its name, and gets the bytes at the end: `-o /dev/stdout` must not put a file there. A
 link keeps its name as well: the file behind it is replaced.
 """
@@ -15,7 +16,6 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,7 +46,8 @@ _HERE = -100
 def placed(target: Path, *, replace: bool) -> Iterator[Path]:
     """Give an empty directory beside the target; at the end it takes the target's place.
 
-    With `replace`, what stood in that place is removed. Whether it may be is the caller's business.
+    With `replace`, what stood in that place is removed, once nobody reads it any more. Whether it
+    may be is the caller's business.
 
     Raises:
         UsageError: The directory cannot be made there; without `replace`, another one has come
@@ -54,10 +55,9 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
         OSError: Something could not be written.
     """
     target = target.absolute()
-    prefix = f".{target.name}{UNFINISHED}"
-    temporary.sweep(target.parent, prefix)
+    sweep(target)
     try:
-        held = temporary.make(target.parent, prefix)
+        held = temporary.make(target.parent, _prefix(target))
     except OSError as error:
         raise UsageError(f"{target}: {said(error)}") from error
     try:
@@ -65,11 +65,23 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
         held.path.chmod(0o777 & ~_umask())
         for path in [*held.path.rglob("*"), held.path]:
             _sync(path)
-        _exchange(held.path, target, replace=replace)
+        old = _exchange(held.path, target, replace=replace)
         (target / temporary.LOCK).unlink()
         _sync(target.parent)
+        if old is not None:
+            old.remove()
     finally:
         held.remove()
+
+
+def sweep(target: Path) -> None:
+    """Remove what attempts to write the target left behind, and what it was before."""
+    temporary.sweep(target.absolute().parent, _prefix(target))
+
+
+def _prefix(target: Path) -> str:
+    """How the names begin of what is to become the target."""
+    return f".{target.name[:_SHOWN]}{UNFINISHED}"
 
 
 def only_written_to(target: Path) -> bool:
@@ -117,19 +129,14 @@ def placed_file(target: Path) -> Iterator[Path]:
                 shutil.copyfileobj(source, sink)
         return
     target = behind_links(target).absolute()
-    prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
-    handle, name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
-    os.close(handle)
-    fresh = Path(name)
-    try:
+    with beside(target) as directory:
+        fresh = directory / "whole"
+        fresh.touch()
         yield fresh
-        # mkstemp lets nobody else read; the result is a file like any other, or like the old one.
         fresh.chmod(_mode(target))
         _sync(fresh)
         os.replace(fresh, target)
         _sync(target.parent)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -146,9 +153,8 @@ def beside(target: Path) -> Iterator[Path]:
             yield directory
         return
     target = behind_links(target).absolute()
-    prefix = f".{target.name[:_SHOWN]}{UNFINISHED}"
-    temporary.sweep(target.parent, prefix)
-    held = temporary.make(target.parent, prefix)
+    sweep(target)
+    held = temporary.make(target.parent, _prefix(target))
     try:
         yield held.path
     finally:
@@ -171,8 +177,11 @@ def behind_links(target: Path) -> Path:
     return Path(os.path.realpath(target))
 
 
-def _exchange(fresh: Path, target: Path, *, replace: bool) -> None:
-    """Give a directory the target's name; what had it gets the other name, if there was any."""
+def _exchange(fresh: Path, target: Path, *, replace: bool) -> temporary.Held | None:
+    """Give a directory the target's name; gives what had it, under another name, if there was any.
+
+    That one is marked at once: who is killed before it is removed leaves it to the next.
+    """
     try:
         fresh.rename(target)
     except OSError as error:
@@ -181,9 +190,9 @@ def _exchange(fresh: Path, target: Path, *, replace: bool) -> None:
         if not replace:
             raise UsageError(f"{target}: another process has made it in the meantime") from error
     else:
-        return
+        return None
     if _swapped(fresh, target):
-        return
+        return temporary.take(fresh)
     # Without renameat2 there is a moment without the target; the old one is whole all the while.
     old = fresh.with_name(f"{fresh.name}.old")
     target.rename(old)
@@ -192,7 +201,7 @@ def _exchange(fresh: Path, target: Path, *, replace: bool) -> None:
     except OSError:
         old.rename(target)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    return temporary.take(old)
 
 
 def _swapped(one: Path, other: Path) -> bool:

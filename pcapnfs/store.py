@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pcapnfs import digests, meta, schema
+from pcapnfs import digests, meta, schema, temporary
 from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError, said
 from pcapnfs.record import Record, plain, replace
 
@@ -37,15 +37,6 @@ changes only when the same columns mean something else."""
 FRAME = "frame"
 """The kind of number that packets have."""
 
-FOOTER_END = 8
-"""Bytes behind the footer of a Parquet file: its length, and `PAR1`."""
-
-COUNTS = range(2**63)
-"""Numbers that a count of the decoder may be."""
-
-TIMES = range(2**62)
-"""Nanoseconds since 1970 that it gives as times."""
-
 NUMBERS = {
     "call": "call",
     "connection": "connection",
@@ -63,6 +54,15 @@ NUMBERS = {
     "reply_frame": FRAME,
 }
 """Columns whose numbers are counted within a trace, each with what is counted."""
+
+FOOTER_END = 8
+"""Bytes behind the footer of a Parquet file: its length, and `PAR1`."""
+
+COUNTS = range(2**63)
+"""Numbers that a count of the decoder may be."""
+
+TIMES = range(2**62)
+"""Nanoseconds since 1970 that it gives as times."""
 
 
 class Source(Record):
@@ -90,17 +90,54 @@ class Stored(Record):
     brief: bool = False
     """Nothing is compressed: the files are not there to stay."""
     reached: Path | None = None
-    """Another path to it, for the database, which cannot be told of this one."""
+    """Another path to it, which stays when its name is given to another, or which the database can
+    be told of."""
 
     def file(self, table: str) -> Path:
-        """Where a table is."""
-        return self.directory / f"{table}.parquet"
+        """Where a table is, for people."""
+        return self.directory / _file(table)
+
+    def reachable(self, table: str) -> Path:
+        """Where a table is read."""
+        return (self.reached or self.directory) / _file(table)
 
 
 def is_trace(path: str) -> bool:
     """Whether a path is to be taken for a trace, be it a broken one."""
     directory = Path(path)
     return os.path.isdir(path) and (directory.suffix == SUFFIX or os.path.isfile(directory / META))
+
+
+def strangers(directory: Path, tables: Iterable[str]) -> list[str]:
+    """What stands in a directory and in no trace, be it a broken one, or of another version.
+
+    Args:
+        directory: The directory.
+        tables: The names that tables have in this version.
+
+    Raises:
+        OSError: It cannot be looked at.
+    """
+    tables = list(tables)
+    try:
+        told = json.loads((directory / META).read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        ours: set[str] = set()  # Then only names tell.
+    else:
+        if not isinstance(told, dict) or told.get("format") != FORMAT:
+            return [META]
+        ours = set(told.get("tables", ()))
+    ours = {META, temporary.LOCK, *map(_file, (*tables, *ours))}
+    return [
+        entry.name
+        for entry in sorted(directory.iterdir())
+        if entry.is_symlink()
+        or not (
+            entry.name.isdecimal() and not strangers(entry, tables)
+            if entry.is_dir()
+            else entry.name in ours
+        )
+    ]
 
 
 def write_parts(directory: Path, parts: Sequence[str], *, tool: str) -> None:
@@ -137,29 +174,31 @@ def write_meta(stored: Stored, *, tool: str, ports: Sequence[int], told: str) ->
     _write(stored.directory, document)
 
 
-def read(path: str, tables: Sequence[schema.Table]) -> list[Stored]:
+def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = None) -> list[Stored]:
     """Read what a trace says of itself, and see whether it is whole; gives its parts.
 
     Args:
-        path: The directory.
+        path: The directory, as it is named to people.
         tables: The tables as the decoder of this version writes them.
+        reached: Another path to it, by which it is read; None: its name.
 
     Raises:
         CaptureError: It is no trace, damaged, or of another version.
     """
-    directory = Path(path)
-    document = _document(path)
+    place = Path(path) if reached is None else reached
+    document = _document(path, place)
     try:
         version, tool = int(document["version"]), str(document["tool"])
         _demand_version(path, version, tool)
         if "parts" not in document:
-            return [_part(path, document, tool, tables)]
+            return [_part(path, document, tool, tables, reached)]
         found = []
         for name in map(str, document["parts"]):
             if not name.isdecimal():
                 raise _damaged(path)  # It leads out of the trace, or to the trace itself.
-            part = str(directory / name)
-            found.append(_part(part, _document(part), tool, tables))
+            part = str(Path(path) / name)
+            within = None if reached is None else reached / name
+            found.append(_part(part, _document(part, place / name), tool, tables, within))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path) from error
     return found
@@ -234,15 +273,20 @@ def captures(parts: Sequence[Stored]) -> list[str]:
     return [source.path for source in part.sources]
 
 
+def _file(table: str) -> str:
+    """What the file of a table is called."""
+    return f"{table}.parquet"
+
+
 def _write(directory: Path, document: Mapping[str, object]) -> None:
     text = json.dumps(document, indent=1, ensure_ascii=True)
     (directory / META).write_text(text + "\n", encoding="utf-8")
 
 
-def _document(path: str) -> dict[str, Any]:
+def _document(path: str, place: Path) -> dict[str, Any]:
     """What meta.json holds."""
     try:
-        document = json.loads((Path(path) / META).read_text(encoding="utf-8"))
+        document = json.loads((place / META).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise CaptureError(
             f"{path}: no trace, or one that was not written to its end: {META} is missing; "
@@ -258,7 +302,11 @@ def _document(path: str) -> dict[str, Any]:
 
 
 def _part(
-    path: str, document: Mapping[str, Any], tool: str, tables: Sequence[schema.Table]
+    path: str,
+    document: Mapping[str, Any],
+    tool: str,
+    tables: Sequence[schema.Table],
+    reached: Path | None,
 ) -> Stored:
     """A trace without parts, whose version is known to be right."""
     columns = {
@@ -271,10 +319,10 @@ def _part(
         meta=_sound(meta.parse(json.dumps(document["decoder"]))),
         sources=tuple(_source(source) for source in document["captures"]),
         highest={str(kind): int(number) for kind, number in document["highest"].items()},
+        reached=reached,
     )
     for name, table in document["tables"].items():
-        _demand_whole(path, stored.file(str(name)), int(table["bytes"]))
-        _demand_footer(stored.file(str(name)), table.get("footer"))
+        _demand_whole(stored, str(name), int(table["bytes"]), table.get("footer"))
     return stored
 
 
@@ -304,28 +352,29 @@ def _demand_columns(
         )
 
 
-def _demand_whole(path: str, file: Path, size: int) -> None:
-    try:
-        found = file.stat().st_size
-    except OSError as error:
-        raise CaptureError(f"{path}: {file.name} is missing; {DECODE_AGAIN}") from error
-    if found != size:
-        raise CaptureError(
-            f"{path}: {file.name} is damaged, it has {found} bytes where {size} were written; "
-            f"{DECODE_AGAIN}"
-        )
-
-
-def _demand_footer(file: Path, digest: str | None) -> None:
-    """Refuse a table whose footer is not what was written; traces once told no digest of it.
+def _demand_whole(stored: Stored, table: str, size: int, digest: str | None) -> None:
+    """Refuse a table that is not what was written; traces once told no digest of its footer.
 
     The footer says where columns are, how many values they have and which: a bit of it that is
     flipped may leave rows out, and nothing else would tell. Pages have checksums of their own.
     """
-    if digest is not None and digest != _footer(file):
-        raise CaptureError(
-            f"{file}: the table is damaged, its footer is not what was written; {DECODE_AGAIN}"
-        )
+    named = f"{stored.directory}: {_file(table)}"
+    try:
+        found = stored.reachable(table).stat().st_size
+        if found != size:
+            raise CaptureError(
+                f"{named} is damaged, it has {found} bytes where {size} were written; "
+                f"{DECODE_AGAIN}"
+            )
+        if digest is not None and digest != _footer(stored.reachable(table)):
+            raise CaptureError(
+                f"{stored.file(table)}: the table is damaged, its footer is not what was written; "
+                f"{DECODE_AGAIN}"
+            )
+    except FileNotFoundError as error:
+        raise CaptureError(f"{named} is missing; {DECODE_AGAIN}") from error
+    except OSError as error:
+        raise CaptureError(f"{named}: {said(error)}") from error
 
 
 def _footer(file: Path) -> str:

@@ -3,7 +3,7 @@
 Takes a place and a prefix; gives a directory. A process that is killed cannot remove its own: the
 next one does. Whether the owner lives is told by a lock on a file inside, which the system lets go
 when the process ends, also where another container sees other process numbers. Directories of other
-users, and those that carry no such file, are never touched.
+users, those that carry no such file, and those that somebody still reads are never touched.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from pcapnfs import holding
 
 PREFIX = "pcapnfs-"
 """How the names of temporary directories begin."""
@@ -37,7 +39,8 @@ class Held:
 
     def remove(self) -> None:
         """Remove what is still there under this name; what cannot be is left to the next run."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError):  # It is not there any more.
+            _clear(self.path)
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -55,15 +58,24 @@ def make(parent: Path | None = None, prefix: str = PREFIX) -> Held:
     """
     path = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=parent))
     try:
-        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        # A file system without locks only costs the cleaning after a crash.
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # What is empty is not locked yet, and nobody touches it.
-            os.write(descriptor, f"{os.getpid()}\n".encode())
+        return take(path)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def take(path: Path) -> Held:
+    """Mark a directory that is there as one of this process, to be removed by it or the next.
+
+    Raises:
+        OSError: It cannot be written to.
+    """
+    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # A file system without locks only costs the cleaning after a crash.
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # What is empty is not locked yet, and nobody touches it.
+        os.write(descriptor, f"{os.getpid()}\n".encode())
     return Held(path, descriptor)
 
 
@@ -102,6 +114,20 @@ def _remove_if_left(path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # Fails while the owner lives.
         if os.fstat(descriptor).st_size > 0:
-            shutil.rmtree(path, ignore_errors=True)
+            _clear(path)
     finally:
         os.close(descriptor)
+
+
+def _clear(path: Path) -> None:
+    """Remove a directory that nobody reads, and what marks it last: this may be killed, too."""
+    with holding.unheld(path) as free:
+        if not free:
+            return
+        for entry in path.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif entry.name != LOCK:
+                with contextlib.suppress(OSError):
+                    entry.unlink()
+        shutil.rmtree(path, ignore_errors=True)

@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from pcapnfs import attached, decoding, meta, schema, store, temporary, units
+from pcapnfs import (
+    attached,
+    decoding,
+    holding,
+    meta,
+    placement,
+    schema,
+    store,
+    temporary,
+    units,
+)
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
@@ -34,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pcapnfs._core import Batch, Decoder
+    from pcapnfs.holding import Hold
 
 DATABASE_FILE_THRESHOLD_BYTES = 64 * 1024 * 1024
 """Captures larger than this go into files instead of a database in memory.
@@ -161,6 +172,7 @@ def open(
         wanted = {table: set(names) for table, names in columns.items()}
     temporary.sweep()
     directory = temporary.make()
+    holds: list[Hold] = []
     try:
         attached.demand_utterable(directory.path)
         own = not any(map(store.is_trace, named))
@@ -168,7 +180,7 @@ def open(
         small = size <= DATABASE_FILE_THRESHOLD_BYTES
         if stored or not own or (columns is not None and not small):
             brief = own and not stored and size <= BRIEF_BYTES
-            parts = _parts(named, directory.path, ports, columns, progress, brief=brief)
+            parts = _parts(named, directory.path, ports, columns, progress, holds, brief=brief)
             parts = attached.reach(parts, directory.path)
             together = store.together(parts)
             few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
@@ -177,7 +189,16 @@ def open(
             else:
                 read = parts
                 connection = _viewing(read, together, tables, directory.path, limit, own=own)
-            return Trace(connection, together, directory, parts, read=read, own=own, limit=limit)
+            return Trace(
+                connection,
+                together,
+                directory,
+                parts,
+                read=read,
+                holds=holds,
+                own=own,
+                limit=limit,
+            )
         decoder = _core.Decoder(named, list(ports), wanted)
         connection = connect(tables, directory.path, in_memory=small)
         _bound(connection, limit)
@@ -187,11 +208,11 @@ def open(
         told = meta.parse(decoder.finish())
         _bound(connection, limit, told.calls)
         return Trace(connection, told, directory, limit=limit)
-    except _core.ReadError as error:
+    except BaseException as error:
         directory.remove()
-        raise CaptureError(str(error)) from error
-    except BaseException:
-        directory.remove()
+        _let_go(holds)
+        if isinstance(error, _core.ReadError):
+            raise CaptureError(str(error)) from error
         raise
 
 
@@ -236,6 +257,7 @@ class Trace:
         parts: Sequence[store.Stored] = (),
         *,
         read: Sequence[store.Stored] = (),
+        holds: Sequence[Hold] = (),
         own: bool = False,
         limit: int | None = None,
     ) -> None:
@@ -247,6 +269,7 @@ class Trace:
             directory: Temporary files; it is removed with the trace.
             parts: Traces on disk that were opened; none: it was captures.
             read: Those that the tables are views of; none: the tables are in the database.
+            holds: What keeps traces on disk as they are until this one is closed.
             own: The parts were made for this trace, and go away with it.
             limit: Memory that the process may take, bytes; None: what it likes.
         """
@@ -278,7 +301,7 @@ class Trace:
         self._locked = False
         self._cursors = weakref.WeakSet([connection])
         _OPEN.add(self)
-        self._cleanup = weakref.finalize(self, _close, connection, self._cursors, directory)
+        self._cleanup = weakref.finalize(self, _close, connection, self._cursors, directory, holds)
 
     def sql(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None = None
@@ -345,7 +368,9 @@ class Trace:
             yield self.workers
         finally:
             if not self._locked:
-                self._connection.execute("set threads = ?", [self._busy])
+                # After a failure the trace may have been closed before this.
+                with contextlib.suppress(duckdb.ConnectionException):
+                    self._connection.execute("set threads = ?", [self._busy])
 
     def want(self, cursor: duckdb.DuckDBPyConnection, calls: range | None) -> None:
         """Tell that a cursor will ask for rows of these calls alone, so that others are not read.
@@ -385,7 +410,7 @@ class Trace:
         if len(self._parts) != 1:
             return None
         (part,) = self._parts
-        return part.file(table) if table in part.columns and not part.brief else None
+        return part.reachable(table) if table in part.columns and not part.brief else None
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own to the same tables, for a transaction of its own."""
@@ -447,8 +472,16 @@ class Trace:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the trace."""
+        """Close the trace.
+
+        Raises:
+            CaptureError: A query failed since a table of a trace on disk is damaged.
+        """
         self.close()
+        if isinstance(error, duckdb.Error):
+            damage = attached.blamed(error, [] if self._own else self._parts)
+            if damage is not None:
+                raise damage from error
 
     def __repr__(self) -> str:
         """Name the files and the number of calls."""
@@ -583,13 +616,27 @@ def _parts(
     ports: Sequence[int],
     columns: Columns | None,
     progress: Progress | None,
+    holds: list[Hold],
     *,
     brief: bool,
 ) -> list[store.Stored]:
-    """The traces that are named; captures beside them are decoded, as one stream."""
+    """The traces that are named; captures beside them are decoded, as one stream.
+
+    Traces are held as they are: what is to let them go is added to `holds`.
+    """
     whole = decoding.tables()
-    captures = [path for path in named if not store.is_trace(path)]
-    parts = [part for path in named if store.is_trace(path) for part in store.read(path, whole)]
+    captures = []
+    parts = []
+    for path in named:
+        if not store.is_trace(path):
+            captures.append(path)
+            continue
+        try:
+            held = holding.hold(Path(path))
+        except OSError as error:
+            raise CaptureError(f"{path}: {said(error)}") from error
+        holds.append(held)
+        parts += store.read(path, whole, reached=held.path)
     if captures:
         try:
             parts += [
@@ -623,10 +670,17 @@ def _close(
     connection: duckdb.DuckDBPyConnection,
     cursors: weakref.WeakSet[duckdb.DuckDBPyConnection],
     directory: temporary.Held,
+    holds: Sequence[Hold],
 ) -> None:
     _interrupt(cursors)  # Closing waits for queries that were left behind by a failure.
     connection.close()
     directory.remove()
+    _let_go(holds)
+
+
+def _let_go(holds: Sequence[Hold]) -> None:
+    for held in holds:
+        held.let_go(placement.sweep)
 
 
 _OPTIMIZERS = "select name from duckdb_optimizers()"

@@ -45,14 +45,14 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import DECODE_AGAIN, PcapnfsError, said
+from pcapnfs.errors import PcapnfsError, said
 from pcapnfs.text import escape, sentence
 
 INTERRUPTED = 130
 """128 and SIGINT."""
 
-ENDING = ("SIGTERM", "SIGHUP")
-"""Signals that end a command as an interrupt does: what it would leave behind is removed."""
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Signals that end a command: what it would leave behind is removed."""
 
 UNUSED = ("pandas", "pyarrow")
 """What DuckDB looks for with every parameter of a query and every table that it is handed: hundreds
@@ -152,7 +152,7 @@ def main() -> None:
     gc.set_threshold(NEW_OBJECTS)
     for name in ENDING:
         # Ignored by whoever started us (nohup): that is to stay so.
-        if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
+        if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
             signal.signal(getattr(signal, name), _end)
     _watch()
     status = run(sys.argv[1:])
@@ -180,9 +180,10 @@ def _watch() -> None:
         os.read(reading, 1)
         # Again and again: a query that begins at this moment forgets it.
         while True:
-            traces = sys.modules.get("pcapnfs.trace")
-            if traces is not None:
-                traces.interrupt_all()
+            # It may be on the way of being imported.
+            interrupt = getattr(sys.modules.get("pcapnfs.trace"), "interrupt_all", None)
+            if interrupt is not None:
+                interrupt()
             time.sleep(0.1)
 
     threading.Thread(target=watch, name="signals", daemon=True).start()
@@ -195,6 +196,8 @@ _ended_by: list[int] = []
 def _end(number: int, _frame: object) -> None:
     """End with the status that shells expect, and not before everything is cleaned up."""
     _ended_by.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(128 + number)
 
 
@@ -217,7 +220,8 @@ def run(arguments: Sequence[str]) -> int:
         output.tell("there is not enough memory; --memory limits what is taken")
         return 1
     except Exception as error:
-        if _is_interrupt(error):
+        # After a signal anything may fail, and none of it is news.
+        if _ended_by or _is_interrupt(error):
             return INTERRUPTED
         if _is_unwritten(error):
             output.tell(f"the output cannot be written: {said(error)}")
@@ -230,7 +234,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _is_interrupt(error: Exception) -> bool:
-    """Whether it is what DuckDB makes of an interrupt while a query runs."""
+    """Whether it is what DuckDB makes of an interrupt: of its own, or of a signal in a query."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is not None and isinstance(error, duckdb.InterruptException):
+        return True
     return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
@@ -245,13 +252,6 @@ def _from_database(error: Exception) -> bool:
     return duckdb is not None and isinstance(error, duckdb.Error)
 
 
-_DAMAGED = re.compile(
-    "Failed to read file|TProtocolException|Out of buffer|Could not read enough bytes"
-    "|don't know what type|GZIP stream"
-)
-"""What DuckDB says where pages of a Parquet file are not what was written."""
-
-
 def _of_database(message: str) -> str:
     """What DuckDB says of a failure, with what can be done here: its own advice is on settings."""
     whole = " ".join(message.split())
@@ -263,6 +263,4 @@ def _of_database(message: str) -> str:
         return f"{what.split(' LINE 1')[0]}; name fewer traces, or raise the limit (ulimit -n)"
     if "Out of Memory" in whole:
         return f"{what}; a larger --memory may do"
-    if _DAMAGED.search(whole):
-        return f"{what}; the trace is damaged, {DECODE_AGAIN}"
     return what

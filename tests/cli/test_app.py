@@ -337,20 +337,6 @@ def test_where_the_database_gives_up_the_advice_is_of_this_tool(
     assert len(told) < 160
 
 
-def test_a_table_whose_pages_do_not_unpack_is_to_be_decoded_again(tmp_path: Path) -> None:
-    table = tmp_path / "calls.parquet"
-    with duckdb.connect() as database:
-        rows = "select range::varchar as call from range(100000)"
-        database.execute(f"copy ({rows}) to '{table}' (format parquet, compression zstd)")
-        stored = bytearray(table.read_bytes())
-        stored[1000:2000] = bytes(1000)
-        table.write_bytes(stored)
-        with pytest.raises(duckdb.Error) as caught:
-            database.execute(f"select max(call) from '{table}'")
-    told = app_module._of_database(str(caught.value))
-    assert told.endswith("; the trace is damaged, decode the capture again")
-
-
 def test_a_terminal_without_unicode_gets_replacements(capture: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, "summarize", str(capture)],

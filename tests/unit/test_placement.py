@@ -24,7 +24,7 @@ def test_takes_its_place_under_any_name_that_a_file_may_have(tmp_path: Path, nam
     with placement.placed_file(target) as fresh:
         fresh.write_text("new")
         assert target.read_text() == "old"
-        assert fresh.parent == tmp_path
+        assert fresh.parent.parent == tmp_path
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -51,6 +51,23 @@ def test_leaves_the_old_one_and_nothing_else_when_writing_fails(tmp_path: Path) 
     with pytest.raises(KeyboardInterrupt):
         half()
     assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from pcapnfs import placement\n"
+        "with placement.placed_file(Path(sys.argv[1])) as fresh:\n"
+        "    fresh.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(target)], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    with placement.placed_file(target) as fresh:
+        fresh.write_text("whole")
     assert list(tmp_path.iterdir()) == [target]
 
 
@@ -85,7 +102,7 @@ def test_a_link_stays_a_link_and_leads_to_what_is_written(tmp_path: Path, there:
         target.chmod(0o600)
     with placement.placed_file(further) as fresh, placement.beside(further) as directory:
         fresh.write_text("new")
-        assert fresh.parent == directory.parent == target.parent
+        assert fresh.parent.parent == directory.parent == target.parent
     assert further.readlink() == link
     assert link.readlink() == Path("reports/one")
     assert target.read_text() == "new"

@@ -5,6 +5,7 @@ Takes paths; gives a place for the new capture, which is there whole or not at a
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,16 @@ from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
 
 PathLike = str | os.PathLike[str]
 """How a capture is named."""
+
+CAPTURES = frozenset({".pcap", ".pcapng", ".cap"})
+"""Endings of the names of captures, which may have that of a compression behind them."""
+
+MAGICS = frozenset(
+    number.to_bytes(4, order)
+    for number in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x0A0D0D0A)
+    for order in ("big", "little")
+)
+"""The first bytes of captures: pcap, with nanoseconds, modified; pcapng (draft-ietf-opsawg)."""
 
 PACKINGS = {".gz": "gzip", ".zst": "zstd"}
 """How a capture is compressed, by the end of its name."""
@@ -73,8 +84,24 @@ def demand_another(sources: Sequence[Path], target: Path) -> None:
     for source in filter(os.path.exists, sources):
         if target.samefile(source):
             raise UsageError(f"{target} is the capture itself")
-        if Path(os.path.realpath(target)).parent.samefile(source):
+        # A trace of independent captures has directories of its own.
+        if any(parent.samefile(source) for parent in Path(os.path.realpath(target)).parents):
             raise UsageError(f"{target} is a part of the trace itself")
+
+
+def demand_no_capture(target: Path) -> None:
+    """Refuse to write over a capture: there may be no other copy, and its name is soon mistyped.
+
+    Raises:
+        UsageError: The target is one, by its name or by its first bytes.
+    """
+    if not os.path.isfile(target) or placement.only_written_to(target):
+        return
+    begins = b""
+    with contextlib.suppress(OSError), target.open("rb") as stream:  # What nobody may read is none.
+        begins = stream.read(4)
+    if begins in MAGICS or not CAPTURES.isdisjoint(target.suffixes):
+        raise UsageError(f"{target} is a capture, and is not written over; choose another name")
 
 
 def reporter(

@@ -233,6 +233,43 @@ def test_a_trace_is_never_written_over(tmp_path: Path) -> None:
     assert table.read_bytes() == before
 
 
+def test_a_part_of_a_trace_is_never_written_over(tmp_path: Path) -> None:
+    trace = tmp_path / "a.nfstrace"
+    run("decode", str(CAPTURE), str(CAPTURE), "--independent", "-o", str(trace))
+    table = trace / "1" / "calls.parquet"
+    before = table.read_bytes()
+    done = run("export", str(trace), "-o", str(table), stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert f"{table} is a part of the trace itself" in done.stderr.decode()
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("other.pcap", b""),
+        ("other.pcapng.gz", b"\x1f\x8b"),
+        ("calls.csv", CAPTURE.read_bytes()),
+        ("calls.parquet", b"\x0a\x0d\x0d\x0a"),
+    ],
+)
+def test_another_capture_is_never_written_over(tmp_path: Path, name: str, content: bytes) -> None:
+    target = tmp_path / name
+    target.write_bytes(content)
+    done = run("export", str(CAPTURE), "-o", str(target), stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert f"{target} is a capture, and is not written over" in done.stderr.decode()
+    assert target.read_bytes() == content
+
+
+def test_what_an_export_wrote_is_written_again(tmp_path: Path) -> None:
+    target = tmp_path / "calls.csv"
+    target.write_text("old")
+    for _ in range(2):
+        assert run("export", str(CAPTURE), "-o", str(target)).returncode == 0
+    assert target.read_text().startswith("call,")
+
+
 def test_a_damaged_capture_is_written_as_far_as_it_goes(tmp_path: Path) -> None:
     capture = tmp_path / "cut.pcap"
     capture.write_bytes(CAPTURE.read_bytes()[:-7])

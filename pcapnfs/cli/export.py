@@ -72,6 +72,7 @@ def export(
     paths = [Path(path) for path in named.paths]
     if target is not None:
         rewriting.demand_another(paths, target)
+        rewriting.demand_no_capture(target)
     # A trace has its tables, and what is no file cannot be read again to say what is in it.
     simple = not spreadsheet and all(map(os.path.isfile, paths))
     if target is not None and chosen == "parquet" and simple:

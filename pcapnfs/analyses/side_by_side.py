@@ -43,7 +43,7 @@ class Asking:
         self._trace = trace
         self._threads = threads
         self._waiting: deque[Task] = deque()
-        self._asked: list[Future[Any]] = []
+        self._runs: list[Future[bool]] = []
 
     def ask(
         self,
@@ -57,9 +57,8 @@ class Asking:
             # When it is wanted: until then others may have let go of much memory.
             return cache(work_out)
         asked: Future[Answer] = Future()
-        self._asked.append(asked)
         self._waiting.append((asked, work_out))
-        self._threads.submit(self._work)
+        self._runs.append(self._threads.submit(self._work))
 
         def answer() -> Answer:
             # Whoever waits has nothing else to do.
@@ -90,13 +89,15 @@ class Asking:
             return None
 
     def give_up(self) -> None:
-        """Let the questions fail that are not answered yet, and wait until they have."""
-        under_way = set(self._asked)
+        """Let the questions fail that are not answered yet, and wait until they have.
+
+        It is the threads that are waited for: of an answer that who asks was about to work out when
+        a signal came, nobody knows any more.
+        """
         while task := self._next():
             asked, _ = task
             asked.cancel()
-            under_way.discard(asked)
-        while wait(under_way, timeout=PATIENCE_S).not_done:
+        while wait(self._runs, timeout=PATIENCE_S).not_done:
             self._trace.interrupt()
 
 

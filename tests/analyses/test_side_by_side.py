@@ -13,7 +13,7 @@ import pytest
 import pcapnfs
 from pcapnfs import trace as traces
 from pcapnfs.analyses.once import once
-from pcapnfs.analyses.side_by_side import side_by_side
+from pcapnfs.analyses.side_by_side import Asking, side_by_side
 from pcapnfs.trace import Trace
 from tests.unit.rows import ROOT
 
@@ -135,6 +135,39 @@ def test_what_a_question_raises_is_raised_and_the_others_end(trace: Trace) -> No
         left[0]()
     assert time.monotonic() - since < 30
     assert trace.rows("select count(*) from calls") != []
+
+
+def test_an_interrupt_between_two_steps_of_who_asks_ends_all(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may come when a question was taken, and before anything could be noted of it."""
+    trace.workers = 2
+    begun = threading.Event()
+    asker = threading.current_thread()
+    take = Asking._next
+
+    def endless(asked: Trace) -> object:
+        begun.set()
+        return asked.rows(ENDLESS)
+
+    def taken(asking: Asking) -> object:
+        task = take(asking)
+        if task is not None and threading.current_thread() is asker and begun.is_set():
+            monkeypatch.setattr(Asking, "_next", take)
+            raise KeyboardInterrupt
+        return task
+
+    def both() -> None:
+        with side_by_side(trace) as asking:
+            asking.ask(endless)
+            assert begun.wait(30)
+            asking.ask(name_of_thread)()
+
+    monkeypatch.setattr(Asking, "_next", taken)
+    since = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        both()
+    assert time.monotonic() - since < 30
 
 
 def test_an_answer_that_is_waited_for_is_worked_out_once(trace: Trace) -> None:

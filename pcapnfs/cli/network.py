@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import views
+from pcapnfs import columns, views
 from pcapnfs.cli import options, output
 
 
@@ -25,7 +25,10 @@ def network(
     Example: pcapnfs network slow.pcap
     """
     from pcapnfs.analyses import network as analysis
+    from pcapnfs.analyses import trust as trusting
 
-    with options.open_trace(captures, port, memory, analysis.READS) as trace:
+    reads = columns.together(analysis.READS, trusting.READS)
+    with options.open_trace(captures, port, memory, reads) as trace:
         result = analysis.network(trace, top=top)
-    output.answer(result, lambda: views.network.screen(result), json=json)
+        lost = trusting.trust(trace)
+    output.answer(result, lambda: views.network.screen(result), json=json, trust=lost)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import views
+from pcapnfs import columns, views
 from pcapnfs.cli import options, output
 
 
@@ -24,7 +24,10 @@ def patterns(
     Example: pcapnfs patterns slow.pcap
     """
     from pcapnfs.analyses import patterns as analysis
+    from pcapnfs.analyses import trust as trusting
 
-    with options.open_trace(captures, port, memory, analysis.READS) as trace:
+    reads = columns.together(analysis.READS, trusting.READS)
+    with options.open_trace(captures, port, memory, reads) as trace:
         result = analysis.patterns(trace, top=top)
-    output.answer(result, lambda: views.patterns.screen(result), json=json)
+        lost = trusting.trust(trace)
+    output.answer(result, lambda: views.patterns.screen(result), json=json, trust=lost)

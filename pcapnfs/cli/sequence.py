@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import views
+from pcapnfs import columns, views
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError
 from pcapnfs.text import argument
@@ -53,12 +53,15 @@ def sequence(
     Example: pcapnfs sequence slow.pcap --file src/main.c
     """
     from pcapnfs.analyses import sequence as analysis
+    from pcapnfs.analyses import trust as trusting
 
     if json and wireshark:
         raise UsageError("either --json or --wireshark, not both")
-    with options.open_trace(captures, port, memory, analysis.READS) as trace:
+    reads = columns.together(analysis.READS, trusting.READS)
+    with options.open_trace(captures, port, memory, reads) as trace:
         result = analysis.sequence(trace, file=file, name=name, top=top, calls=calls)
+        lost = trusting.trust(trace)
     if wireshark:
         output.write([views.sequence.display_filter(result) + "\n"])
     else:
-        output.answer(result, lambda: views.sequence.screen(result), json=json)
+        output.answer(result, lambda: views.sequence.screen(result), json=json, trust=lost)

@@ -166,7 +166,8 @@ def test_a_rotation_of_hundreds_is_named_in_a_line(
     broken = replace(meta(), files=meta(path="x.pcap", damage="breaks off").files * 300)
     first = fake_core.write_capture(tmp_path / "c", broken, calls=[call(1, "NULL", 1)])
     assert run(["sizes", "--json", *[str(first)] * 300]) == 0
-    told = capsys.readouterr().err.splitlines()
+    *told, trust = capsys.readouterr().err.splitlines()
+    assert trust.startswith("pcapnfs: Trust: ")
     assert len(told) < 10
     assert set(told[:-1]) == {"pcapnfs: x.pcap: breaks off; everything before that was read"}
     assert told[-1] == f"pcapnfs: {300 - len(told) + 1} more captures break off like that"

@@ -22,6 +22,10 @@ SCREENS = (
     ["perfile", "--by", "directory"],
     ["readdir"],
     ["cache"],
+    ["patterns"],
+    ["sequence", "--name", "*", "--top", "1"],
+    ["sizes"],
+    ["network"],
 )
 
 

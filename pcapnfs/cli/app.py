@@ -150,12 +150,12 @@ def main() -> None:
     os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", ALLOCATOR)
     _leave_out(UNUSED)
     gc.set_threshold(NEW_OBJECTS)
-    for name in ENDING:
-        # Ignored by whoever started us (nohup): that is to stay so.
-        if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN:
-            signal.signal(getattr(signal, name), _end)
     _watch()
-    status = run(sys.argv[1:])
+    try:
+        _hear()
+        status = run(sys.argv[1:])
+    except KeyboardInterrupt:  # Before anything was begun.
+        status = INTERRUPTED
     # What is left goes with the process: nobody needs it searched for cycles, 30 ms, before.
     gc.freeze()
     sys.exit(128 + _ended_by[0] if _ended_by else status)
@@ -165,6 +165,15 @@ def _leave_out(names: Sequence[str]) -> None:
     """Let imports of these fail at once, whether they are installed or not."""
     for name in names:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]  # As the import system has it.
+
+
+def _hear() -> None:
+    """End the command where a signal would end the process."""
+    for name in ENDING:
+        number = getattr(signal, name)
+        # Ignored by whoever started us (nohup): that is to stay so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
 
 
 def _watch() -> None:

@@ -246,7 +246,6 @@ def _rows(
     The shares of its calls, their parts beyond the round trip, and their parts of the network.
     Without those that were sent again, unless most of the row were.
     """
-    parts = dict.fromkeys(CLAIMED, (0.0, 0.0, 0.0))
     mounts = traffic.mounts(trace)
     told = shares.where(f"""
         srt is not null and {among("stability", CLAIMED)}
@@ -277,6 +276,7 @@ def _rows(
         },
     )
     rows = {(str(row), bool(once)): values for row, once, *values in found}
+    parts = {}
     for row in CLAIMED:
         sent_once, again = (rows.get((row, once), NO_CALLS) for once in (True, False))
         whole = [int(one) + int(other) for one, other in zip(sent_once, again, strict=True)]

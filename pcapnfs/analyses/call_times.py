@@ -81,8 +81,8 @@ def kinds_of_stable(
 
 
 SENT_ONCE = 0.5
-"""Share of the stable calls that show persistence below which they show it no more: what most of
-them took is the time until they were sent again."""
+"""Share of some calls that were sent once, below which they do not show what a call takes: most of
+their time is that until they were sent again."""
 
 
 def mostly_resent(once: int, calls: int) -> bool:

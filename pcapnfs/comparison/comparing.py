@@ -128,7 +128,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
             before.measured,
             after.measured,
             clear_from=least,
-            broken_off=broken_off(before, after),
+            broken_off=broken_off(before.trust, after.trust),
         ),
         clear_from=least,
         foretold=foretold(before.measured, after.measured),

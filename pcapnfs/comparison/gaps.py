@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.trust import Trust
     from pcapnfs.comparison.side import Side
 
 NOTICEABLE = 0.05
@@ -28,9 +29,9 @@ def clear_from(before: Side, after: Side) -> float:
     return min(1.0, max(NOTICEABLE, TIMES * missing))
 
 
-def broken_off(before: Side, after: Side) -> bool:
+def broken_off(before: Trust, after: Trust) -> bool:
     """Whether a capture breaks off, so that nobody knows what the run that it lacks was like."""
-    return bool(before.trust.damaged_files or after.trust.damaged_files)
+    return bool(before.damaged_files or after.damaged_files)
 
 
 def _lost(side: Side) -> float:

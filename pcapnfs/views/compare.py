@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.comparison.gaps import NOTICEABLE
+from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
@@ -238,7 +238,7 @@ def about_steps(result: Comparison) -> str:
             "the captures lack"
         )
     broken = ""
-    if result.before.trust.damaged_files or result.after.trust.damaged_files:
+    if broken_off(result.before.trust, result.after.trust):
         broken = " As a capture breaks off, none is but those of single calls."
     return (
         f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "

@@ -221,6 +221,9 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PcapnfsError as error:
+        # After a signal anything may fail, and none of it is news.
+        if _ended_by:
+            return INTERRUPTED
         output.tell(sentence(str(error)))
         return error.exit_status
     except KeyboardInterrupt:
@@ -229,7 +232,6 @@ def run(arguments: Sequence[str]) -> int:
         output.tell("there is not enough memory; --memory limits what is taken")
         return 1
     except Exception as error:
-        # After a signal anything may fail, and none of it is news.
         if _ended_by or _is_interrupt(error):
             return INTERRUPTED
         if _is_unwritten(error):

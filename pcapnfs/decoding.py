@@ -140,13 +140,15 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """The names of one file or several.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is none, or standard input is named twice.
     """
     names = [
         os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
     ]
     if not names:
         raise UsageError("name at least one capture")
+    if names.count("-") > 1:
+        raise UsageError("-: standard input can be read once; it is named more often")
     return names
 
 

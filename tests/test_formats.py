@@ -23,6 +23,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs import schema
+from pcapnfs.errors import UsageError
 from tests.oracles.corpus import require_corpus
 
 _core = pytest.importorskip("pcapnfs._core")
@@ -345,6 +346,12 @@ def test_standard_input_is_one_of_several_captures(tmp_path: Path) -> None:
     parts = _split(capture, tmp_path, lambda number: number % 2, 2)
     _, calls = _from_pipe(b"", str(capture))
     assert _from_pipe(parts[1].read_bytes(), "-", str(parts[0])) == ["pcap", calls]
+
+
+def test_standard_input_is_not_read_twice() -> None:
+    for ask in (pcapnfs.open, lambda named: pcapnfs.decode(named, "never.nfstrace")):
+        with pytest.raises(UsageError, match="read once"):
+            ask(["-", "x.pcap", "-"])
 
 
 _PACKERS: dict[str, Callable[[bytes], bytes]] = {

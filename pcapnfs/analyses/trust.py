@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="call connection reply_frame call_time srt transmissions assumed",
-    connections="missing_bytes truncated_bytes",
+    calls="call connection callback reply_frame call_time srt transmissions assumed",
+    connections="connection syn_rtt client_segments server_segments server_acks client_resent "
+    "missing_bytes truncated_bytes",
     notes="reason time connection call",
 )
 """The columns that the queries here read."""
@@ -31,6 +32,10 @@ DUPLICATE_REPLY = "duplicate_reply"
 
 LATE_RETRANSMISSION = "retransmitted_call"
 """Reason of a call that came again after its reply."""
+
+FEW = 5
+"""Messages on connections of one direction below which that says nothing: a connection may have
+been begun as the capture ended, or have had its last reply as it began."""
 
 COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
 """Reasons with a field of their own; all others are messages that were not decoded to their end."""
@@ -57,6 +62,12 @@ class Trust(Record):
     orphan_replies_at_start: int
     """Part of orphan_replies: so close to the start of the capture (less than the 99th percentile
     of their connection's service times) that the call may have come before it."""
+    calls_alone: int
+    """Part of unanswered: on connections of which only what the client sent is in the capture, and
+    where the client had no reason to send it again. 0 where they are fewer than five."""
+    replies_alone: int
+    """Part of orphan_replies: on connections without any call. 0 where they are fewer than five, or
+    where packets were cut, since a call takes more of a packet than a reply to be known."""
     retransmitted_calls: int
     """Calls that were sent more than once, before or after their reply."""
     duplicate_replies: int
@@ -86,6 +97,17 @@ class Trust(Record):
     damaged."""
 
     @property
+    def one_way(self) -> str | None:
+        """What all connections lack: `replies` or `calls`; None where any has both."""
+        if self.matched:
+            return None
+        if self.calls_alone and self.calls_alone == self.unanswered:
+            return "replies"
+        if self.replies_alone and not self.rpc_calls:
+            return "calls"
+        return None
+
+    @property
     def unanswered_within(self) -> int:
         """Calls without a reply, but for those sent as the capture ended."""
         return self.unanswered - self.unanswered_at_end
@@ -111,6 +133,7 @@ def trust(trace: Trace) -> Trust:
         {"late": LATE_RETRANSMISSION},
     )[0]
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
+    calls_alone, replies_alone = _one_way(trace)
     reasons: dict[str, int] = dict(
         trace.rows(
             "select reason, count(*) from notes group by reason order by count(*) desc, reason"
@@ -136,6 +159,8 @@ def trust(trace: Trace) -> Trust:
         unanswered_at_end=unanswered_at_end,
         orphan_replies=orphans,
         orphan_replies_at_start=orphans_at_start,
+        calls_alone=calls_alone,
+        replies_alone=replies_alone,
         retransmitted_calls=retransmitted,
         duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
         assumed_outcomes=assumed,
@@ -171,3 +196,32 @@ def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
     )
     unanswered, orphans = rows[0]
     return integer(unanswered), integer(orphans)
+
+
+def _one_way(trace: Trace) -> tuple[int, int]:
+    """Calls and replies on connections of which the capture holds one direction."""
+    calls, replies = trace.rows(_ONE_WAY, {"orphan": ORPHAN_REPLY})[0]
+    if any(file.truncated_packets for file in trace.meta.files):
+        replies = 0
+    return _many(integer(calls)), _many(integer(replies))
+
+
+def _many(messages: int) -> int:
+    return messages if messages >= FEW else 0
+
+
+# A client whose server is down sends its segments, or over UDP its calls, again and again; one
+# whose server's segments were merely not captured does not.
+_ONE_WAY = """
+    with called as (
+        select connection, count(*) as calls
+        from calls where not callback group by connection
+        having count(reply_frame) = 0 and count(*) filter (transmissions > 1) * 2 <= count(*)
+    )
+    select
+        (select sum(calls) from called join connections using (connection)
+         where server_segments = 0 and server_acks = 0 and syn_rtt is null
+         and client_resent * 2 <= client_segments),
+        (select count(*) from notes where reason = $orphan
+         and connection not in (select connection from calls where not callback))
+"""

@@ -46,6 +46,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         return [PERFECT]
     candidates = [
         *_broken_off(capture),
+        one_way(trust),
         _matched(trust),
         _orphans(trust),
         _undecoded(trust),
@@ -56,6 +57,24 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _limits(capture),
     ]
     return [sentence for sentence in candidates if sentence]
+
+
+def one_way(trust: Trust) -> str:
+    """Which direction was not captured, in sentences; nothing where none is missing."""
+    both = "Capture both directions: filter by host, not by src or dst."
+    match trust.one_way:
+        case "replies":
+            return f"Only what clients sent was captured, and no reply of a server. {both}"
+        case "calls":
+            return f"Only what servers sent was captured, and no call of a client. {both}"
+    told = []
+    if trust.calls_alone:
+        told.append(f"only what clients sent ({plural(trust.calls_alone, 'call', 'calls')})")
+    if trust.replies_alone:
+        told.append(f"only what servers sent ({plural(trust.replies_alone, 'reply', 'replies')})")
+    if not told:
+        return ""
+    return f"Of some connections {' and of others '.join(told)} was captured. {both}"
 
 
 def lacks(trust: Trust) -> list[str]:
@@ -77,6 +96,8 @@ def lacks(trust: Trust) -> list[str]:
 
 def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
+    if direction := one_way(trust):
+        return f"Trust: {direction[0].lower()}{direction[1:]}"
     told = lacks(trust)
     if not told:
         return ""
@@ -104,6 +125,8 @@ def also_broken_off(damage: Sequence[str]) -> str:
 
 
 def _matched(trust: Trust) -> str:
+    if trust.one_way:
+        return ""
     if not trust.rpc_calls:
         return "No call was found."
     if not trust.unanswered:
@@ -118,7 +141,7 @@ def _matched(trust: Trust) -> str:
 
 
 def _orphans(trust: Trust) -> str:
-    if not trust.orphan_replies:
+    if not trust.orphan_replies or trust.one_way == "calls":
         return ""
     sentence = f"{plural(trust.orphan_replies, 'reply', 'replies')} without call"
     if trust.orphan_replies_at_start:

@@ -101,6 +101,8 @@ def trust() -> Trust:
         unanswered_at_end=0,
         orphan_replies=0,
         orphan_replies_at_start=0,
+        calls_alone=0,
+        replies_alone=0,
         retransmitted_calls=0,
         duplicate_replies=0,
         assumed_outcomes=0,

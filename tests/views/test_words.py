@@ -112,3 +112,32 @@ def test_a_rotation_that_is_cut_everywhere_takes_a_few_sentences() -> None:
     cut = [sentence for sentence in told if "pcap" in sentence or "break" in sentence]
     assert cut[-1] == f"{1000 - len(cut) + 1} more captures break off like that."
     assert len(cut) < 10
+
+
+def test_a_direction_that_is_missing_is_told_instead_of_a_loss() -> None:
+    calls = replace(
+        samples.trust(), matched=0, unanswered=10000, rpc_replies=0, calls_alone=10000,
+        matched_share=0.0, complete=False,
+    )  # fmt: skip
+    both = "Capture both directions: filter by host, not by src or dst."
+    told = f"Only what clients sent was captured, and no reply of a server. {both}"
+    assert trust_sentences(calls, samples.capture()) == [told]
+    assert warning(calls) == f"Trust: o{told[1:]}"
+    replies = replace(
+        samples.trust(), matched=0, rpc_calls=0, orphan_replies=10000, replies_alone=10000,
+        matched_share=None, complete=False,
+    )  # fmt: skip
+    assert trust_sentences(replies, samples.capture()) == [
+        f"Only what servers sent was captured, and no call of a client. {both}",
+    ]
+
+
+def test_a_direction_that_some_connections_lack_stands_before_the_rest() -> None:
+    some = replace(samples.poor_trust(), calls_alone=900, replies_alone=5)
+    first, second, *_ = trust_sentences(some, samples.capture())
+    assert first == (
+        "Of some connections only what clients sent (900 calls) and of others only what servers "
+        "sent (5 replies) was captured. "
+        "Capture both directions: filter by host, not by src or dst."
+    )
+    assert second.startswith("90.0 % of the calls have their reply")

@@ -286,7 +286,7 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
     if len(silent) > MOUNTS_SHOWN:
         more = plural(len(silent) - MOUNTS_SHOWN, "more pair", "more pairs")
         parts.append(note(f"{more} of client and server without a verdict."))
-    return Group(*parts) if parts else note("No client called.")
+    return Group(*parts) if parts else note("No client called NFS.")
 
 
 def _intervals(intervals: tuple[Interval, ...]) -> RenderableType:

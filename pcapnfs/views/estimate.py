@@ -44,7 +44,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
-    "files": "no call addressed a file or a directory; give --files, --rpcs-per-file and "
+    "files": "no call of NFS addressed a file or a directory; give --files, --rpcs-per-file and "
     "--syncops-per-file",
     "rtt": "nothing tells the round trip; give --rtt",
     "stable_calls": "fewer than 30 stable calls: no mean for persistence; give --persist",
@@ -130,7 +130,11 @@ def source(each: Input, model: Model) -> str:
     if each.name == "files":
         if each.value is None:
             return NOT_ENOUGH
+        if not each.value:
+            return "no call of NFS addressed any"
         return "directories, no regular file" if model.counted == "directories" else "addressed"
+    if not model.calls and each.name in ("rpcs_per_file", "syncops_per_file", "persist_s"):
+        return "no call of NFS"
     if each.name in ("rpcs_per_file", "syncops_per_file"):
         number = model.calls if each.name == "rpcs_per_file" else model.stable_calls
         return f"{plural(number, 'call', 'calls')}, also on directories"

@@ -10,17 +10,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import sealing as _sealing
+from pcapnfs.analyses.sealing import Sealing, sealing
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call connection callback reply_frame call_time srt transmissions assumed",
-    connections="connection syn_rtt client_segments server_segments server_acks client_resent "
-    "missing_bytes truncated_bytes",
-    notes="reason time connection call",
+READS = columns.together(
+    _sealing.READS,
+    columns.of(
+        calls="call connection callback reply_frame call_time srt transmissions assumed",
+        connections="connection syn_rtt client_segments server_segments server_acks client_resent "
+        "missing_bytes truncated_bytes",
+        notes="reason time connection call",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -82,6 +87,8 @@ class Trust(Record):
     """Messages that were not decoded to their end: the sum of undecoded_reasons."""
     undecoded_reasons: Mapping[str, int]
     """Messages that were not decoded to their end, by the code of the reason (docs/reasons.md)."""
+    sealed: Sealing
+    """What is encrypted, by TLS as a whole or call by call."""
     missing_bytes: int
     """Bytes that were sent but are not in the capture, without those past the snaplen."""
     truncated_bytes: int
@@ -167,6 +174,7 @@ def trust(trace: Trace) -> Trust:
         negative_times=negative,
         undecoded=sum(undecoded.values()),
         undecoded_reasons=undecoded,
+        sealed=sealing(trace),
         missing_bytes=integer(missing),
         truncated_bytes=integer(truncated),
         truncated_packets=sum(file.truncated_packets for file in trace.meta.files),

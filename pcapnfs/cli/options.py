@@ -195,9 +195,10 @@ def demand_nfs(trace: Trace) -> None:
     facts += [f"damage: {file.damage}" for file in trace.meta.files if file.damage is not None]
     names = some([file.path for file in trace.meta.files], NAMED)
     advice = "a server on an unusual port is named with --port"
-    if not contents["calls"] and {reason for reason, _ in contents["not decoded"]} == {
-        ORPHAN_REPLY
-    }:
+    reasons = {reason for reason, _ in contents["not decoded"]}
+    if "encrypted" in reasons:
+        advice = f"what TLS seals cannot be read; {advice}"
+    if not contents["calls"] and reasons == {ORPHAN_REPLY}:
         advice = (
             "only what servers sent was captured, and no call of a client; capture both "
             "directions: filter by host, not by src or dst"

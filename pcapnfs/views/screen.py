@@ -20,7 +20,7 @@ from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
 from pcapnfs.views.parts import unless_zero as _unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural, trust_sentences
+from pcapnfs.views.words import no_verdict, plural, trust_sentences
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,7 +67,7 @@ def summary(result: Summary) -> RenderableType:
     """The screen of `summarize`."""
     return Group(
         _capture(result.capture, result.trust),
-        *_verdict(result.model),
+        *_verdict(result.model, result.trust),
         *_findings(result.findings),
         _heading("Trust"),
         _trust(result.trust, result.capture),
@@ -92,11 +92,13 @@ def _findings(found: Findings) -> tuple[RenderableType, ...]:
     return (_heading("Findings"), *findings.in_short(found))
 
 
-def _verdict(model: Model) -> tuple[RenderableType, ...]:
+def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
     """Nothing where the capture holds too little to say."""
-    if model.verdict is None:
+    told = [no_verdict(trust)] if trust.sealed.mostly else []
+    if model.verdict is not None:
+        told = estimate.verdict_sentences(model.verdict)
+    if not told:
         return ()
-    told = estimate.verdict_sentences(model.verdict)
     return (_heading("Verdict"), *(_note(line) for line in told))
 
 

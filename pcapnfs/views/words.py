@@ -49,6 +49,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         one_way(trust),
         _matched(trust),
         _orphans(trust),
+        *sealed(trust),
         _undecoded(trust),
         _assumed(trust),
         _missing(trust, capture),
@@ -77,6 +78,33 @@ def one_way(trust: Trust) -> str:
     return f"Of some connections {' and of others '.join(told)} was captured. {both}"
 
 
+def sealed(trust: Trust) -> list[str]:
+    """What is encrypted as a whole, in sentences; nothing where nothing is."""
+    found = trust.sealed
+    told = []
+    if found.connections:
+        are = plural(found.connections, "connection is", "connections are")
+        told.append(
+            f"{are} sealed by TLS, with {units.size(found.sealed_bytes)} or "
+            f"{units.share(found.bytes_share)} of all payload: no call there can be seen."
+        )
+    if found.calls:
+        are = plural(found.calls, "call is", "calls are")
+        told.append(
+            f"{are} sealed by Kerberos (krb5p), or {units.share(found.calls_share)} of those that "
+            "have a reply: how long they took can be seen, not what they did."
+        )
+    return told
+
+
+def no_verdict(trust: Trust) -> str:
+    """Why there is no verdict, where that is because most traffic is encrypted; else nothing."""
+    if not trust.sealed.mostly:
+        return ""
+    why = "No verdict on what the time went into: most of the traffic cannot be read."
+    return " ".join((why, *sealed(trust)))
+
+
 def lacks(trust: Trust) -> list[str]:
     """What the capture lost of calls, replies and bytes, in clauses.
 
@@ -98,15 +126,18 @@ def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
     if direction := one_way(trust):
         return f"Trust: {direction[0].lower()}{direction[1:]}"
-    told = lacks(trust)
+    told, closed = lacks(trust), sealed(trust)
+    if closed:
+        closed.append("The figures are those of the rest.")
     if not told:
-        return ""
+        return f"Trust: {' '.join(closed)}" if closed else ""
     # A call without reply may be one that the server never answered.
     sure = len(told) > bool(trust.unanswered_within)
-    return (
-        f"Trust: {', '.join(told)}. The capture {'is' if sure else 'may be'} incomplete, and the "
-        "figures with it."
+    lost = (
+        f"{', '.join(told)}. The capture {'is' if sure else 'may be'} incomplete, and the figures "
+        "with it."
     )
+    return f"Trust: {' '.join((*closed, lost[0].upper() + lost[1:] if closed else lost))}"
 
 
 def _broken_off(capture: Capture) -> Iterator[str]:

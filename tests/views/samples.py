@@ -24,6 +24,7 @@ from pcapnfs.analyses.pergroup import GroupCost, PerGroup
 from pcapnfs.analyses.phases import Phase, PhaseOperation
 from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
 from pcapnfs.analyses.round_trip import Half, RoundTrip
+from pcapnfs.analyses.sealing import Sealing
 from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequence, Step
 from pcapnfs.analyses.service_time import ServiceTime
 from pcapnfs.analyses.sessions import Session
@@ -109,6 +110,7 @@ def trust() -> Trust:
         negative_times=0,
         undecoded=0,
         undecoded_reasons={},
+        sealed=Sealing(connections=0, sealed_bytes=0, bytes_share=0.0, calls=0, calls_share=0.0),
         missing_bytes=0,
         truncated_bytes=0,
         truncated_packets=0,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pcapnfs.analyses.sealing import Sealing
 from pcapnfs.record import replace
-from pcapnfs.views.words import PERFECT, lacks, trust_sentences, warning
+from pcapnfs.views.words import PERFECT, lacks, no_verdict, trust_sentences, warning
 from tests.views import samples
 
 
@@ -141,3 +142,27 @@ def test_a_direction_that_some_connections_lack_stands_before_the_rest() -> None
         "Capture both directions: filter by host, not by src or dst."
     )
     assert second.startswith("90.0 % of the calls have their reply")
+
+
+def test_what_is_sealed_is_told_and_why_there_is_no_verdict() -> None:
+    assert no_verdict(samples.trust()) == ""
+    tls = Sealing(connections=1, sealed_bytes=2048, bytes_share=0.9, calls=0, calls_share=0.0)
+    trust = replace(samples.trust(), sealed=tls, complete=False)
+    told = (
+        "1 connection is sealed by TLS, with 2.00 KiB or 90.0 % of all payload: no call there can "
+        "be seen."
+    )
+    assert trust_sentences(trust, samples.capture())[1] == told
+    assert warning(trust) == f"Trust: {told} The figures are those of the rest."
+    assert warning(replace(trust, dropped_packets=3)) == (
+        f"Trust: {told} The figures are those of the rest. The capturing host lost 3 packets. "
+        "The capture is incomplete, and the figures with it."
+    )
+    no = "No verdict on what the time went into: most of the traffic cannot be read."
+    assert no_verdict(trust) == f"{no} {told}"
+    assert no_verdict(replace(trust, sealed=replace(tls, bytes_share=0.2))) == ""
+    krb5p = Sealing(connections=0, sealed_bytes=0, bytes_share=0.0, calls=7, calls_share=0.7)
+    assert no_verdict(replace(trust, sealed=krb5p)) == (
+        f"{no} 7 calls are sealed by Kerberos (krb5p), or 70.0 % of those that have a reply: how "
+        "long they took can be seen, not what they did."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,16 @@ def test_a_capture_of_servers_alone_says_what_it_lacks(tmp_path: Path, capsys: P
     assert told.out == ""
     assert "only what servers sent was captured, and no call of a client" in told.err
     assert "--port" not in told.err
+
+
+def test_a_single_reply_does_not_tell_of_a_direction(tmp_path: Path, capsys: Printed) -> None:
+    whole = File.read(SAMPLE)
+    assert whole is not None
+    replies = one_way(bytes([10, 0, 0, 1]))(whole)
+    path = tmp_path / "one.pcap"
+    # The last frames: what ends the last connection, with its last replies.
+    replace(replies, frames=replies.frames[-5:]).write(path)
+    assert run(["summarize", str(path)]) == 1
+    told = capsys.readouterr().err
+    assert "reply_without_call" in told
+    assert "only what servers sent" not in told

@@ -270,7 +270,8 @@ def _listings(seen: Evidence) -> Iterator[Verdict]:
         ("nordirplus",),
         "likely" if seen.listings_plain >= ENOUGH else "possible",
         f"{_times(seen.listings_plain, 'directory', 'directories')} listed without attributes, "
-        "none with them; a server or client without READDIRPLUS does the same",
+        "none with them; a client that never asks for them, or a server that has none to give, "
+        "does the same",
         seen.frames["listing"],
     )
 

@@ -246,7 +246,11 @@ def change(each: Scenario) -> str:
     if each.change == "streams":
         return f"{units.number(each.value)} parallel streams"
     if each.change == "readdirplus":
-        return f"READDIRPLUS always, {units.number(each.value)} calls less"
+        return f"listed with attributes, {_calls(each.value)} less"
     if each.change == "wsize":
         return f"wsize of {units.size(each.value)} or more"
     return _CHANGES[each.change]
+
+
+def _calls(number: float | None) -> str:
+    return f"{units.number(number)} {'call' if number == 1 else 'calls'}"

@@ -47,28 +47,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.plain_entries)} entries; most of them in "
             f"{wording.places(pair.places)}. {wording.times(pair.plus_calls, 'call')} listed with "
             f"attributes.{_later(pair)}",
-            why="ls -l, find, du, rsync and backup want the attributes of each entry. READDIRPLUS, "
-            "or a READDIR of NFSv4 that asks for them, brings dozens in one reply; here each entry "
-            "costs a round trip, one after the other. READDIR of NFSv3 does not even tell which "
-            "entries are directories.",
-            advice=(
-                Advice(f"If nordirplus (or rdirplus=none) is in force, mount without it. {CHECK}"),
-                Advice(
-                    "If it is not, the client chose so: Linux stops asking for attributes in a "
-                    "directory whose entries nobody looked at (ls, ls -f, a shell's *), and does "
-                    "not start again while it has the names cached. Where the kernel knows "
-                    "rdirplus=force, mount with it.",
-                    "listings of which only names are wanted take longer.",
-                ),
-                Advice(
-                    "If the server refuses READDIRPLUS (NFS3ERR_NOTSUPP), turn it on there; some "
-                    "file servers have a switch."
-                ),
-                Advice(
-                    "In the program: do not stat entries of which only the name or type is needed "
-                    "(find without -ls, ls without -l and --color)."
-                ),
-            ),
+            why=_why(pair),
+            advice=tuple(_advice(pair)),
             calls=followed.calls,
             confidence="certain",
             data=f"{units.count(pair.plain_calls + pair.plus_calls)} calls that list, "
@@ -77,6 +57,43 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             claims=claims,
             about=(pair.client, pair.server),
         )
+
+
+def _why(pair: ListingCosts) -> str:
+    """NFSv4 has no READDIRPLUS: its READDIR says which attributes it wants."""
+    with_them = "READDIRPLUS, or a READDIR of NFSv4 that asks for them, brings"
+    if pair.plain_versions == (3,):
+        with_them = "READDIRPLUS brings"
+    elif pair.plain_versions == (4,):
+        with_them = "A READDIR that asks for them brings"
+    text = (
+        f"ls -l, find, du, rsync and backup want the attributes of each entry. {with_them} dozens "
+        "in one reply; here each entry costs a round trip, one after the other."
+    )
+    if 3 in pair.plain_versions:
+        text += " READDIR of NFSv3 does not even tell which entries are directories."
+    return text
+
+
+def _advice(pair: ListingCosts) -> Iterator[Advice]:
+    only_4 = pair.plain_versions == (4,)
+    heeded = " Linux heeds it with NFSv4, too." if only_4 else ""
+    yield Advice(f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded} {CHECK}")
+    yield Advice(
+        "If it is not, the client chose so: Linux stops asking for attributes in a directory whose "
+        "entries nobody looked at (ls, ls -f, a shell's *), and does not start again while it has "
+        "the names cached. Where the kernel knows rdirplus=force, mount with it.",
+        "listings of which only names are wanted take longer.",
+    )
+    if not only_4:
+        yield Advice(
+            "If the server refuses READDIRPLUS (NFS3ERR_NOTSUPP), turn it on there; some file "
+            "servers have a switch."
+        )
+    yield Advice(
+        "In the program: do not stat entries of which only the name or type is needed (find "
+        "without -ls, ls without -l and --color)."
+    )
 
 
 def _later(pair: ListingCosts) -> str:

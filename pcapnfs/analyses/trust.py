@@ -23,7 +23,7 @@ READS = columns.together(
     columns.of(
         calls="call connection callback reply_frame call_time srt transmissions assumed",
         connections="connection syn_rtt client_segments server_segments server_acks client_resent "
-        "missing_bytes truncated_bytes",
+        "client_bytes server_bytes missing_bytes truncated_bytes",
         notes="reason time connection call",
     ),
 )
@@ -93,6 +93,9 @@ class Trust(Record):
     """Bytes that were sent but are not in the capture, without those past the snaplen."""
     truncated_bytes: int
     """Payload bytes past the snaplen."""
+    kept_bytes: float | None
+    """Payload kept of a segment or datagram, mean over those with data on connections where any was
+    cut, bytes; None without any."""
     truncated_packets: int
     """Packets that were cut at the snaplen."""
     dropped_packets: int | None
@@ -150,8 +153,14 @@ def trust(trace: Trace) -> Trust:
         reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
     }
     orphans = reasons.get(ORPHAN_REPLY, 0)
-    missing, truncated = trace.rows(
-        "select sum(missing_bytes), sum(truncated_bytes) from connections"
+    missing, truncated, kept, segments = trace.rows(
+        """
+        select sum(missing_bytes), sum(truncated_bytes),
+               sum(client_bytes::bigint + server_bytes::bigint - truncated_bytes::bigint)
+                   filter (truncated_bytes > 0),
+               sum(client_segments + server_segments) filter (truncated_bytes > 0)
+        from connections
+        """
     )[0]
     dropped = [
         file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
@@ -177,6 +186,7 @@ def trust(trace: Trace) -> Trust:
         sealed=sealing(trace),
         missing_bytes=integer(missing),
         truncated_bytes=integer(truncated),
+        kept_bytes=max(0, integer(kept)) / integer(segments) if segments else None,
         truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
         dropped_packets=sum(dropped) if dropped else None,
         damaged_files=damaged,

@@ -218,7 +218,9 @@ def _lost(trust: Trust) -> list[str]:
 def _missing(trust: Trust, capture: Capture) -> str:
     parts = _lost(trust)
     if trust.truncated_packets:
-        limit = "" if capture.snaplen is None else f" to {units.count(capture.snaplen)} bytes"
+        limit = "" if capture.cut_to is None else f" to {units.count(capture.cut_to)} bytes"
+        if not limit and trust.kept_bytes is not None:
+            limit = f", which left {units.size(trust.kept_bytes)} of payload in each on average"
         parts.append(f"{plural(trust.truncated_packets, 'packet was', 'packets were')} cut{limit}")
     return f"{'; '.join(parts)}." if parts else ""
 

@@ -135,3 +135,15 @@ def test_replies_on_connections_without_calls_have_one_direction() -> None:
         assert trust(trace).one_way is None
     with trace_of(calls=[call(1, "GETATTR", 1)], notes=notes) as trace:
         assert (trust(trace).replies_alone, trust(trace).one_way) == (5, None)
+
+
+def test_what_is_kept_of_a_segment_that_was_cut() -> None:
+    connections = [
+        {"connection": 0, "client_segments": 3, "server_segments": 1, "client_bytes": 1000,
+         "server_bytes": 200, "truncated_bytes": 1100},
+        {"connection": 1, "client_segments": 9, "client_bytes": 9000},
+    ]  # fmt: skip
+    with trace_of(connections=connections) as trace:
+        assert trust(trace).kept_bytes == 25.0
+    with trace_of(connections=connections[1:]) as trace:
+        assert trust(trace).kept_bytes is None

@@ -16,6 +16,7 @@ def test_every_misfortune_has_its_sentence() -> None:
     capture = replace(
         samples.capture(),
         snaplen=96,
+        cut_to=96,
         damage=("a.pcap: breaks off at byte 9",),
         limits_hit={"record_limit": 2},
     )
@@ -99,7 +100,7 @@ def test_the_only_reason_needs_no_count_of_its_own() -> None:
 
 def test_cut_packets_are_told_even_when_every_call_could_be_read() -> None:
     trust = replace(samples.trust(), truncated_packets=7)
-    capture = replace(samples.capture(), snaplen=128)
+    capture = replace(samples.capture(), snaplen=262144, cut_to=128)
     assert trust_sentences(trust, capture) == [
         "Every call has its reply.",
         "7 packets were cut to 128 bytes.",
@@ -166,3 +167,10 @@ def test_what_is_sealed_is_told_and_why_there_is_no_verdict() -> None:
         f"{no} 7 calls are sealed by Kerberos (krb5p), or 70.0 % of those that have a reply: how "
         "long they took can be seen, not what they did."
     )
+
+
+def test_where_the_header_does_not_tell_where_packets_were_cut_the_payload_does() -> None:
+    trust = replace(samples.trust(), truncated_packets=7, kept_bytes=30.0)
+    capture = replace(samples.capture(), snaplen=262144)
+    told = "7 packets were cut, which left 30 B of payload in each on average."
+    assert trust_sentences(trust, capture)[1] == told

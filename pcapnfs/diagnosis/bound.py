@@ -118,5 +118,6 @@ def data(found: Bottleneck) -> str:
     """How much there was to judge by."""
     return (
         f"{wording.times(found.calls, 'call')}, {units.count(found.stable_calls)} of them stable; "
-        f"{units.count(found.small_calls)} small ones that show the round trip"
+        f"{wording.times(found.small_calls, 'small one')} that "
+        f"{'shows' if found.small_calls == 1 else 'show'} the round trip"
     )

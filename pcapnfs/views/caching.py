@@ -146,8 +146,9 @@ def _follow_ups(result: Readdir) -> RenderableType:
     if result.plus_entries:
         parts.append(
             note(
-                f"{units.count(result.untouched)} of {units.count(result.plus_entries)} entries "
-                "with attributes were never touched afterwards."
+                f"{units.count(result.untouched)} of "
+                f"{plural(result.plus_entries, 'entry', 'entries')} with attributes "
+                f"{'was' if result.untouched == 1 else 'were'} never touched afterwards."
             )
         )
     return Group(*parts)

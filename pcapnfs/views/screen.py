@@ -103,7 +103,7 @@ def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:
-    facts = [escape(capture.format or "no format"), f"{units.count(capture.packets)} packets"]
+    facts = [escape(capture.format or "no format"), plural(capture.packets, "packet", "packets")]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
         start = capture.start[:19].replace("T", " ")
@@ -113,7 +113,7 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
         Text(some(capture.files, NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
-        Text(f"{units.count(trust.rpc_calls)} calls: {protocols or 'none'}"),
+        Text(f"{plural(trust.rpc_calls, 'call', 'calls')}: {protocols or 'none'}"),
         *_data_servers(capture),
     )
 

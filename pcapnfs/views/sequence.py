@@ -89,13 +89,9 @@ def _file(file: FileSequence) -> list[RenderableType]:
     rows = [_row(step, longest, several=len(askers) > 1) for step in file.steps]
     below = [_compound(step) for step in file.steps]
     parts.append(FittedTable(_COLUMNS, rows, below=below))
-    if file.calls > len(file.steps):
-        parts.append(
-            Text(
-                f"{units.count(file.calls - len(file.steps))} more calls (--calls 0 shows all)",
-                style="dim",
-            )
-        )
+    if hidden := max(0, file.calls - len(file.steps)):
+        more = plural(hidden, "more call", "more calls")
+        parts.append(Text(f"{more} (--calls 0 shows all)", style="dim"))
     return parts
 
 

@@ -164,10 +164,12 @@ def _matched(trust: Trust) -> str:
         return "Every call has its reply."
     sentence = (
         f"{units.share(trust.matched_share)} of the calls have their reply; "
-        f"{units.count(trust.unanswered)} of {units.count(trust.rpc_calls)} have none"
+        f"{units.count(trust.unanswered)} of {units.count(trust.rpc_calls)} "
+        f"{'has' if trust.unanswered == 1 else 'have'} none"
     )
     if trust.unanswered_at_end:
-        sentence += f", {units.count(trust.unanswered_at_end)} of them sent as the capture ended"
+        those = _of_them(trust.unanswered_at_end, trust.unanswered)
+        sentence += f", {those}sent as the capture ended"
     return sentence + "."
 
 
@@ -176,8 +178,14 @@ def _orphans(trust: Trust) -> str:
         return ""
     sentence = f"{plural(trust.orphan_replies, 'reply', 'replies')} without call"
     if trust.orphan_replies_at_start:
-        sentence += f", {units.count(trust.orphan_replies_at_start)} of them as the capture began"
+        those = _of_them(trust.orphan_replies_at_start, trust.orphan_replies)
+        sentence += f", {those}as the capture began"
     return sentence + "."
+
+
+def _of_them(some: int, all_: int) -> str:
+    """How many of those that were told; nothing where there is only one."""
+    return "" if all_ == 1 else f"{units.count(some)} of them "
 
 
 def _undecoded(trust: Trust) -> str:
@@ -245,14 +253,15 @@ def _limits(capture: Capture) -> str:
     if not capture.limits_hit:
         return ""
     limits = ", ".join(
-        f"{escape(code)} {units.count(times)} times" for code, times in capture.limits_hit.items()
+        f"{escape(code)} {plural(times, 'time', 'times')}"
+        for code, times in capture.limits_hit.items()
     )
     return f"Limits of the decoder were reached: {limits}."
 
 
 def plural(number: int, one: str, many: str) -> str:
     """A count with its noun."""
-    return f"{units.count(number)} {one if number == 1 else many}"
+    return units.counted(number, one, many)
 
 
 _UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)"

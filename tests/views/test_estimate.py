@@ -93,3 +93,11 @@ def test_calls_of_other_programs_are_none_of_nfs() -> None:
     assert "files 0 no call of NFS addressed any" in text
     assert "RPCs per file - no call of NFS" in text
     assert "0 calls" not in text
+
+
+def test_one_is_not_many() -> None:
+    one = replace(samples.model(), files=1, rpcs_per_file=1.0)
+    assert estimate.formula(one).startswith("1 file × (1 RPC × ")
+    assert estimate.formula(replace(one, counted="directories")).startswith("1 directory × ")
+    streams = replace(samples.model().what_if[1], change="streams", value=1.0)
+    assert estimate.change(streams) == "1 parallel stream"

@@ -174,3 +174,15 @@ def test_where_the_header_does_not_tell_where_packets_were_cut_the_payload_does(
     capture = replace(samples.capture(), snaplen=262144)
     told = "7 packets were cut, which left 30 B of payload in each on average."
     assert trust_sentences(trust, capture)[1] == told
+
+
+def test_one_is_not_many() -> None:
+    one = replace(
+        samples.trust(), rpc_calls=8, matched=7, matched_share=0.875, unanswered=1,
+        unanswered_at_end=1, orphan_replies=1, orphan_replies_at_start=1, complete=False,
+    )  # fmt: skip
+    assert trust_sentences(one, replace(samples.capture(), limits_hit={"record_limit": 1})) == [
+        "87.5 % of the calls have their reply; 1 of 8 has none, sent as the capture ended.",
+        "1 reply without call, as the capture began.",
+        "Limits of the decoder were reached: record_limit 1 time.",
+    ]

@@ -66,7 +66,7 @@ def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
     if capture.data_connections:
         yield (
             "Data servers",
-            f"{_names(capture.data_servers)}, {units.count(capture.data_calls)} calls",
+            f"{_names(capture.data_servers)}, {plural(capture.data_calls, 'call', 'calls')}",
         )
 
 

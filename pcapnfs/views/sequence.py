@@ -80,7 +80,9 @@ def _file(file: FileSequence) -> list[RenderableType]:
     if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
         parts += [Text(_name(name), overflow="fold") for name in file.names[:NAMES_SHOWN]]
         if len(file.names) > NAMES_SHOWN:
-            parts.append(Text(f"and {len(file.names) - NAMES_SHOWN} more names"))
+            parts.append(
+                Text(f"and {plural(len(file.names) - NAMES_SHOWN, 'more name', 'more names')}")
+            )
     if not file.steps:
         parts.append(Text("No call is about it; it was only listed, or named in other calls."))
         return parts

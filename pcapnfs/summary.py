@@ -63,7 +63,7 @@ class Summary(Record):
 
     verdict: _verdict.Verdict | None
     """What the time went into, in one sentence; None without calls, when nothing tells the round
-    trip, or when most of the traffic is encrypted."""
+    trip, or when most of the traffic is encrypted or of one direction."""
     findings: _judging.Findings
     """What is wrong, or worth knowing, as `findings` says it."""
     capture: _capture.Capture

@@ -135,7 +135,7 @@ class Model(Record):
     """Forecasts with one thing changed; empty without a model."""
     verdict: Verdict | None
     """What the time goes into; None without calls, when nothing tells the round trip, or when most
-    of the traffic is encrypted."""
+    of the traffic is encrypted or of one direction."""
 
 
 def model(
@@ -246,7 +246,7 @@ def _verdict(
     """What the time went into, or would go into with what was given."""
     if measured is not None and not given.any:
         return measured_verdict(measured)
-    if "rtt" in missing or (measured is not None and (not measured.calls or measured.sealed)):
+    if "rtt" in missing or (measured is not None and (not measured.calls or measured.unread)):
         return None
     return verdict(_evidence(measured, given, costs, missing))
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import sealing as _sealing
+from pcapnfs.analyses.directions import MOST, ORPHAN_REPLY, directions
 from pcapnfs.analyses.sealing import Sealing, sealing
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.record import Record
@@ -19,28 +21,22 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _directions.READS,
     _sealing.READS,
     columns.of(
-        calls="call connection callback reply_frame call_time srt transmissions assumed",
-        connections="connection syn_rtt client_segments server_segments server_acks client_resent "
-        "client_bytes server_bytes missing_bytes truncated_bytes",
+        calls="call connection reply_frame call_time srt transmissions assumed",
+        connections="client_segments server_segments client_bytes server_bytes missing_bytes "
+        "truncated_bytes",
         notes="reason time connection call",
     ),
 )
 """The columns that the queries here read."""
-
-ORPHAN_REPLY = "reply_without_call"
-"""Reason of a reply whose call is not in the capture."""
 
 DUPLICATE_REPLY = "duplicate_reply"
 """Reason of a reply that came again."""
 
 LATE_RETRANSMISSION = "retransmitted_call"
 """Reason of a call that came again after its reply."""
-
-FEW = 5
-"""Messages on connections of one direction below which that says nothing: a connection may have
-been begun as the capture ended, or have had its last reply as it began."""
 
 COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
 """Reasons with a field of their own; all others are messages that were not decoded to their end."""
@@ -118,6 +114,14 @@ class Trust(Record):
         return None
 
     @property
+    def mostly_unread(self) -> bool:
+        """Whether what can be read stands for nothing else.
+
+        Most of the traffic is encrypted, or most calls lack their replies for want of a direction.
+        """
+        return self.sealed.mostly or self.calls_alone >= max(1.0, MOST * self.rpc_calls)
+
+    @property
     def unanswered_within(self) -> int:
         """Calls without a reply, but for those sent as the capture ended."""
         return self.unanswered - self.unanswered_at_end
@@ -143,7 +147,7 @@ def trust(trace: Trace) -> Trust:
         {"late": LATE_RETRANSMISSION},
     )[0]
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
-    calls_alone, replies_alone = _one_way(trace)
+    alone = directions(trace)
     reasons: dict[str, int] = dict(
         trace.rows(
             "select reason, count(*) from notes group by reason order by count(*) desc, reason"
@@ -175,8 +179,8 @@ def trust(trace: Trace) -> Trust:
         unanswered_at_end=unanswered_at_end,
         orphan_replies=orphans,
         orphan_replies_at_start=orphans_at_start,
-        calls_alone=calls_alone,
-        replies_alone=replies_alone,
+        calls_alone=alone.calls,
+        replies_alone=alone.replies,
         retransmitted_calls=retransmitted,
         duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
         assumed_outcomes=assumed,
@@ -214,32 +218,3 @@ def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
     )
     unanswered, orphans = rows[0]
     return integer(unanswered), integer(orphans)
-
-
-def _one_way(trace: Trace) -> tuple[int, int]:
-    """Calls and replies on connections of which the capture holds one direction."""
-    calls, replies = trace.rows(_ONE_WAY, {"orphan": ORPHAN_REPLY})[0]
-    if any(file.truncated_packets for file in trace.meta.files):
-        replies = 0
-    return _many(integer(calls)), _many(integer(replies))
-
-
-def _many(messages: int) -> int:
-    return messages if messages >= FEW else 0
-
-
-# A client whose server is down sends its segments, or over UDP its calls, again and again; one
-# whose server's segments were merely not captured does not.
-_ONE_WAY = """
-    with called as (
-        select connection, count(*) as calls
-        from calls where not callback group by connection
-        having count(reply_frame) = 0 and count(*) filter (transmissions > 1) * 2 <= count(*)
-    )
-    select
-        (select sum(calls) from called join connections using (connection)
-         where server_segments = 0 and server_acks = 0 and syn_rtt is null
-         and client_resent * 2 <= client_segments),
-        (select count(*) from notes where reason = $orphan
-         and connection not in (select connection from calls where not callback))
-"""

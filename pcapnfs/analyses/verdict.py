@@ -158,9 +158,9 @@ def verdict(evidence: Evidence) -> Verdict:
 def measured_verdict(measured: Measurement) -> Verdict | None:
     """What the run as it was measured went into, by client where there are several.
 
-    None without calls, when nothing tells the round trip, or when most traffic is encrypted.
+    None without calls, when nothing tells the round trip, or when most traffic cannot be read.
     """
-    if not measured.calls or measured.rtt_s is None or measured.sealed:
+    if not measured.calls or measured.rtt_s is None or measured.unread:
         return None
     if measured.clients is not None:
         return _of_clients(measured.clients)

@@ -34,7 +34,7 @@ def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
     Where the clocks of all clients, added up, name it, also those that it takes half as much of.
     Only where there are calls enough to speak of time in general, and most can be read.
     """
-    if material.trust.sealed.mostly:
+    if material.trust.mostly_unread:
         return
     common = cause in _common(material.bottleneck.clients)
     for found in alone(material):

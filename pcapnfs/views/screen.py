@@ -94,7 +94,7 @@ def _findings(found: Findings) -> tuple[RenderableType, ...]:
 
 def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
     """Nothing where the capture holds too little to say."""
-    told = [no_verdict(trust)] if trust.sealed.mostly else []
+    told = [no_verdict(trust)] if trust.mostly_unread else []
     if model.verdict is not None:
         told = estimate.verdict_sentences(model.verdict)
     if not told:

@@ -98,11 +98,16 @@ def sealed(trust: Trust) -> list[str]:
 
 
 def no_verdict(trust: Trust) -> str:
-    """Why there is no verdict, where that is because most traffic is encrypted; else nothing."""
-    if not trust.sealed.mostly:
+    """Why there is no verdict, where that is because most cannot be read; else nothing."""
+    if not trust.mostly_unread:
         return ""
-    why = "No verdict on what the time went into: most of the traffic cannot be read."
-    return " ".join((why, *sealed(trust)))
+    if trust.sealed.mostly:
+        why = "No verdict on what the time went into: most of the traffic cannot be read."
+        return " ".join((why, *sealed(trust)))
+    return (
+        "No verdict on what the time went into: most calls lack their replies, since only what "
+        "clients sent was captured of their connections."
+    )
 
 
 def lacks(trust: Trust) -> list[str]:

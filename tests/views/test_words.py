@@ -134,6 +134,15 @@ def test_a_direction_that_is_missing_is_told_instead_of_a_loss() -> None:
     ]
 
 
+def test_there_is_no_verdict_where_most_replies_are_missing() -> None:
+    half = replace(samples.trust(), matched=5000, unanswered=5000, calls_alone=5000)
+    assert no_verdict(half) == (
+        "No verdict on what the time went into: most calls lack their replies, since only what "
+        "clients sent was captured of their connections."
+    )
+    assert no_verdict(replace(half, matched=5001, unanswered=4999, calls_alone=4999)) == ""
+
+
 def test_a_direction_that_some_connections_lack_stands_before_the_rest() -> None:
     some = replace(samples.poor_trust(), calls_alone=900, replies_alone=5)
     first, second, *_ = trust_sentences(some, samples.capture())

@@ -25,7 +25,7 @@ class CaptureFile(Record):
     packets: int
     """Packets read."""
     bytes: int
-    """Bytes read, after decompression."""
+    """Bytes of its packets on the wire, whether captured or cut off."""
     start_ns: int | None
     """Time of the earliest packet, nanoseconds since 1970; None without packets."""
     end_ns: int | None

@@ -62,8 +62,8 @@ class Summary(Record):
     """What the capture says, and how far that can be trusted."""
 
     verdict: _verdict.Verdict | None
-    """What the time went into, in one sentence; None without calls, or when nothing tells
-    the round trip."""
+    """What the time went into, in one sentence; None without calls, when nothing tells the round
+    trip, or when most of the traffic is encrypted or of one direction."""
     findings: _judging.Findings
     """What is wrong, or worth knowing, as `findings` says it."""
     capture: _capture.Capture

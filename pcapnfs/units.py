@@ -119,6 +119,11 @@ def count(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}".replace(",", THIN_SPACE)
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Write a count with its noun: `1 file`, `2 files`, `1 entry`, `2 entries`."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
 def number(value: float | None) -> str:
     """Write a mean or a quantile of counts with three significant digits: `0.25`, `12.3`."""
     if value is None:

@@ -107,6 +107,13 @@ def cut_first_third(file: File) -> File:
     return replace(file, frames=file.frames[len(file.frames) // 3 :])
 
 
+def one_way(source: bytes) -> Damage:
+    """Only the frames that this IPv4 address sent, without options of link or network."""
+    return lambda file: replace(
+        file, frames=tuple(f for f in file.frames if f.data[26:30] == source)
+    )
+
+
 def snap(length: int) -> Damage:
     """At most this many bytes of each frame."""
     return lambda file: replace(

@@ -24,7 +24,7 @@ READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call mount callback",
-        connections="connection transport handshake first_frame",
+        connections="connection transport handshake segment_size first_frame",
         operations="call op",
         files="server path role listed_only",
     ),
@@ -49,7 +49,7 @@ class Beginning(Record):
     connections: int
     """TCP connections with calls of NFS."""
     running: int
-    """Those of them whose handshake is not in the capture: they ran when it began."""
+    """Those of them of whose handshake nothing is in the capture: they ran when it began."""
     calls: int
     """Calls of NFS on those."""
     versions: tuple[int, ...]
@@ -144,8 +144,10 @@ def _between(trace: Trace) -> dict[tuple[str, str], _Used]:
     return found
 
 
+# A segment size is announced with SYN alone: where only one direction was captured, it shows that
+# the beginning was.
 _CONNECTIONS = """
-    select connection, not handshake as running, first_frame as frame
+    select connection, not handshake and segment_size is null as running, first_frame as frame
     from connections where transport = 'TCP' order by connection
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -11,6 +11,7 @@ from pcapnfs.record import Record
 from pcapnfs.units import timestamp
 
 if TYPE_CHECKING:
+    from pcapnfs.meta import CaptureFile
     from pcapnfs.trace import Trace
 
 READS = columns.of(
@@ -42,9 +43,13 @@ class Capture(Record):
     duration_s: float | None
     """From the earliest to the latest packet, seconds; None without packets."""
     snaplen: int | None
-    """Bytes kept of each packet, the smallest of all files; None when no file sets a limit."""
+    """Bytes kept of each packet, the smallest of all files, as their headers say; None when no
+    file sets a limit."""
     truncated_packets: int
     """Packets that were longer on the wire than in the file."""
+    cut_to: int | None
+    """The length that they were cut to, bytes, the smallest of all files with such packets; None
+    without any, and where a file names no limit, or one above what its packets can have had."""
     dropped_packets: int | None
     """Packets that the capturing host says it lost; None when no file tells."""
     damage: tuple[str, ...]
@@ -88,6 +93,7 @@ def capture(trace: Trace) -> Capture:
             (file.snaplen for file in meta.files if file.snaplen is not None), default=None
         ),
         truncated_packets=sum(file.truncated_packets for file in meta.files),
+        cut_to=_cut_to([file for file in meta.files if file.truncated_packets]),
         dropped_packets=sum(dropped) if dropped else None,
         damage=tuple(
             f"{file.path}: {file.damage}" for file in meta.files if file.damage is not None
@@ -100,6 +106,21 @@ def capture(trace: Trace) -> Capture:
         data_connections=data_connections,
         data_calls=data_calls,
     )
+
+
+def _cut_to(cut: Sequence[CaptureFile]) -> int | None:
+    """The limit of these files.
+
+    Programs that shorten packets may leave the header as it was (262,144), or write none. A packet
+    is longer on the wire than the limit that it was cut to: a limit is not believed where all
+    packets together are shorter than that many would have to be.
+    """
+    limits = [
+        file.snaplen
+        for file in cut
+        if file.snaplen and file.truncated_packets * (file.snaplen + 1) <= file.bytes
+    ]
+    return min(limits) if cut and len(limits) == len(cut) else None
 
 
 _DATA_SERVERS = """

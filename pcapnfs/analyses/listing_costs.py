@@ -67,6 +67,8 @@ class ListingCosts(Record):
     """Address of the server."""
     plain_calls: int
     """Calls that listed without attributes."""
+    plain_versions: tuple[int, ...]
+    """Versions of NFS of these, 3 or 4."""
     plain_entries: int
     """Entries in their replies; without `.` and `..`."""
     followed: Spared
@@ -124,6 +126,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             client=mounts[mount][0],
             server=mounts[mount][1],
             plain_calls=integer(plain),
+            plain_versions=tuple(versions or ()),
             plain_entries=integer(plain_entries),
             followed=spared.of_row(values[0:4]),
             followed_entries=integer(followed),
@@ -136,7 +139,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
             plus=spared.of_row(values[8:12]),
             plus_extra_s=seconds(extra) or 0.0,
         )
-        for mount, plain, plain_entries, plus, plus_entries, objects, touched,
+        for mount, plain, versions, plain_entries, plus, plus_entries, objects, touched,
         followed, extra, *values
         in rows
     )  # fmt: skip
@@ -144,7 +147,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
 
 _LISTED = f"""
     create temp table listed as
-    select mount, call, position, directory, call_frame, reply_time, plus, untyped
+    select mount, version, call, position, directory, call_frame, reply_time, plus, untyped
     from {listings.TABLE}
     where directory is not null and version >= 3 and reply_time is not null
 """
@@ -289,6 +292,7 @@ _SMALL = shares.where(f"""
 _BY_MOUNT = f"""
     with listings_by as (
         select mount, count(*) filter (not listed.plus) as plain_calls,
+               list_sort(list(distinct version) filter (not listed.plus)) as plain_versions,
                {spared.columns("listed.plus", "plus")}
         from listed join shares using (call) group by mount
     ),
@@ -319,7 +323,7 @@ _BY_MOUNT = f"""
                count(*) filter (plus) as plus_entries
         from told group by mount
     )
-    select mount, plain_calls, coalesce(plain_entries, 0), plus_calls,
+    select mount, plain_calls, plain_versions, coalesce(plain_entries, 0), plus_calls,
            coalesce(plus_entries, 0), coalesce(objects, 0), coalesce(touched, 0),
            coalesce(followed_entries, 0),
            greatest(plus_share - plus_calls * coalesce(usual, 0), 0),

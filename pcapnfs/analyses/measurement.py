@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
+from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses.arrays import added, median
@@ -26,8 +28,10 @@ from pcapnfs.analyses.call_times import (
     round_trip,
 )
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
+from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
+from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.timeline import Timeline, timeline
 from pcapnfs.record import Record, replace
 
@@ -43,6 +47,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     _timeline.READS,
     _network_path.READS,
+    _directions.READS,
+    _sealing.READS,
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
@@ -127,6 +133,9 @@ class Measurement(Record):
     """By unit, in order of their first call."""
     clients: ClientClocks | None
     """The clock of each client by itself; None where there is only one."""
+    unread: bool
+    """Most of the traffic is encrypted, or most calls lack their replies for want of a direction:
+    the others do not stand for what the time went into."""
 
     @property
     def span_s(self) -> float:
@@ -233,6 +242,7 @@ def measure(
         pauses_s=pauses,
         sums=sums,
         clients=clocks,
+        unread=sealing(trace).mostly or directions(trace).mostly,
     )
 
 

@@ -134,7 +134,8 @@ class Model(Record):
     what_if: tuple[Scenario, ...]
     """Forecasts with one thing changed; empty without a model."""
     verdict: Verdict | None
-    """What the time goes into; None without calls, or when nothing tells the round trip."""
+    """What the time goes into; None without calls, when nothing tells the round trip, or when most
+    of the traffic is encrypted or of one direction."""
 
 
 def model(
@@ -245,7 +246,7 @@ def _verdict(
     """What the time went into, or would go into with what was given."""
     if measured is not None and not given.any:
         return measured_verdict(measured)
-    if "rtt" in missing or (measured is not None and not measured.calls):
+    if "rtt" in missing or (measured is not None and (not measured.calls or measured.unread)):
         return None
     return verdict(_evidence(measured, given, costs, missing))
 

@@ -242,7 +242,7 @@ def _timeout(seen: Evidence) -> Iterator[Verdict]:
         confidence="likely" if seen.pauses_asked >= MANY else "possible",
         evidence=(
             f"asked for a directory before it used it after {_times(seen.pauses_asked, 'pause')} "
-            f"({units.count(seen.pauses_asked_twice)} times twice), from an age of "
+            f"({_times(seen.pauses_asked_twice, 'time')} twice), from an age of "
             f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
             f"{units.duration(trusted)}; programs that open directories may do the same"
         ),
@@ -270,7 +270,8 @@ def _listings(seen: Evidence) -> Iterator[Verdict]:
         ("nordirplus",),
         "likely" if seen.listings_plain >= ENOUGH else "possible",
         f"{_times(seen.listings_plain, 'directory', 'directories')} listed without attributes, "
-        "none with them; a server or client without READDIRPLUS does the same",
+        "none with them; a client that never asks for them, or a server that has none to give, "
+        "does the same",
         seen.frames["listing"],
     )
 
@@ -362,7 +363,7 @@ def _synchronous(seen: Evidence) -> Iterator[Verdict]:
         yield _verdict(
             ("sync",),
             "possible",
-            f"{units.count(seen.writes_sync)} WRITEs of "
+            f"{_times(seen.writes_sync, 'WRITE')} of "
             f"{_times(seen.files_sync, 'file')} asked for stable storage though the next one "
             "followed; programs that open with O_SYNC do the same",
             seen.frames["sync"],
@@ -382,4 +383,4 @@ def _allowed(limit: int | None) -> str:
 
 
 def _times(number: int, one: str, many: str | None = None) -> str:
-    return f"{units.count(number)} {one if number == 1 else many or one + 's'}"
+    return units.counted(number, one, many)

@@ -54,6 +54,8 @@ class Recalls(Record):
     """Address of the server."""
     recalled: int
     """Recalls."""
+    files: int
+    """Files that they were about."""
     returned: int
     """Those of them that were followed by a DELEGRETURN."""
     total_s: float
@@ -92,6 +94,7 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
             holder=holder,
             server=server,
             recalled=integer(recalled),
+            files=integer(files),
             returned=integer(returned),
             total_s=seconds(total) or 0.0,
             longest_s=seconds(longest),
@@ -105,6 +108,7 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
             holder,
             server,
             recalled,
+            files,
             returned,
             total,
             longest,
@@ -124,17 +128,20 @@ _RECALLED = """
         where operations.op = 'CB_RECALL' and operations.file is not null
     ),
     returned as (
-        select client as holder, server, operations.file, reply_time as ended
+        select client as holder, server, operations.file, reply_time as ended,
+               call_time as giving
         from operations join calls using (call)
         where operations.op = 'DELEGRETURN' and operations.status = 0 and reply_time is not null
     )
-    select sent.holder, sent.server, sent.file, frame, begun, ended
+    select sent.holder, sent.server, sent.file, frame, begun, giving, ended
     from sent asof left join returned
          on sent.holder = returned.holder and sent.server = returned.server
             and sent.file = returned.file and sent.begun <= returned.ended
 """
 
-# Each call meets one recall at most: the last that began before it was answered, or soon after.
+# Each call meets one recall at most: the last that began before it was answered, or soon after. One
+# that was answered before the return was sent did not wait for it; nor, as far as can be told, did
+# one that came after a recall without return.
 _MET = """
     create temp table met as
     with others as (
@@ -152,7 +159,8 @@ _MET = """
          on others.server = recalled.server and others.file = recalled.file
             and others.reply_time + (case when put_off then $before else 0 end) >= recalled.begun
     left join shares using (call)
-    where (put_off or (client <> holder and reply_time >= begun))
+    where (put_off or (client <> holder and reply_time >= coalesce(giving, begun)
+                       and (ended is not null or call_first_time <= begun)))
           and (ended is null or call_first_time <= ended)
 """
 
@@ -166,8 +174,8 @@ _BY_HOLDER = """
         select holder, server, list_sort(list(distinct client)) as clients, count(*) as calls
         from met group by holder, server
     )
-    select holder, server, count(*), count(ended), sum(ended - begun), max(ended - begun),
-           any_value(clients), any_value(calls),
+    select holder, server, count(*), count(distinct file), count(ended), sum(ended - begun),
+           max(ended - begun), any_value(clients), any_value(calls),
            coalesce((list(path order by coalesce(ended - begun, 0) desc, frame, path)
                 filter (path is not null))[:10 * $files], []),
            (list(frame order by coalesce(ended - begun, 0) desc, frame))[:$examples]

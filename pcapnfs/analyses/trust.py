@@ -10,21 +10,27 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import directions as _directions
+from pcapnfs.analyses import sealing as _sealing
+from pcapnfs.analyses.directions import MOST, ORPHAN_REPLY, directions
+from pcapnfs.analyses.sealing import Sealing, sealing
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call connection reply_frame call_time srt transmissions assumed",
-    connections="missing_bytes truncated_bytes",
-    notes="reason time connection call",
+READS = columns.together(
+    _directions.READS,
+    _sealing.READS,
+    columns.of(
+        calls="call connection reply_frame call_time srt transmissions assumed",
+        connections="client_segments server_segments client_bytes server_bytes missing_bytes "
+        "truncated_bytes",
+        notes="reason time connection call",
+    ),
 )
 """The columns that the queries here read."""
-
-ORPHAN_REPLY = "reply_without_call"
-"""Reason of a reply whose call is not in the capture."""
 
 DUPLICATE_REPLY = "duplicate_reply"
 """Reason of a reply that came again."""
@@ -57,6 +63,12 @@ class Trust(Record):
     orphan_replies_at_start: int
     """Part of orphan_replies: so close to the start of the capture (less than the 99th percentile
     of their connection's service times) that the call may have come before it."""
+    calls_alone: int
+    """Part of unanswered: on connections of which only what the client sent is in the capture, and
+    where the client had no reason to send it again. 0 where they are fewer than five."""
+    replies_alone: int
+    """Part of orphan_replies: on connections without any call. 0 where they are fewer than five, or
+    where packets were cut, since a call takes more of a packet than a reply to be known."""
     retransmitted_calls: int
     """Calls that were sent more than once, before or after their reply."""
     duplicate_replies: int
@@ -71,10 +83,15 @@ class Trust(Record):
     """Messages that were not decoded to their end: the sum of undecoded_reasons."""
     undecoded_reasons: Mapping[str, int]
     """Messages that were not decoded to their end, by the code of the reason (docs/reasons.md)."""
+    sealed: Sealing
+    """What is encrypted, by TLS as a whole or call by call."""
     missing_bytes: int
     """Bytes that were sent but are not in the capture, without those past the snaplen."""
     truncated_bytes: int
     """Payload bytes past the snaplen."""
+    kept_bytes: float | None
+    """Payload kept of a segment or datagram, mean over those with data on connections where any was
+    cut, bytes; None without any."""
     truncated_packets: int
     """Packets that were cut at the snaplen."""
     dropped_packets: int | None
@@ -84,6 +101,25 @@ class Trust(Record):
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
     damaged."""
+
+    @property
+    def one_way(self) -> str | None:
+        """What all connections lack: `replies` or `calls`; None where any has both."""
+        if self.matched:
+            return None
+        if self.calls_alone and self.calls_alone == self.unanswered:
+            return "replies"
+        if self.replies_alone and not self.rpc_calls:
+            return "calls"
+        return None
+
+    @property
+    def mostly_unread(self) -> bool:
+        """Whether what can be read stands for nothing else.
+
+        Most of the traffic is encrypted, or most calls lack their replies for want of a direction.
+        """
+        return self.sealed.mostly or self.calls_alone >= max(1.0, MOST * self.rpc_calls)
 
     @property
     def unanswered_within(self) -> int:
@@ -111,6 +147,7 @@ def trust(trace: Trace) -> Trust:
         {"late": LATE_RETRANSMISSION},
     )[0]
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
+    alone = directions(trace)
     reasons: dict[str, int] = dict(
         trace.rows(
             "select reason, count(*) from notes group by reason order by count(*) desc, reason"
@@ -120,8 +157,14 @@ def trust(trace: Trace) -> Trust:
         reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
     }
     orphans = reasons.get(ORPHAN_REPLY, 0)
-    missing, truncated = trace.rows(
-        "select sum(missing_bytes), sum(truncated_bytes) from connections"
+    missing, truncated, kept, segments = trace.rows(
+        """
+        select sum(missing_bytes), sum(truncated_bytes),
+               sum(client_bytes::bigint + server_bytes::bigint - truncated_bytes::bigint)
+                   filter (truncated_bytes > 0),
+               sum(client_segments + server_segments) filter (truncated_bytes > 0)
+        from connections
+        """
     )[0]
     dropped = [
         file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
@@ -136,14 +179,18 @@ def trust(trace: Trace) -> Trust:
         unanswered_at_end=unanswered_at_end,
         orphan_replies=orphans,
         orphan_replies_at_start=orphans_at_start,
+        calls_alone=alone.calls,
+        replies_alone=alone.replies,
         retransmitted_calls=retransmitted,
         duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
         assumed_outcomes=assumed,
         negative_times=negative,
         undecoded=sum(undecoded.values()),
         undecoded_reasons=undecoded,
+        sealed=sealing(trace),
         missing_bytes=integer(missing),
         truncated_bytes=integer(truncated),
+        kept_bytes=max(0, integer(kept)) / integer(segments) if segments else None,
         truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
         dropped_packets=sum(dropped) if dropped else None,
         damaged_files=damaged,

@@ -158,9 +158,9 @@ def verdict(evidence: Evidence) -> Verdict:
 def measured_verdict(measured: Measurement) -> Verdict | None:
     """What the run as it was measured went into, by client where there are several.
 
-    None without calls, or when nothing tells the round trip.
+    None without calls, when nothing tells the round trip, or when most traffic cannot be read.
     """
-    if not measured.calls or measured.rtt_s is None:
+    if not measured.calls or measured.rtt_s is None or measured.unread:
         return None
     if measured.clients is not None:
         return _of_clients(measured.clients)
@@ -368,14 +368,14 @@ def _reasons(
     stable = costs.files * costs.syncops_per_file
     only = "" if evidence.few is None else ", too few for more than this run"
     details = {
-        "persistence": f"{units.count(round(stable))} stable calls waited "
+        "persistence": f"{units.counted(round(stable), 'stable call')} waited "
         f"{units.duration(costs.persist_s)} each for storage"
         + (f": {_STORAGE[storage]}" if storage in ("disk", "slow") else "")
         + only,
-        "round_trips": f"{units.count(round(calls))} calls at a round trip of "
+        "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
         f"{units.duration(costs.rtt_s)}",
         "transfer": "data on the wire",
-        "waiting": f"{units.count(round(stable))} stable calls took "
+        "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
         "again before they were answered"
         if evidence.resent and costs.persist_s

@@ -172,6 +172,8 @@ def demand_nfs(trace: Trace) -> None:
     """
     if trace.meta.nfs_calls:
         return
+    from pcapnfs.analyses.directions import FEW, ORPHAN_REPLY
+
     found = trace.sql(
         "select 1 from calls where callback or list_contains($programs, program) limit 1",
         {"programs": NFS_PROGRAMS},
@@ -192,7 +194,15 @@ def demand_nfs(trace: Trace) -> None:
     ]
     facts += [f"damage: {file.damage}" for file in trace.meta.files if file.damage is not None]
     names = some([file.path for file in trace.meta.files], NAMED)
+    advice = "a server on an unusual port is named with --port"
+    reasons = dict(contents["not decoded"])
+    if "encrypted" in reasons:
+        advice = f"what TLS seals cannot be read; {advice}"
+    if not contents["calls"] and list(reasons) == [ORPHAN_REPLY] and reasons[ORPHAN_REPLY] >= FEW:
+        advice = (
+            "only what servers sent was captured, and no call of a client; capture both "
+            "directions: filter by host, not by src or dst"
+        )
     raise CaptureError(
-        f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); "
-        "a server on an unusual port is named with --port"
+        f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); {advice}"
     )

@@ -159,8 +159,8 @@ def synth(
     span = (capture.frames[-1].time_ns - capture.frames[0].time_ns) / NS
     output.write(
         [
-            f"{escape(str(out))}: {units.count(len(capture))} packets, "
-            f"{units.count(len(truth.calls))} calls in {units.duration(span)}\n"
+            f"{escape(str(out))}: {units.counted(len(capture), 'packet')}, "
+            f"{units.counted(len(truth.calls), 'call')} in {units.duration(span)}\n"
             f"{escape(str(told))}: what is in it, by file and call\n"
         ]
     )

@@ -128,7 +128,7 @@ def _mainly(subject: str, before: Mapping[str, int], after: Mapping[str, int]) -
         first,
         second,
         "certain",
-        f"{units.count(before[first])} of {units.count(sum(before.values()))} calls before, "
+        f"{units.count(before[first])} of {units.counted(sum(before.values()), 'call')} before, "
         f"{units.count(after[second])} of {units.count(sum(after.values()))} after",
     )
 
@@ -239,8 +239,8 @@ def _pieces(before: Side, after: Side) -> Iterator[Cause]:
         words[0],
         words[1],
         "possible",
-        f"{units.count(smaller.writes_of_largest)} WRITEs of {units.size(least)} and none larger, "
-        f"where the other capture of {units.count(common)} paths in common has "
+        f"{units.counted(smaller.writes_of_largest, 'WRITE')} of {units.size(least)} and none "
+        f"larger, where the other capture of {units.counted(common, 'path')} in common has "
         f"{units.size(most)}",
     )
 

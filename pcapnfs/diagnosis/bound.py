@@ -32,8 +32,10 @@ def each(material: Material, cause: str) -> Iterator[tuple[Bottleneck, Cause]]:
     """Whose verdict names a cause, with what it takes: the only client, or each of several.
 
     Where the clocks of all clients, added up, name it, also those that it takes half as much of.
-    Only where there are calls enough to speak of time in general.
+    Only where there are calls enough to speak of time in general, and most can be read.
     """
+    if material.trust.mostly_unread:
+        return
     common = cause in _common(material.bottleneck.clients)
     for found in alone(material):
         if found.verdict is None or found.calls < LEAST:
@@ -116,5 +118,6 @@ def data(found: Bottleneck) -> str:
     """How much there was to judge by."""
     return (
         f"{wording.times(found.calls, 'call')}, {units.count(found.stable_calls)} of them stable; "
-        f"{units.count(found.small_calls)} small ones that show the round trip"
+        f"{wording.times(found.small_calls, 'small one')} that "
+        f"{'shows' if found.small_calls == 1 else 'show'} the round trip"
     )

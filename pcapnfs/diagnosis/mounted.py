@@ -44,9 +44,9 @@ class Judged(Record):
     def data(self) -> str:
         """How much there was to judge by."""
         return (
-            f"{units.count(self.questions.calls)} calls; {units.count(self.mount.moves)} moves "
-            f"from one child of a directory to the next; {units.count(self.mount.visits)} visits "
-            "of files"
+            f"{units.counted(self.questions.calls, 'call')}; "
+            f"{units.counted(self.mount.moves, 'move')} from one child of a directory to the next; "
+            f"{units.counted(self.mount.visits, 'visit')} of files"
         )
 
 

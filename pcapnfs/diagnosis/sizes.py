@@ -117,7 +117,7 @@ class Transfers(Record):
             title=f"Small {self.what}s: the server allows no more than {units.size(allowed)}",
             seen=f"The server told the client that a {self.what} may have "
             f"{units.size(allowed)} at most, and {units.count(runs.in_runs)} of "
-            f"{units.count(runs.calls)} continued one another. {self._fewer(runs)}",
+            f"{units.counted(runs.calls, self.what)} continued one another. {self._fewer(runs)}",
             why=_WHY,
             advice=(
                 Advice(
@@ -147,7 +147,7 @@ class Transfers(Record):
             size = units.size(runs.allowed_bytes)
         return (
             f"Pieces of {size} would have spared {units.count(runs.merged.calls)} of "
-            f"{units.count(runs.calls)} {self.what}s."
+            f"{units.counted(runs.calls, self.what)}."
         )
 
 
@@ -158,4 +158,4 @@ _WHY = (
 
 
 def _data(what: str, runs: Runs) -> str:
-    return f"{units.count(runs.calls)} {what}s, {units.count(runs.in_runs)} of them in runs"
+    return f"{units.counted(runs.calls, what)}, {units.count(runs.in_runs)} of them in runs"

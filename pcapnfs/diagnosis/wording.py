@@ -24,4 +24,4 @@ def several(names: Sequence[str]) -> str:
 
 def times(number: int, one: str, many: str | None = None) -> str:
     """How many of what: `1 file`, `2 files`."""
-    return f"{units.count(number)} {one if number == 1 else many or one + 's'}"
+    return units.counted(number, one, many)

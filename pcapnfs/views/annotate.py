@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
-from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views import parts
 from pcapnfs.views.prose import Prose
@@ -28,7 +27,7 @@ def screen(result: Annotation, name: str) -> RenderableType:
     """How many comments there are, and of what."""
     lines: list[RenderableType] = [
         Prose(
-            f"{escape(name)}: {units.count(result.packets)} packets, "
+            f"{escape(name)}: {plural(result.packets, 'packet', 'packets')}, "
             f"{plural(result.comments, 'comment', 'comments')} at "
             f"{plural(result.frames, 'frame', 'frames')}"
         )

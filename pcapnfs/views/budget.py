@@ -136,20 +136,30 @@ def _bar(share: float | None) -> str:
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
-_ROW_COLUMNS = tuple(
-    Column(SHORT[row], priority)
-    for row, priority in (
-        ("stable", 0),
-        ("unstable", 0),
-        ("unstable_write", 1),
-        ("read", 1),
-        ("state", 4),
-        ("unknown", 3),
-        ("transfer", 1),
-        ("waiting", 1),
-        ("client", 0),
-    )
-)
+LITTLE = 0.05
+"""Share of every clock below which a row's column is the first to go where room is short."""
+
+ALWAYS = 2
+"""Rows whose columns always stay, those with the largest shares."""
+
+BEFORE_ROWS = len(SHORT) + 1
+"""Priority of columns that go before any row with more than a little, and after those with less."""
+
+
+def _row_columns(told: Sequence[Budget]) -> list[Column]:
+    """A column for each row; where room is short, those go first that hold least of every clock."""
+    most = dict.fromkeys(SHORT, 0.0)
+    for budget in told:
+        for row, _, share in budget.shares():
+            most[row] = max(most[row], share or 0.0)
+    ranks = {row: rank for rank, row in enumerate(sorted(most, key=lambda row: -most[row]))}
+    return [
+        Column(
+            title,
+            BEFORE_ROWS + 1 + ranks[row] if most[row] < LITTLE else max(0, ranks[row] - ALWAYS + 1),
+        )
+        for row, title in SHORT.items()
+    ]
 
 
 def _told(total: Budget, clients: Sequence[Budget], whole: str) -> list[RenderableType]:
@@ -169,8 +179,8 @@ def _clients(clients: Sequence[Budget]) -> RenderableType:
     columns = (
         Column("client", align="left", least=15),
         Column("calls"),
-        Column("outstanding", 2),
-        *_ROW_COLUMNS,
+        Column("outstanding", BEFORE_ROWS),
+        *_row_columns(clients),
     )
     rows = [
         [
@@ -190,11 +200,11 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
     columns = (
         Column("client", align="left", least=9),
         Column("phase", align="left", least=18, cut="end"),
-        Column("begins at", 2),
+        Column("begins at", BEFORE_ROWS),
         Column("takes"),
         Column("calls"),
-        Column("files", 2),
-        *_ROW_COLUMNS,
+        Column("files", BEFORE_ROWS),
+        *_row_columns([phase.budget for phase in phases]),
     )
     rows = [
         [

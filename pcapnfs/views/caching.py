@@ -59,7 +59,7 @@ def listing_sentences(result: Readdir) -> list[str]:
     with_attributes = plural(result.readdirplus_calls, "call", "calls")
     lines = [
         f"{plural(result.directories, 'directory', 'directories')} listed with "
-        f"{with_attributes} that asked for attributes (READDIRPLUS) and "
+        f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
         f"{units.count(result.readdir_calls)} that did not: "
         f"{plural(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
         f"{units.duration(result.time_s)}."
@@ -75,7 +75,8 @@ def listing_sentences(result: Readdir) -> list[str]:
 def listings_in_short(result: Readdir) -> str:
     """Listings and follow-ups in one sentence."""
     told = (
-        f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes (READDIRPLUS), "
+        f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes"
+        f"{_as_readdirplus(result)}, "
         f"{units.count(result.readdir_calls)} without: "
         f"{plural(result.entries, 'entry', 'entries')} of "
         f"{plural(result.directories, 'directory', 'directories')}, {units.duration(result.time_s)}"
@@ -84,6 +85,11 @@ def listings_in_short(result: Readdir) -> str:
         return f"{told}."
     follow_ups = plural(result.follow_ups, "follow-up", "follow-ups")
     return f"{told}; then {follow_ups} on entries, {units.duration(result.follow_up_s)}."
+
+
+def _as_readdirplus(result: Readdir) -> str:
+    """The procedure that lists with attributes, where there is one: in NFSv3 alone."""
+    return "" if result.v4_plain_calls + result.v4_plus_calls else " (READDIRPLUS)"
 
 
 def cache_in_short(result: Cache) -> str:
@@ -114,18 +120,21 @@ def _follow_ups(result: Readdir) -> RenderableType:
     else:
         rows = [
             _follow_up_row("after plain listings", result.after_plain),
-            _follow_up_row("after READDIRPLUS", result.after_plus),
+            _follow_up_row("after listings with attributes", result.after_plus),
         ]
         parts = [FittedTable(_FOLLOW_UP_COLUMNS, [row for row in rows if row[1] != "0"], indent=2)]
         if result.after_plain.calls > result.after_plain.accesses:
             parts.append(
-                note("With READDIRPLUS, the LOOKUPs and GETATTRs of the first row were not needed.")
+                note(
+                    "With attributes in the listings, the LOOKUPs and GETATTRs of the first row "
+                    "were not needed."
+                )
             )
         if result.after_plus.calls:
             parts.append(
                 note(
-                    "After READDIRPLUS only a cache that stays warm longer saves calls (actimeo, "
-                    "delegations)."
+                    "After listings with attributes only a cache that stays warm longer saves "
+                    "calls (actimeo, delegations)."
                 )
             )
     parts.append(
@@ -137,8 +146,9 @@ def _follow_ups(result: Readdir) -> RenderableType:
     if result.plus_entries:
         parts.append(
             note(
-                f"{units.count(result.untouched)} of {units.count(result.plus_entries)} entries "
-                "with attributes were never touched afterwards."
+                f"{units.count(result.untouched)} of "
+                f"{plural(result.plus_entries, 'entry', 'entries')} with attributes "
+                f"{'was' if result.untouched == 1 else 'were'} never touched afterwards."
             )
         )
     return Group(*parts)
@@ -286,7 +296,7 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
     if len(silent) > MOUNTS_SHOWN:
         more = plural(len(silent) - MOUNTS_SHOWN, "more pair", "more pairs")
         parts.append(note(f"{more} of client and server without a verdict."))
-    return Group(*parts) if parts else note("No client called.")
+    return Group(*parts) if parts else note("No client called NFS.")
 
 
 def _intervals(intervals: tuple[Interval, ...]) -> RenderableType:

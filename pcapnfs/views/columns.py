@@ -1,9 +1,9 @@
 """A table that fits its width: columns are dropped by priority, numbers are never wrapped or cut.
 
 Takes columns and cells of finished text; gives a Rich renderable. A column without any content is
-left out. When columns that may shrink are as narrow as they may be, others go by priority; paths
-are shortened in their middle, where they differ least. What a row has to say beyond its numbers
-stands below it, wrapped between words.
+left out. When columns that may shrink are as narrow as they may be, others go: first those that
+hold nothing but zeros, then by priority; paths are shortened in their middle, where they differ
+least. What a row has to say beyond its numbers stands below it, wrapped between words.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 GAP = 2
 """Blanks between columns."""
 
+NOTHING = frozenset(("", "-", "0", "0 s", "0 B", "0 %"))
+"""Cells that say no more than that there is nothing (units.py)."""
+
 BELOW = 4
 """Blanks before a line that stands below a row."""
 
@@ -33,7 +36,8 @@ class Column(Record):
     title: str
     """Heading."""
     priority: int = 0
-    """0 always stays; of the others the largest goes first, the rightmost among equals."""
+    """0 always stays; of the others those with nothing but zeros go first, then the largest, the
+    rightmost among equals."""
     align: Literal["left", "right"] = "right"
     """Numbers to the right, names to the left."""
     least: int | None = None
@@ -71,7 +75,8 @@ class FittedTable:
             for place, width in enumerate(content)
             if width or not self._rows
         }
-        kept = _fit(self._columns, widths, options.max_width - self._indent)
+        hollow = {place for place in widths if all(row[place] in NOTHING for row in self._rows)}
+        kept = _fit(self._columns, widths, hollow, options.max_width - self._indent)
         if any(titles[place] for place in kept):
             yield self._line(titles, kept, "bold")
         for place, row in enumerate(self._rows):
@@ -111,14 +116,17 @@ def _begun(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + "…"
 
 
-def _fit(columns: Sequence[Column], widths: dict[int, int], available: int) -> dict[int, int]:
+def _fit(
+    columns: Sequence[Column], widths: dict[int, int], hollow: set[int], available: int
+) -> dict[int, int]:
     """The places of the columns that stay, in order, with their widths."""
     least = {place: min(width, columns[place].least or width) for place, width in widths.items()}
-    by_priority = sorted(widths, key=lambda place: (-columns[place].priority, -place))
+    by_priority = sorted(
+        widths, key=lambda place: (place not in hollow, -columns[place].priority, -place)
+    )
     for place in by_priority:
-        if columns[place].priority == 0 or _total(least) <= available:
-            break
-        del least[place]
+        if columns[place].priority > 0 and _total(least) > available:
+            del least[place]
     kept = {place: widths[place] for place in least}
     for place in by_priority:
         surplus = _total(kept) - available

@@ -80,7 +80,7 @@ def _usual(slow: SlowCall) -> str:
     else:
         usual = (
             f"99th percentile {units.duration(slow.p99_s)}, median {units.duration(slow.p50_s)} "
-            f"of {units.count(slow.answered)} calls"
+            f"of {plural(slow.answered, 'call', 'calls')}"
         )
     again = f", sent {units.count(slow.transmissions)} times" if slow.transmissions > 1 else ""
     return usual + again

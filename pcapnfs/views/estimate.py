@@ -44,7 +44,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
-    "files": "no call addressed a file or a directory; give --files, --rpcs-per-file and "
+    "files": "no call of NFS addressed a file or a directory; give --files, --rpcs-per-file and "
     "--syncops-per-file",
     "rtt": "nothing tells the round trip; give --rtt",
     "stable_calls": "fewer than 30 stable calls: no mean for persistence; give --persist",
@@ -85,9 +85,7 @@ def lines(model: Model) -> list[str]:
     if model.missing:
         return [f"{NOT_ENOUGH.capitalize()}: {_MISSING[model.missing[0]]}."]
     told = [
-        f"{units.count(model.files)} {model.counted} × ({units.number(model.rpcs_per_file)} RPCs × "
-        f"{units.duration(model.rtt_s)} + {units.number(model.syncops_per_file)} stable × "
-        f"{units.duration(model.persist_s)}) = {units.duration(model.predicted_s)}; "
+        f"{formula(model)} = {units.duration(model.predicted_s)}; "
         f"measured {units.duration(model.measured_s)}."
     ]
     faster = [each for each in model.what_if if each.change in ("async", "log_device", "streams")]
@@ -95,6 +93,17 @@ def lines(model: Model) -> list[str]:
         cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
         told.append(f"Forecast: {', '.join(cases)}.")
     return told
+
+
+def formula(model: Model) -> str:
+    """The first-order formula with its inputs."""
+    one = {"directories": "directory"}.get(model.counted, "file")
+    many = "directories" if model.counted == "directories" else "files"
+    return (
+        f"{plural(model.files, one, many)} × ({_counted(model.rpcs_per_file, 'RPC')} × "
+        f"{units.duration(model.rtt_s)} + {units.number(model.syncops_per_file)} stable × "
+        f"{units.duration(model.persist_s)})"
+    )
 
 
 def _inputs(model: Model) -> RenderableType:
@@ -130,7 +139,11 @@ def source(each: Input, model: Model) -> str:
     if each.name == "files":
         if each.value is None:
             return NOT_ENOUGH
+        if not each.value:
+            return "no call of NFS addressed any"
         return "directories, no regular file" if model.counted == "directories" else "addressed"
+    if not model.calls and each.name in ("rpcs_per_file", "syncops_per_file", "persist_s"):
+        return "no call of NFS"
     if each.name in ("rpcs_per_file", "syncops_per_file"):
         number = model.calls if each.name == "rpcs_per_file" else model.stable_calls
         return f"{plural(number, 'call', 'calls')}, also on directories"
@@ -240,9 +253,14 @@ def change(each: Scenario) -> str:
     if each.change == "rtt":
         return f"network round trip {units.duration(each.value)}"
     if each.change == "streams":
-        return f"{units.number(each.value)} parallel streams"
+        return _counted(each.value, "parallel stream")
     if each.change == "readdirplus":
-        return f"READDIRPLUS always, {units.number(each.value)} calls less"
+        return f"listed with attributes, {_counted(each.value, 'call')} less"
     if each.change == "wsize":
         return f"wsize of {units.size(each.value)} or more"
     return _CHANGES[each.change]
+
+
+def _counted(number: float | None, one: str) -> str:
+    """A mean, or a count, with its noun."""
+    return f"{units.number(number)} {one if number == 1 else one + 's'}"

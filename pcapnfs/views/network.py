@@ -131,9 +131,10 @@ def lines(result: Network) -> tuple[str, ...]:
     if losses := lost(result.loss, result.resent_calls):
         found.append(losses)
     for session in result.shown_sessions[:1]:
-        offered = f" of {units.count(session.slots_offered)}" if session.slots_offered else ""
+        used, offered = session.slots_used, session.slots_offered
+        slots = plural(offered or used, "slot", "slots")
         found.append(
-            f"The busiest session used {units.count(session.slots_used)}{offered} slots over "
+            f"The busiest session used {f'{units.count(used)} of ' if offered else ''}{slots} over "
             f"{plural(session.connections, 'connection', 'connections')}."
         )
     return tuple(found)

@@ -32,7 +32,7 @@ def meta_html(meta: Meta) -> str:
         for file in meta.files
     ]
     table = _table(("file", "format", "packets", "size", "start", "damage"), rows)
-    return f"<div><p>Trace with {units.count(meta.calls)} calls</p>{table}</div>"
+    return f"<div><p>Trace with {units.counted(meta.calls, 'call')}</p>{table}</div>"
 
 
 def summary_html(summary: Summary) -> str:

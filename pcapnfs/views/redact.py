@@ -29,8 +29,8 @@ def screen(result: Redaction, name: str, *, with_key: bool) -> RenderableType:
     """What was written, replaced and removed."""
     lines: list[RenderableType] = [
         Prose(
-            f"{escape(name)}: {units.count(result.packets)} packets, "
-            f"{units.count(result.messages)} messages"
+            f"{escape(name)}: {units.counted(result.packets, 'packet')}, "
+            f"{units.counted(result.messages, 'message')}"
         )
     ]
     replaced = ", ".join(f"{units.count(count)} {what}" for what, count in result.replaced.items())

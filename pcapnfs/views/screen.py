@@ -20,7 +20,7 @@ from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
 from pcapnfs.views.parts import unless_zero as _unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural, trust_sentences
+from pcapnfs.views.words import no_verdict, plural, trust_sentences
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,7 +67,7 @@ def summary(result: Summary) -> RenderableType:
     """The screen of `summarize`."""
     return Group(
         _capture(result.capture, result.trust),
-        *_verdict(result.model),
+        *_verdict(result.model, result.trust),
         *_findings(result.findings),
         _heading("Trust"),
         _trust(result.trust, result.capture),
@@ -92,16 +92,18 @@ def _findings(found: Findings) -> tuple[RenderableType, ...]:
     return (_heading("Findings"), *findings.in_short(found))
 
 
-def _verdict(model: Model) -> tuple[RenderableType, ...]:
+def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
     """Nothing where the capture holds too little to say."""
-    if model.verdict is None:
+    told = [no_verdict(trust)] if trust.mostly_unread else []
+    if model.verdict is not None:
+        told = estimate.verdict_sentences(model.verdict)
+    if not told:
         return ()
-    told = estimate.verdict_sentences(model.verdict)
     return (_heading("Verdict"), *(_note(line) for line in told))
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:
-    facts = [escape(capture.format or "no format"), f"{units.count(capture.packets)} packets"]
+    facts = [escape(capture.format or "no format"), plural(capture.packets, "packet", "packets")]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
         start = capture.start[:19].replace("T", " ")
@@ -111,7 +113,7 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
         Text(some(capture.files, NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
-        Text(f"{units.count(trust.rpc_calls)} calls: {protocols or 'none'}"),
+        Text(f"{plural(trust.rpc_calls, 'call', 'calls')}: {protocols or 'none'}"),
         *_data_servers(capture),
     )
 

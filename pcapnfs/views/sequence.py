@@ -80,7 +80,9 @@ def _file(file: FileSequence) -> list[RenderableType]:
     if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
         parts += [Text(_name(name), overflow="fold") for name in file.names[:NAMES_SHOWN]]
         if len(file.names) > NAMES_SHOWN:
-            parts.append(Text(f"and {len(file.names) - NAMES_SHOWN} more names"))
+            parts.append(
+                Text(f"and {plural(len(file.names) - NAMES_SHOWN, 'more name', 'more names')}")
+            )
     if not file.steps:
         parts.append(Text("No call is about it; it was only listed, or named in other calls."))
         return parts
@@ -89,13 +91,9 @@ def _file(file: FileSequence) -> list[RenderableType]:
     rows = [_row(step, longest, several=len(askers) > 1) for step in file.steps]
     below = [_compound(step) for step in file.steps]
     parts.append(FittedTable(_COLUMNS, rows, below=below))
-    if file.calls > len(file.steps):
-        parts.append(
-            Text(
-                f"{units.count(file.calls - len(file.steps))} more calls (--calls 0 shows all)",
-                style="dim",
-            )
-        )
+    if hidden := max(0, file.calls - len(file.steps)):
+        more = plural(hidden, "more call", "more calls")
+        parts.append(Text(f"{more} (--calls 0 shows all)", style="dim"))
     return parts
 
 

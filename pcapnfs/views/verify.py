@@ -92,7 +92,7 @@ def _calls(result: Verification) -> str:
     if result.resent:
         text += f"; {units.count(result.resent)} sent again on another connection"
     if result.packets is not None:
-        text += f"; of the first {units.count(result.packets)} packets"
+        text += f"; of the first {plural(result.packets, 'packet', 'packets')}"
     return text
 
 

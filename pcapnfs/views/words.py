@@ -46,8 +46,10 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         return [PERFECT]
     candidates = [
         *_broken_off(capture),
+        one_way(trust),
         _matched(trust),
         _orphans(trust),
+        *sealed(trust),
         _undecoded(trust),
         _assumed(trust),
         _missing(trust, capture),
@@ -56,6 +58,56 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _limits(capture),
     ]
     return [sentence for sentence in candidates if sentence]
+
+
+def one_way(trust: Trust) -> str:
+    """Which direction was not captured, in sentences; nothing where none is missing."""
+    both = "Capture both directions: filter by host, not by src or dst."
+    match trust.one_way:
+        case "replies":
+            return f"Only what clients sent was captured, and no reply of a server. {both}"
+        case "calls":
+            return f"Only what servers sent was captured, and no call of a client. {both}"
+    told = []
+    if trust.calls_alone:
+        told.append(f"only what clients sent ({plural(trust.calls_alone, 'call', 'calls')})")
+    if trust.replies_alone:
+        told.append(f"only what servers sent ({plural(trust.replies_alone, 'reply', 'replies')})")
+    if not told:
+        return ""
+    return f"Of some connections {' and of others '.join(told)} was captured. {both}"
+
+
+def sealed(trust: Trust) -> list[str]:
+    """What is encrypted as a whole, in sentences; nothing where nothing is."""
+    found = trust.sealed
+    told = []
+    if found.connections:
+        are = plural(found.connections, "connection is", "connections are")
+        told.append(
+            f"{are} sealed by TLS, with {units.size(found.sealed_bytes)} or "
+            f"{units.share(found.bytes_share)} of all payload: no call there can be seen."
+        )
+    if found.calls:
+        are = plural(found.calls, "call is", "calls are")
+        told.append(
+            f"{are} sealed by Kerberos (krb5p), or {units.share(found.calls_share)} of those that "
+            "have a reply: how long they took can be seen, not what they did."
+        )
+    return told
+
+
+def no_verdict(trust: Trust) -> str:
+    """Why there is no verdict, where that is because most cannot be read; else nothing."""
+    if not trust.mostly_unread:
+        return ""
+    if trust.sealed.mostly:
+        why = "No verdict on what the time went into: most of the traffic cannot be read."
+        return " ".join((why, *sealed(trust)))
+    return (
+        "No verdict on what the time went into: most calls lack their replies, since only what "
+        "clients sent was captured of their connections."
+    )
 
 
 def lacks(trust: Trust) -> list[str]:
@@ -77,15 +129,20 @@ def lacks(trust: Trust) -> list[str]:
 
 def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
-    told = lacks(trust)
+    if direction := one_way(trust):
+        return f"Trust: {direction[0].lower()}{direction[1:]}"
+    told, closed = lacks(trust), sealed(trust)
+    if closed:
+        closed.append("The figures are those of the rest.")
     if not told:
-        return ""
+        return f"Trust: {' '.join(closed)}" if closed else ""
     # A call without reply may be one that the server never answered.
     sure = len(told) > bool(trust.unanswered_within)
-    return (
-        f"Trust: {', '.join(told)}. The capture {'is' if sure else 'may be'} incomplete, and the "
-        "figures with it."
+    lost = (
+        f"{', '.join(told)}. The capture {'is' if sure else 'may be'} incomplete, and the figures "
+        "with it."
     )
+    return f"Trust: {' '.join((*closed, lost[0].upper() + lost[1:] if closed else lost))}"
 
 
 def _broken_off(capture: Capture) -> Iterator[str]:
@@ -104,26 +161,36 @@ def also_broken_off(damage: Sequence[str]) -> str:
 
 
 def _matched(trust: Trust) -> str:
+    if trust.one_way:
+        return ""
     if not trust.rpc_calls:
         return "No call was found."
     if not trust.unanswered:
         return "Every call has its reply."
     sentence = (
         f"{units.share(trust.matched_share)} of the calls have their reply; "
-        f"{units.count(trust.unanswered)} of {units.count(trust.rpc_calls)} have none"
+        f"{units.count(trust.unanswered)} of {units.count(trust.rpc_calls)} "
+        f"{'has' if trust.unanswered == 1 else 'have'} none"
     )
     if trust.unanswered_at_end:
-        sentence += f", {units.count(trust.unanswered_at_end)} of them sent as the capture ended"
+        those = _of_them(trust.unanswered_at_end, trust.unanswered)
+        sentence += f", {those}sent as the capture ended"
     return sentence + "."
 
 
 def _orphans(trust: Trust) -> str:
-    if not trust.orphan_replies:
+    if not trust.orphan_replies or trust.one_way == "calls":
         return ""
     sentence = f"{plural(trust.orphan_replies, 'reply', 'replies')} without call"
     if trust.orphan_replies_at_start:
-        sentence += f", {units.count(trust.orphan_replies_at_start)} of them as the capture began"
+        those = _of_them(trust.orphan_replies_at_start, trust.orphan_replies)
+        sentence += f", {those}as the capture began"
     return sentence + "."
+
+
+def _of_them(some: int, all_: int) -> str:
+    """How many of those that were told; nothing where there is only one."""
+    return "" if all_ == 1 else f"{units.count(some)} of them "
 
 
 def _undecoded(trust: Trust) -> str:
@@ -164,7 +231,9 @@ def _lost(trust: Trust) -> list[str]:
 def _missing(trust: Trust, capture: Capture) -> str:
     parts = _lost(trust)
     if trust.truncated_packets:
-        limit = "" if capture.snaplen is None else f" to {units.count(capture.snaplen)} bytes"
+        limit = "" if capture.cut_to is None else f" to {units.count(capture.cut_to)} bytes"
+        if not limit and trust.kept_bytes is not None:
+            limit = f", which left {units.size(trust.kept_bytes)} of payload in each on average"
         parts.append(f"{plural(trust.truncated_packets, 'packet was', 'packets were')} cut{limit}")
     return f"{'; '.join(parts)}." if parts else ""
 
@@ -189,14 +258,15 @@ def _limits(capture: Capture) -> str:
     if not capture.limits_hit:
         return ""
     limits = ", ".join(
-        f"{escape(code)} {units.count(times)} times" for code, times in capture.limits_hit.items()
+        f"{escape(code)} {plural(times, 'time', 'times')}"
+        for code, times in capture.limits_hit.items()
     )
     return f"Limits of the decoder were reached: {limits}."
 
 
 def plural(number: int, one: str, many: str) -> str:
     """A count with its noun."""
-    return f"{units.count(number)} {one if number == 1 else many}"
+    return units.counted(number, one, many)
 
 
 _UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)"

@@ -53,3 +53,10 @@ def test_udp_has_no_beginning() -> None:
     udp = tcp(0, handshake=False, frame=1, transport="UDP")
     with trace_of(calls=[call(1, "GETATTR", 1)], connections=[udp]) as trace:
         assert beginnings(trace) == ()
+
+
+def test_of_one_direction_syn_shows_the_beginning() -> None:
+    began = tcp(0, handshake=False, frame=1, segment_size=1460)
+    with trace_of(calls=[call(1, "GETATTR", None)], connections=[began]) as trace:
+        (found,) = beginnings(trace)
+    assert (found.connections, found.running) == (1, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.capture import capture
 from pcapnfs.meta import Meta
 from tests.unit.rows import MILLISECOND, START_NS, call, meta, trace_of
@@ -64,3 +66,35 @@ def test_data_servers_are_told_apart() -> None:
         result = capture(trace)
     assert result.data_servers == ("10.0.0.5", "10.0.0.6")
     assert (result.data_connections, result.data_calls) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("snaplen", "cut", "cut_to"),
+    [
+        (96, 20, 96),  # 4,096 bytes of packets: 20 of them may have been longer than 96.
+        (262144, 20, None),
+        (262144, 1, None),
+        (0, 20, None),
+        (None, 20, None),
+        (96, 0, None),
+    ],
+)
+def test_a_limit_that_packets_cannot_have_met_is_not_believed(
+    snaplen: int | None, cut: int, cut_to: int | None
+) -> None:
+    with trace_of(meta(snaplen=snaplen, truncated_packets=cut)) as trace:
+        assert capture(trace).cut_to == cut_to
+
+
+def test_of_several_limits_the_smallest_is_told_if_all_are_known() -> None:
+    whole, first, second, third = (
+        meta(snaplen=snaplen, truncated_packets=cut).files[0]
+        for snaplen, cut in ((64, 0), (128, 2), (256, 2), (65535, 2))
+    )
+    for files, cut_to in (
+        ((whole, first, second), 128),
+        ((first, third), None),
+        ((whole,), None),
+    ):
+        with trace_of(Meta(files, {}, {}, 0, 0)) as trace:
+            assert capture(trace).cut_to == cut_to

@@ -69,6 +69,7 @@ def test_the_first_call_about_each_entry_is_spared_and_what_follows_at_once() ->
         look(7, 5.2, 4, "GETATTR"),  # an open of the directory asks in any case
     )
     assert (found.plain_calls, found.plain_entries, found.plus_calls) == (1, 3, 0)
+    assert found.plain_versions == (3,)
     assert (found.followed.calls, found.followed_entries) == (4, 3)
     assert found.followed.frames == (3, 5, 7, 11)
     assert found.followed.time_s == pytest.approx(0.004)

@@ -48,7 +48,7 @@ def test_who_waits_for_whom() -> None:
     with trace_of(calls=calls, operations=[each for _, each in asked], files=FILES) as trace:
         (pair,) = recalls(trace)
     assert (pair.holder, pair.server) == ("10.0.0.3", "10.0.0.1")
-    assert (pair.recalled, pair.returned) == (2, 1)
+    assert (pair.recalled, pair.files, pair.returned) == (2, 2, 1)
     assert pair.total_s == pair.longest_s == pytest.approx(0.021)
     assert (pair.waiting, pair.calls) == (("10.0.0.2",), 2)
     # 0…45 ms SETATTR, 10…80 ms put off and the pause: half of 35 ms and 35 ms alone.
@@ -64,3 +64,25 @@ def test_without_recalls_there_is_nothing_to_tell() -> None:
     (asked, told) = returned(1, 1)
     with trace_of(calls=[asked], operations=[told], files=FILES) as trace:
         assert recalls(trace) == ()
+
+
+def test_what_was_answered_meanwhile_did_not_wait() -> None:
+    """Nor what came after a recall that is never answered, however long it took."""
+    asked = [recall(2, 1), returned(9, 1), recall(11, 2)]
+    calls = [
+        call(4, "READ", 30, file=1, **OTHER),
+        call(20, "READ", 50, file=2, **OTHER),
+        *(each for each, _ in asked),
+    ]
+    with trace_of(calls=calls, operations=[each for _, each in asked], files=FILES) as trace:
+        (pair,) = recalls(trace)
+    assert (pair.waiting, pair.calls, pair.time_s) == ((), 0, {})
+
+
+def test_the_call_that_a_recall_is_for_waits_also_without_a_return() -> None:
+    first, told = recall(2, 1)
+    calls = [call(1, "OPEN", 500, file=1, **OTHER), first]
+    with trace_of(calls=calls, operations=[told], files=FILES) as trace:
+        (pair,) = recalls(trace)
+    assert pair.calls == 1
+    assert pair.time_s == {"unstable": pytest.approx(0.49)}

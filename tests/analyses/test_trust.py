@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.trust import trust
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
@@ -87,3 +89,61 @@ def test_without_calls_the_share_is_unknown_and_times_may_be_too() -> None:
     with trace_of(meta(start_ns=None, end_ns=None)) as trace:
         result = trust(trace)
     assert (result.rpc_calls, result.matched_share, result.unanswered_at_end) == (0, None, 0)
+
+
+def alone(number: int, **columns: object) -> Row:
+    """A TCP connection with what its client sent."""
+    return {"connection": number, "transport": "TCP", "client_segments": 6} | columns
+
+
+def test_a_connection_without_any_segment_of_its_server_has_one_direction() -> None:
+    calls = [call(number, "GETATTR", None, connection=0) for number in range(1, 7)]
+    with trace_of(calls=calls, connections=[alone(0)]) as trace:
+        result = trust(trace)
+    assert (result.calls_alone, result.replies_alone, result.one_way) == (6, 0, "replies")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"server_segments": 1},
+        {"server_acks": 1},
+        {"syn_rtt": 1000},
+        {"client_resent": 4},  # Its server is down.
+    ],
+)
+def test_a_server_that_was_seen_or_is_down_does_not_answer(columns: dict[str, object]) -> None:
+    calls = [call(number, "GETATTR", None, connection=0) for number in range(1, 7)]
+    with trace_of(calls=calls, connections=[alone(0, **columns)]) as trace:
+        assert (trust(trace).calls_alone, trust(trace).one_way) == (0, None)
+
+
+def test_a_call_that_is_sent_again_over_udp_has_no_answer() -> None:
+    calls = [call(number, "NULL", None, connection=0, transmissions=3) for number in range(1, 7)]
+    with trace_of(calls=calls, connections=[alone(0, transport="UDP")]) as trace:
+        assert trust(trace).calls_alone == 0
+
+
+def test_replies_on_connections_without_calls_have_one_direction() -> None:
+    notes = [note("reply_without_call", number, connection=7) for number in range(5)]
+    with trace_of(notes=notes) as trace:
+        result = trust(trace)
+    assert (result.replies_alone, result.one_way) == (5, "calls")
+    with trace_of(notes=notes[:4]) as trace:
+        assert trust(trace).one_way is None
+    with trace_of(meta(truncated_packets=1), notes=notes) as trace:
+        assert trust(trace).one_way is None
+    with trace_of(calls=[call(1, "GETATTR", 1)], notes=notes) as trace:
+        assert (trust(trace).replies_alone, trust(trace).one_way) == (5, None)
+
+
+def test_what_is_kept_of_a_segment_that_was_cut() -> None:
+    connections = [
+        {"connection": 0, "client_segments": 3, "server_segments": 1, "client_bytes": 1000,
+         "server_bytes": 200, "truncated_bytes": 1100},
+        {"connection": 1, "client_segments": 9, "client_bytes": 9000},
+    ]  # fmt: skip
+    with trace_of(connections=connections) as trace:
+        assert trust(trace).kept_bytes == 25.0
+    with trace_of(connections=connections[1:]) as trace:
+        assert trust(trace).kept_bytes is None

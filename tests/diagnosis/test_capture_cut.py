@@ -25,7 +25,8 @@ def cut(packets: int, messages: int) -> Material:
         capture=replace(
             found.capture,
             packets=200,
-            snaplen=96,
+            snaplen=262144,
+            cut_to=96,
             servers=("10.0.0.1", "10.0.0.9"),
             protocols=("3", "mount3"),
         ),
@@ -47,3 +48,17 @@ def test_data_alone_is_no_harm() -> None:
     (seen,) = seen_by(RULE, cut(100, 1))
     assert seen.severity == "note"
     assert seen_by(RULE, cut(0, 0)) == []
+
+
+def test_what_is_left_tells_where_they_were_cut_if_the_file_does_not() -> None:
+    found = cut(1, 0)
+    found = replace(
+        found,
+        trust=replace(found.trust, kept_bytes=30.0),
+        capture=replace(found.capture, cut_to=None),
+    )
+    (seen,) = seen_by(RULE, found)
+    assert seen.seen.startswith(
+        "1 of 200 packets was cut, which left 30 B of payload in each on average; 1.00 KiB of "
+        "payload are missing."
+    )

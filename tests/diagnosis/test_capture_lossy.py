@@ -55,3 +55,28 @@ def test_a_little_is_a_note() -> None:
     assert seen.severity == "note"
     (seen,) = seen_by(RULE, lossy(orphan_replies=5))
     assert seen.severity == "warning"
+
+
+def test_a_direction_that_was_not_captured_is_no_loss() -> None:
+    found = lossy(rpc_calls=900, rpc_replies=0, unanswered=900, calls_alone=900)
+    (seen,) = seen_by(RULE, found)
+    assert (seen.severity, seen.title) == ("warning", "Only what clients sent was captured")
+    assert seen.seen == (
+        "Of connections with 900 of 900 calls it holds nothing that the server sent, not even an "
+        "acknowledgement."
+    )
+    assert "by host and not by src or dst" in seen.advice[0].action
+    found = lossy(rpc_calls=0, orphan_replies=100, replies_alone=100)
+    (seen,) = seen_by(RULE, found)
+    assert seen.title == "Only what servers sent was captured"
+    assert not any("buffer" in advice.action for advice in seen.advice)
+
+
+def test_a_direction_that_some_connections_lack_is_told_beside_losses() -> None:
+    found = lossy(
+        rpc_calls=900, matched=800, unanswered=100, calls_alone=90, orphan_replies=16,
+        replies_alone=10,
+    )  # fmt: skip
+    one_way, lost = seen_by(RULE, found)
+    assert one_way.title == "Of some connections one direction was captured"
+    assert lost.seen == "Replies without their call: 6 of 100."

@@ -48,3 +48,8 @@ def test_a_lock_that_was_free_is_another_matter() -> None:
 def test_the_user_may_think_otherwise() -> None:
     found = nothing(lock_waits=(WAITED,))
     assert seen_by(RULE, found, "lock_contention.least=4") == []
+
+
+def test_a_client_that_asked_once_more_has_no_interval() -> None:
+    (seen,) = seen_by(RULE, nothing(lock_waits=(replace(WAITED, polled=1, interval_s=2.0),)))
+    assert "The client asked once more in vain, 2.00 s later." in seen.seen

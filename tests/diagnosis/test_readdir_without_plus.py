@@ -16,6 +16,7 @@ PLAIN = ListingCosts(
     client="10.0.0.2",
     server="10.0.0.1",
     plain_calls=4,
+    plain_versions=(3,),
     plain_entries=100,
     followed=Spared(60, 0.12, 0.06, (5, 7)),
     followed_entries=50,
@@ -63,3 +64,19 @@ def test_a_little_less_is_not(change: dict[str, object]) -> None:
 def test_the_user_may_think_otherwise() -> None:
     pair = replace(PLAIN, followed_entries=20)
     assert seen_by(RULE, nothing(listing_costs=(pair,)), "readdir_without_plus.share=0.1")
+
+
+def test_nfsv4_has_no_readdirplus() -> None:
+    (seen,) = seen_by(RULE, nothing(listing_costs=(replace(PLAIN, plain_versions=(4,)),)))
+    told = " ".join((seen.title, seen.why, *(advice.action for advice in seen.advice)))
+    assert "READDIRPLUS" not in told
+    assert "NFSv3" not in told
+    assert "A READDIR that asks for them brings dozens" in seen.why
+
+
+def test_of_both_versions_both_are_told() -> None:
+    (seen,) = seen_by(RULE, nothing(listing_costs=(replace(PLAIN, plain_versions=(3, 4)),)))
+    assert "READDIRPLUS, or a READDIR of NFSv4 that asks for them, brings dozens" in seen.why
+    (seen,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
+    assert "NFSv4" not in seen.why
+    assert any("NFS3ERR_NOTSUPP" in advice.action for advice in seen.advice)

@@ -15,6 +15,7 @@ SLOW = ListingCosts(
     client="10.0.0.2",
     server="10.0.0.1",
     plain_calls=0,
+    plain_versions=(),
     plain_entries=0,
     followed=NONE,
     followed_entries=0,

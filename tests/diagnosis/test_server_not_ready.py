@@ -44,3 +44,11 @@ def test_nfsv4_may_be_delegations_that_the_capture_does_not_show() -> None:
 
 def test_what_recalls_explain_is_theirs() -> None:
     assert seen_by(RULE, nothing(refusals=(replace(TAPE, recalled=3),))) == []
+
+
+def test_one_call_is_not_many() -> None:
+    (seen,) = seen_by(RULE, nothing(refusals=(replace(TAPE, calls=1),)))
+    assert seen.seen.startswith(
+        "1 call (READ, WRITE) was answered NFS3ERR_JUKEBOX. Together with the pauses until the "
+        "client asked again it took 25.0 s"
+    )

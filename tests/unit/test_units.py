@@ -141,3 +141,13 @@ def test_writes_timestamps_to_the_nanosecond_even_beyond_the_calendar() -> None:
 )
 def test_writes_bare_numbers_with_the_digits_that_matter(value: float, text: str) -> None:
     assert units.fraction(value) == text
+
+
+def test_a_count_has_its_noun() -> None:
+    assert [units.counted(number, "file") for number in (0, 1, 2)] == [
+        "0 files",
+        "1 file",
+        "2 files",
+    ]
+    assert units.counted(1, "entry", "entries") == "1 entry"
+    assert units.counted(1234, "entry", "entries") == "1\u2009234 entries"

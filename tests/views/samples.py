@@ -24,6 +24,7 @@ from pcapnfs.analyses.pergroup import GroupCost, PerGroup
 from pcapnfs.analyses.phases import Phase, PhaseOperation
 from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
 from pcapnfs.analyses.round_trip import Half, RoundTrip
+from pcapnfs.analyses.sealing import Sealing
 from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequence, Step
 from pcapnfs.analyses.service_time import ServiceTime
 from pcapnfs.analyses.sessions import Session
@@ -79,6 +80,7 @@ def capture() -> Capture:
         duration_s=61.0,
         snaplen=None,
         truncated_packets=0,
+        cut_to=None,
         dropped_packets=None,
         damage=(),
         limits_hit={},
@@ -101,14 +103,18 @@ def trust() -> Trust:
         unanswered_at_end=0,
         orphan_replies=0,
         orphan_replies_at_start=0,
+        calls_alone=0,
+        replies_alone=0,
         retransmitted_calls=0,
         duplicate_replies=0,
         assumed_outcomes=0,
         negative_times=0,
         undecoded=0,
         undecoded_reasons={},
+        sealed=Sealing(connections=0, sealed_bytes=0, bytes_share=0.0, calls=0, calls_share=0.0),
         missing_bytes=0,
         truncated_bytes=0,
+        kept_bytes=None,
         truncated_packets=0,
         dropped_packets=None,
         damaged_files=0,

@@ -57,6 +57,24 @@ def test_phases_of_several_clients_say_whose_they_are(width: int) -> None:
         assert text.count("10.0.0.3") >= 2
 
 
+def test_where_room_is_short_the_rows_stay_that_hold_most() -> None:
+    empty = replace(
+        samples.budget(), stable_s=0.0, unstable_write_s=0.0, transfer_s=0.0, waiting_s=0.0
+    )
+    first = replace(empty, unstable_s=20.0, state_s=9.0, unknown_s=4.0, read_s=0.004, client_s=29.0)
+    second = replace(empty, unstable_s=0.0, read_s=0.01, client_s=60.0)
+    phases = [
+        replace(samples.phase("A", 0.0), files=0, budget=first),
+        replace(samples.phase("B", 1.0), files=0, budget=second),
+    ]
+    text = samples.render(budget.block(samples.budget(), phases), 76)
+    title = next(line for line in text.splitlines() if "phase" in line)
+    assert title.split()[-4:] == ["unstable", "state", "unknown", "client"]
+    assert "files" not in title
+    assert "begins at" in title
+    assert "reads" in samples.render(budget.block(samples.budget(), phases), 140)
+
+
 @pytest.mark.parametrize("width", [80, 140])
 def test_a_summary_of_several_clients_has_a_row_for_each(width: int) -> None:
     """The verdict speaks of clients: their rows are what it can be held against."""

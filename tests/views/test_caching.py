@@ -54,12 +54,20 @@ def test_what_did_not_happen_is_not_told() -> None:
     )
     text = samples.render(caching.readdir(quiet), 140)
     assert "No entry was asked for afterwards." in text
-    assert "READDIRPLUS would have saved" not in text
+    assert "were not needed" not in text
     assert "gave up" not in text
     hidden = replace(quiet, directories=0, shown=())
     assert "Which directories is not known" in samples.render(caching.readdir(hidden), 80)
     empty = replace(quiet, readdir_calls=0, readdirplus_calls=0, directories=0, shown=())
     assert samples.render(caching.readdir(empty), 80).strip() == "No directory was listed."
+
+
+def test_only_nfsv3_has_readdirplus() -> None:
+    assert "(READDIRPLUS)" in samples.render(caching.readdir(samples.readdir()), 140)
+    one = samples.readdir()
+    for found in (replace(one, v4_plus_calls=1), replace(one, v4_plain_calls=1)):
+        assert "READDIRPLUS" not in samples.render(caching.readdir(found), 140)
+        assert "READDIRPLUS" not in caching.listings_in_short(found)
 
 
 def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:

@@ -88,3 +88,11 @@ def test_a_text_cut_at_its_end_fits(text: str, width: int) -> None:
 def test_a_table_without_titles_begins_with_its_rows() -> None:
     columns = (Column("", align="left"), Column(""))
     assert render(FittedTable(columns, [["a", "1"]]), 80) == "a  1\n"
+
+
+def test_columns_of_zeros_go_before_those_with_figures() -> None:
+    columns = [Column("path", align="left"), Column("large", 1), Column("small", 5)]
+    rows = [["a", "0", "7"], ["b", "-", "0 B"]]
+    told = ["path  small", "a         7", "b       0 B"]
+    assert render(FittedTable(columns, rows), 11).splitlines() == told
+    assert "large" in render(FittedTable(columns, rows), 18)

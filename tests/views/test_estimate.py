@@ -75,3 +75,29 @@ def test_the_summary_says_what_the_formula_comes_to() -> None:
     assert "10 RPCs × 500 µs + 4 stable × 2.50 ms) = 15.0 s; measured 15.4 s" in told
     assert "async export (risks data) 7.40 s" in told
     assert estimate.lines(samples.poor_model())[0].startswith("Not enough data: nothing tells")
+
+
+def test_calls_of_other_programs_are_none_of_nfs() -> None:
+    """As where only the portmapper, mounts or locks were captured."""
+    inputs = tuple(
+        replace(each, value=None, measured=None)
+        if each.name in ("rpcs_per_file", "syncops_per_file", "persist_s")
+        else replace(each, value=0.0, measured=0.0)
+        for each in samples.model().inputs
+    )
+    none = replace(
+        samples.poor_model(), files=0, calls=0, stable_calls=0, inputs=inputs, missing=("files",)
+    )
+    text = " ".join(samples.render(estimate.screen(none), 140).split())
+    assert "no call of NFS addressed a file or a directory" in text
+    assert "files 0 no call of NFS addressed any" in text
+    assert "RPCs per file - no call of NFS" in text
+    assert "0 calls" not in text
+
+
+def test_one_is_not_many() -> None:
+    one = replace(samples.model(), files=1, rpcs_per_file=1.0)
+    assert estimate.formula(one).startswith("1 file × (1 RPC × ")
+    assert estimate.formula(replace(one, counted="directories")).startswith("1 directory × ")
+    streams = replace(samples.model().what_if[1], change="streams", value=1.0)
+    assert estimate.change(streams) == "1 parallel stream"

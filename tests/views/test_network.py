@@ -86,3 +86,8 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "\\x1b[31m[bold]<script>\\u202e" in text
+
+
+def test_a_session_with_one_slot_has_one() -> None:
+    quiet = replace(samples.network(), shown_sessions=samples.network().shown_sessions[1:])
+    assert network.lines(quiet)[-1] == "The busiest session used 1 slot over 1 connection."

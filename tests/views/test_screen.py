@@ -33,6 +33,7 @@ def renderables() -> dict[str, RenderableType]:
             damage=("tar-x.pcap: breaks off at byte 99",),
             limits_hit={"record_limit": 2},
             snaplen=96,
+            cut_to=96,
         ),
     )
     return {

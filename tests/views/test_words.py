@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pcapnfs.analyses.sealing import Sealing
 from pcapnfs.record import replace
-from pcapnfs.views.words import PERFECT, lacks, trust_sentences, warning
+from pcapnfs.views.words import PERFECT, lacks, no_verdict, trust_sentences, warning
 from tests.views import samples
 
 
@@ -15,6 +16,7 @@ def test_every_misfortune_has_its_sentence() -> None:
     capture = replace(
         samples.capture(),
         snaplen=96,
+        cut_to=96,
         damage=("a.pcap: breaks off at byte 9",),
         limits_hit={"record_limit": 2},
     )
@@ -98,7 +100,7 @@ def test_the_only_reason_needs_no_count_of_its_own() -> None:
 
 def test_cut_packets_are_told_even_when_every_call_could_be_read() -> None:
     trust = replace(samples.trust(), truncated_packets=7)
-    capture = replace(samples.capture(), snaplen=128)
+    capture = replace(samples.capture(), snaplen=262144, cut_to=128)
     assert trust_sentences(trust, capture) == [
         "Every call has its reply.",
         "7 packets were cut to 128 bytes.",
@@ -112,3 +114,84 @@ def test_a_rotation_that_is_cut_everywhere_takes_a_few_sentences() -> None:
     cut = [sentence for sentence in told if "pcap" in sentence or "break" in sentence]
     assert cut[-1] == f"{1000 - len(cut) + 1} more captures break off like that."
     assert len(cut) < 10
+
+
+def test_a_direction_that_is_missing_is_told_instead_of_a_loss() -> None:
+    calls = replace(
+        samples.trust(), matched=0, unanswered=10000, rpc_replies=0, calls_alone=10000,
+        matched_share=0.0, complete=False,
+    )  # fmt: skip
+    both = "Capture both directions: filter by host, not by src or dst."
+    told = f"Only what clients sent was captured, and no reply of a server. {both}"
+    assert trust_sentences(calls, samples.capture()) == [told]
+    assert warning(calls) == f"Trust: o{told[1:]}"
+    replies = replace(
+        samples.trust(), matched=0, rpc_calls=0, orphan_replies=10000, replies_alone=10000,
+        matched_share=None, complete=False,
+    )  # fmt: skip
+    assert trust_sentences(replies, samples.capture()) == [
+        f"Only what servers sent was captured, and no call of a client. {both}",
+    ]
+
+
+def test_there_is_no_verdict_where_most_replies_are_missing() -> None:
+    half = replace(samples.trust(), matched=5000, unanswered=5000, calls_alone=5000)
+    assert no_verdict(half) == (
+        "No verdict on what the time went into: most calls lack their replies, since only what "
+        "clients sent was captured of their connections."
+    )
+    assert no_verdict(replace(half, matched=5001, unanswered=4999, calls_alone=4999)) == ""
+
+
+def test_a_direction_that_some_connections_lack_stands_before_the_rest() -> None:
+    some = replace(samples.poor_trust(), calls_alone=900, replies_alone=5)
+    first, second, *_ = trust_sentences(some, samples.capture())
+    assert first == (
+        "Of some connections only what clients sent (900 calls) and of others only what servers "
+        "sent (5 replies) was captured. "
+        "Capture both directions: filter by host, not by src or dst."
+    )
+    assert second.startswith("90.0 % of the calls have their reply")
+
+
+def test_what_is_sealed_is_told_and_why_there_is_no_verdict() -> None:
+    assert no_verdict(samples.trust()) == ""
+    tls = Sealing(connections=1, sealed_bytes=2048, bytes_share=0.9, calls=0, calls_share=0.0)
+    trust = replace(samples.trust(), sealed=tls, complete=False)
+    told = (
+        "1 connection is sealed by TLS, with 2.00 KiB or 90.0 % of all payload: no call there can "
+        "be seen."
+    )
+    assert trust_sentences(trust, samples.capture())[1] == told
+    assert warning(trust) == f"Trust: {told} The figures are those of the rest."
+    assert warning(replace(trust, dropped_packets=3)) == (
+        f"Trust: {told} The figures are those of the rest. The capturing host lost 3 packets. "
+        "The capture is incomplete, and the figures with it."
+    )
+    no = "No verdict on what the time went into: most of the traffic cannot be read."
+    assert no_verdict(trust) == f"{no} {told}"
+    assert no_verdict(replace(trust, sealed=replace(tls, bytes_share=0.2))) == ""
+    krb5p = Sealing(connections=0, sealed_bytes=0, bytes_share=0.0, calls=7, calls_share=0.7)
+    assert no_verdict(replace(trust, sealed=krb5p)) == (
+        f"{no} 7 calls are sealed by Kerberos (krb5p), or 70.0 % of those that have a reply: how "
+        "long they took can be seen, not what they did."
+    )
+
+
+def test_where_the_header_does_not_tell_where_packets_were_cut_the_payload_does() -> None:
+    trust = replace(samples.trust(), truncated_packets=7, kept_bytes=30.0)
+    capture = replace(samples.capture(), snaplen=262144)
+    told = "7 packets were cut, which left 30 B of payload in each on average."
+    assert trust_sentences(trust, capture)[1] == told
+
+
+def test_one_is_not_many() -> None:
+    one = replace(
+        samples.trust(), rpc_calls=8, matched=7, matched_share=0.875, unanswered=1,
+        unanswered_at_end=1, orphan_replies=1, orphan_replies_at_start=1, complete=False,
+    )  # fmt: skip
+    assert trust_sentences(one, replace(samples.capture(), limits_hit={"record_limit": 1})) == [
+        "87.5 % of the calls have their reply; 1 of 8 has none, sent as the capture ended.",
+        "1 reply without call, as the capture began.",
+        "Limits of the decoder were reached: record_limit 1 time.",
+    ]

@@ -49,7 +49,7 @@ def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
     return Observed(
         severity="note",
         title="Changes are answered as fast as from memory: async export, or protected cache?",
-        seen=f"The median of {units.count(found.stable_calls)} stable calls took "
+        seen=f"The median of {units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(stable_s)}, a call that needs no storage "
         f"{units.duration(usual_s)}.",
         why="No disk is that fast. Either the server has a write cache that survives a power "

@@ -31,12 +31,16 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     cut = trust.undecoded_reasons.get(REASON, 0)
     messages = trust.rpc_calls + trust.rpc_replies
     grave = cut >= values[GRAVE.name] * max(messages, 1) and cut > 0
-    limit = f" at {units.count(capture.snaplen)} bytes" if capture.snaplen else ""
+    verb = "was" if trust.truncated_packets == 1 else "were"
+    limit = f" at {units.count(capture.cut_to)} bytes" if capture.cut_to else ""
+    if not limit and trust.kept_bytes is not None:
+        # Where they were cut does not stand in the file.
+        limit = f", which left {units.size(trust.kept_bytes)} of payload in each on average"
     yield Observed(
         severity="warning" if grave else "note",
         title="The capture kept only the beginning of its packets",
         seen=f"{units.count(trust.truncated_packets)} of {times(capture.packets, 'packet')} "
-        f"were cut{limit}; {units.size(trust.truncated_bytes)} of payload are missing. "
+        f"{verb} cut{limit}; {units.size(trust.truncated_bytes)} of payload are missing. "
         f"{units.count(cut)} of {times(messages, 'message')} could not be read to their end.",
         why="What lies beyond is unknown: names, attributes and results late in a compound, and "
         "all messages that begin further on in the same packet (with segmentation offload, one "

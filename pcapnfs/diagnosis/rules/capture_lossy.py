@@ -1,4 +1,4 @@
-"""A capture that lacks packets."""
+"""A capture that lacks packets, or one of both directions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,75 @@ FEW = 5
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for the capture.
+    """One for the packets that were lost, and one for a direction that was not captured."""
+    yield from _one_way(material)
+    yield from _lossy(material, values)
+
+
+def _one_way(material: Material) -> Iterator[Observed]:
+    """A direction that was not captured, on all connections or on some."""
+    trust = material.trust
+    parts = []
+    if trust.calls_alone:
+        parts.append(
+            f"Of connections with {units.count(trust.calls_alone)} of "
+            f"{times(trust.rpc_calls, 'call')} it holds nothing that the server sent, not even an "
+            "acknowledgement."
+        )
+    if trust.replies_alone:
+        parts.append(
+            f"Of connections with {units.count(trust.replies_alone)} of "
+            f"{times(trust.rpc_replies, 'reply', 'replies')} it holds no call."
+        )
+    if not parts:
+        return
+    titles = {
+        "replies": "Only what clients sent was captured",
+        "calls": "Only what servers sent was captured",
+    }
+    yield Observed(
+        severity="warning",
+        title=titles.get(trust.one_way or "", "Of some connections one direction was captured"),
+        seen=" ".join(parts),
+        why=_lacking(trust.calls_alone, trust.replies_alone),
+        advice=(
+            Advice(
+                "Capture both directions, with a filter by host and not by src or dst: "
+                f"{command(material)}"
+            ),
+            Advice(
+                "If a mirror port feeds the capture, have it mirror what is received and what is "
+                "sent. If each direction takes a link of its own (bonding, two paths), capture on "
+                "all of them and give pcapnfs all files together."
+            ),
+        ),
+        confidence="likely",
+        data=f"{times(trust.rpc_calls, 'call')}, {times(trust.rpc_replies, 'reply', 'replies')}",
+    )
+
+
+def _lacking(calls: int, replies: int) -> str:
+    """What cannot be told for want of a direction."""
+    told = []
+    if calls:
+        told.append(
+            "Without replies there are no service times, no results and no outcome of a call"
+        )
+    if replies:
+        told.append("A reply does not say what it answers: without its call it cannot be read")
+    return f"{'. '.join(told)}. It is no sign of lost packets, nor of a slow server."
+
+
+def _lossy(material: Material, values: Values) -> Iterator[Observed]:
+    """Packets that the capture lost.
 
     A reply whose call is missing counts only where nothing was cut: a cut packet hides the calls
-    behind it.
+    behind it. Nor does it where no call of its connection was captured.
     """
     trust, capture = material.trust, material.capture
     orphans = 0 if trust.truncated_bytes else trust.orphans_within
+    # Those at the start may be on connections of one direction, too.
+    orphans = max(0, min(orphans, trust.orphan_replies - trust.replies_alone))
     dropped = trust.dropped_packets or 0
     parts = []
     if dropped:
@@ -88,8 +150,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 RULE = Rule(
     id="capture_lossy",
-    title="Packets missing in the capture",
-    origin="counters of the capture file, TCP's sequence numbers, replies without calls",
+    title="Packets missing in the capture, or one direction",
+    origin="counters of the capture file, TCP's sequence numbers, replies without calls, calls "
+    "without replies",
     judge=judge,
     thresholds=(GRAVE,),
 )

@@ -56,11 +56,12 @@ def _hidden(late: list[Beginning]) -> str:
     unrooted = {pair.server: (pair.unrooted, pair.files) for pair in late}
     without = sum(number for number, _ in unrooted.values())
     if without:
-        hidden.append(
-            f"the paths of {units.count(without)} of "
-            f"{units.count(sum(files for _, files in unrooted.values()))} files and directories "
-            "down from the export's root"
+        known = times(
+            sum(files for _, files in unrooted.values()),
+            "file or directory",
+            "files and directories",
         )
+        hidden.append(f"the paths of {units.count(without)} of {known} down from the export's root")
     return "; ".join(hidden)
 
 

@@ -40,8 +40,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     yield Observed(
         severity="note",
         title="Packets are in the capture twice",
-        seen=f"{units.count(copies)} of {times(capture.packets, 'packet')} are copies of "
-        "others. pcapnfs left them out.",
+        seen=f"{units.count(copies)} of {times(capture.packets, 'packet')} "
+        f"{'is a copy' if copies == 1 else 'are copies'} of others. pcapnfs left them out.",
         why="The capture listened on several interfaces of one path (-i any, a bridge and its "
         "port, a VLAN and the link below it), or on a mirror port that sends each packet in both "
         "directions. Tools that do not notice count calls and retransmissions twice, and the "

@@ -10,7 +10,7 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
+from pcapnfs.diagnosis.wording import places, several, times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.recalls import Recalls
@@ -20,6 +20,26 @@ SLOW = Threshold(
     "delegation_recall.slow", 0.1, "s",
     "one recall, from CB_RECALL to DELEGRETURN, or all waiting for recalls", "default of this tool",
 )  # fmt: skip
+
+
+ADVICE = (
+    Advice(
+        "If several clients really share these files, switch delegations off for the "
+        "export or server (Linux: fs.leases-enable=0 before nfsd starts; NetApp: "
+        "-v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
+        "clients that have a file for themselves ask for its attributes again.",
+    ),
+    Advice(
+        "Have the programs on different clients work on different files, or close them before "
+        "the other one opens them."
+    ),
+)
+
+REACHED = Advice(
+    "With NFSv4.0, let the server reach the client's callback port through firewalls and NAT; "
+    "NFSv4.1 needs no port of its own."
+)
+"""Where a recall was not answered."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -32,28 +52,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=by_cost(material, claims),
             at_most="problem",
-            title="Clients wait until a delegation is given back",
+            title="Clients wait until a delegation is given back"
+            if pair.calls
+            else "A delegation is given back late",
             seen=_seen(pair, waited),
-            why="Before another client may open the file, the holder has to write back what it "
-            "changed and return the delegation. A server that answers DELAY meanwhile makes the "
-            "other client pause for 0.1 s and more, however fast the return is. A holder that "
-            "cannot be reached blocks the file for the lease time (90 s).",
-            advice=(
-                Advice(
-                    "If several clients really share these files, switch delegations off for the "
-                    "export or server (Linux: fs.leases-enable=0 before nfsd starts; NetApp: "
-                    "-v4.1-read-delegation disabled -v4.1-write-delegation disabled).",
-                    "clients that have a file for themselves ask for its attributes again.",
-                ),
-                Advice(
-                    "Have the programs on different clients work on different files, or close "
-                    "them before the other one opens them."
-                ),
-                Advice(
-                    "With NFSv4.0, let the server reach the client's callback port through "
-                    "firewalls and NAT; NFSv4.1 needs no port of its own."
-                ),
-            ),
+            why=_why(pair),
+            advice=ADVICE if pair.returned == pair.recalled else (*ADVICE, REACHED),
             confidence="certain",
             data=f"{times(pair.recalled, 'recall')}",
             frames=pair.frames,
@@ -62,20 +66,49 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _why(pair: Recalls) -> str:
+    text = (
+        "Before another client may open the file, the holder has to write back what it changed "
+        "and return the delegation."
+    )
+    if pair.time_s.get("waiting"):
+        text += (
+            " A server that answers DELAY meanwhile makes the other client pause for 0.1 s and "
+            "more, however fast the return is."
+        )
+    if pair.recalled > pair.returned:
+        text += " A holder that cannot be reached blocks the file for the lease time (90 s)."
+    return text
+
+
 def _seen(pair: Recalls, waited: float) -> str:
-    text = f"The server called {times(pair.recalled, 'delegation')} of {pair.holder} back"
+    one = pair.recalled == 1
+    if pair.files == pair.recalled:
+        which = "a delegation" if one else times(pair.recalled, "delegation")
+        text = f"The server called {which} of {pair.holder} back"
+    else:
+        text = (
+            f"The server called delegations of {pair.holder} back {times(pair.recalled, 'time')}, "
+            f"of {times(pair.files, 'file')}"
+        )
     if pair.paths:
-        text += f" ({', '.join(pair.paths)}{', …' if pair.recalled > len(pair.paths) else ''})"
+        text += f" ({places(pair.paths)}{', …' if pair.files > len(pair.paths) else ''})"
     if pair.longest_s is not None:
-        text += f"; the longest return took {units.duration(pair.longest_s)}"
+        longest = "the return" if one else "the longest return"
+        text += f"; {longest} took {units.duration(pair.longest_s)}"
     text += "."
     if pair.recalled > pair.returned:
-        text += f" Not returned in the capture: {units.count(pair.recalled - pair.returned)}."
+        late = units.count(pair.recalled - pair.returned)
+        text += f" Not returned in the capture{'' if one else f': {late}'}."
     if pair.calls:
         text += (
-            f" Meanwhile {times(pair.calls, 'call')} of {', '.join(pair.waiting[:4])} waited, "
-            f"{units.duration(waited)} in all with the pauses until they came again."
+            f" Meanwhile {times(pair.calls, 'call')} of {several(pair.waiting)} waited, "
+            f"{units.duration(waited)}{'' if pair.calls == 1 else ' in all'}"
         )
+        if pair.time_s.get("waiting"):
+            again = "the pause until it" if pair.calls == 1 else "the pauses until they"
+            text += f" with {again} came again"
+        text += "."
     return text
 
 

@@ -40,8 +40,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity="warning" if pair.resent > values[GRAVE.name] * pair.calls else "note",
             title="The client sends calls again that the server has already got",
             seen=f"{units.count(pair.answered_twice)} of {times(pair.resent, 'call')} sent "
-            f"again were answered twice ({times(pair.duplicate_replies, 'reply', 'replies')} too "
-            f"many, {times(pair.calls, 'call')} in all).{slow}",
+            f"again {'was' if pair.answered_twice == 1 else 'were'} answered twice "
+            f"({times(pair.duplicate_replies, 'reply', 'replies')} too many, "
+            f"{times(pair.calls, 'call')} in all).{slow}",
             why="Both transmissions arrived, so nothing was lost: the answer took longer than the "
             "client's timer (timeo). Sending again costs the server the same work twice and "
             "does not make it faster.",

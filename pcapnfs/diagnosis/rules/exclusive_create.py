@@ -33,7 +33,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="warning",
             title="Exclusive creates cost a SETATTR for each new file",
             seen=f"{wording.times(pair.creates, 'exclusive create')} of "
-            f"{units.count(pair.all_creates)} creates; {units.count(followed.calls)} were followed "
+            f"{wording.times(pair.all_creates, 'create')}; {units.count(followed.calls)} "
+            f"{'was' if followed.calls == 1 else 'were'} followed "
             f"by a SETATTR of their own, {units.duration(followed.time_s / followed.calls)} each.",
             why="In NFSv3 and NFSv4.0 an exclusive create (O_CREAT with O_EXCL, as tar, cp and "
             "mktemp use it) has no room for the mode: a second call sets it, and waits for stable "

@@ -48,9 +48,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="The client asks again and again what has not changed",
-            seen=f"{units.count(pair.asked)} of {units.count(pair.calls)} calls are GETATTR, and "
-            f"{units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that could "
-            "be compared gave what the client knew already.",
+            seen=f"{units.count(pair.asked)} of {units.counted(pair.calls, 'call')} are GETATTR, "
+            f"and {units.count(pair.unchanged.calls)} of the {units.count(pair.compared)} that "
+            "could be compared gave what the client knew already.",
             why="Each of them is a round trip without news. They come from attributes that expire "
             "between two looks at the same tree (status of a working copy, make, find, backup), "
             "and from opens, which always ask.",
@@ -73,7 +73,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=pair.unchanged.calls,
             confidence="certain",
-            data=f"{units.count(pair.calls)} calls",
+            data=units.counted(pair.calls, "call"),
             frames=pair.unchanged.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -21,11 +21,15 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         if not server.refused:
             continue
         claims = (Claim("waiting", server.grace_s),)
+        one = server.refused == 1
+        pauses = (
+            "the pause until it came again it" if one else "the pauses until they came again they"
+        )
         yield Observed(
             severity=by_cost(material, claims),
             title=f"Clients wait for the grace period of {server.server}",
             seen=f"{wording.times(server.refused, 'call')} met GRACE over "
-            f"{units.duration(server.grace_span_s)}; with the pauses until they came again they "
+            f"{units.duration(server.grace_span_s)}; with {pauses} "
             f"waited {units.duration(server.grace_s)}."
             + (
                 f" RECLAIM_COMPLETE came {wording.times(server.reclaims, 'time')}."

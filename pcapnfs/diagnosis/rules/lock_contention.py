@@ -74,7 +74,9 @@ def _seen(pair: LockWaits) -> str:
         text += f" For {units.duration(pair.late_s)} of it the lock was free already."
     if pair.polled:
         text += (
-            f" The client asked {times(pair.polled, 'time')} in vain, a usual "
+            f" The client asked once more in vain, {units.duration(pair.interval_s)} later."
+            if pair.polled == 1
+            else f" The client asked {times(pair.polled, 'time')} in vain, a usual "
             f"{units.duration(pair.interval_s)} apart."
         )
     if pair.told:

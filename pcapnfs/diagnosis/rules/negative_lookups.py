@@ -34,7 +34,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="Programs look for names that do not exist",
-            seen=f"{units.count(pair.missing)} of {units.count(pair.lookups)} LOOKUPs found "
+            seen=f"{units.count(pair.missing)} of {wording.times(pair.lookups, 'LOOKUP')} found "
             f"nothing, {units.count(pair.again)} of them for the second time or later. "
             f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
             why="Each of them is a round trip that gives nothing: a program searches a list of "
@@ -55,7 +55,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=pair.missing,
             confidence="certain",
-            data=f"{units.count(pair.lookups)} LOOKUPs",
+            data=wording.times(pair.lookups, "LOOKUP"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -64,7 +64,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _names(pair: NotFound) -> str:
     told = [
-        f"{missing.name} ({units.count(missing.searches)} times: {', '.join(missing.places)}"
+        f"{missing.name} ({wording.times(missing.searches, 'time')}: {', '.join(missing.places)}"
         f"{', …' if missing.directories > len(missing.places) else ''})"
         for missing in pair.names
     ]

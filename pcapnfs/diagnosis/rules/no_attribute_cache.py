@@ -28,10 +28,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem",
             title=f"The client keeps no attributes: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. "
-            f"{units.count(needless)} of its {units.count(asked.calls)} calls are GETATTRs that "
-            "default options would have spared it: nothing had changed, and it had known for less "
-            f"than 3 s (files, {units.count(asked.fresh_files.calls)}) or 30 s (directories, "
-            f"{units.count(asked.fresh_directories.calls)}).",
+            f"{units.count(needless)} of its {units.counted(asked.calls, 'call')} are GETATTRs "
+            "that default options would have spared it: nothing had changed, and it had known "
+            f"for less than 3 s (files, {units.count(asked.fresh_files.calls)}) or 30 s "
+            f"(directories, {units.count(asked.fresh_directories.calls)}).",
             why="Every step through a path, every open and every stat waits for the server, one "
             "round trip after the other, to be told what the client knows.",
             advice=(

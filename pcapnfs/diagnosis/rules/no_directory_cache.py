@@ -27,8 +27,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem" if found.confidence == "likely" else "warning",
             title=f"The client keeps no attributes of directories: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. {units.count(spared.calls)} of its "
-            f"{units.count(found.questions.calls)} calls are GETATTRs about directories that had "
-            "not changed and that it had known for less than 30 s.",
+            f"{units.counted(found.questions.calls, 'call')} are GETATTRs about directories that "
+            "had not changed and that it had known for less than 30 s.",
             why="Whoever creates, lists, opens or removes files waits for one more round trip for "
             "each name.",
             advice=(

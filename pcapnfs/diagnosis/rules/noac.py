@@ -32,10 +32,11 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title=f"The client caches nothing: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. "
             f"{units.count(asked.fresh_files.calls + asked.fresh_directories.calls)} of its "
-            f"{units.count(asked.calls)} calls are GETATTRs that default options would have spared "
-            f"it. {units.count(through.sync.calls)} of {units.count(through.writes.in_runs)} "
-            "WRITEs that continue one another asked for stable storage, in "
-            f"{units.count(through.sync_files)} files.",
+            f"{units.counted(asked.calls, 'call')} are GETATTRs that default options would have "
+            f"spared it. {units.count(through.sync.calls)} of "
+            f"{units.counted(through.writes.in_runs, 'WRITE')} that continue one another asked for "
+            "stable storage, in "
+            f"{units.counted(through.sync_files, 'file')}.",
             why="noac keeps no attributes, so that every open, stat and step through a path waits "
             "for a round trip, and it makes all writes synchronous, so that each write() waits for "
             "the server's disk.",
@@ -55,7 +56,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=asked.fresh_files.calls + asked.fresh_directories.calls,
             confidence=found.confidence,
-            data=f"{found.data}; {units.count(through.writes.calls)} WRITEs",
+            data=f"{found.data}; {units.counted(through.writes.calls, 'WRITE')}",
             frames=found.verdict.frames,
             claims=claims,
             about=found.about,

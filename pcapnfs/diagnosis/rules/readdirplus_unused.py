@@ -42,11 +42,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="Listings fetch attributes that may be for nothing",
-            seen=f"{units.count(pair.plus.calls)} listings with attributes took "
+            seen=f"{units.counted(pair.plus.calls, 'listing')} with attributes took "
             f"{units.duration(pair.plus.time_s)}, "
             f"{units.duration(pair.plus_extra_s / pair.plus_entries)} for each of "
-            f"{units.count(pair.plus_entries)} entries beyond what small calls take. Later calls "
-            f"were about {units.count(pair.touched)} of {units.count(pair.plus_objects)} of them.",
+            f"{units.counted(pair.plus_entries, 'entry', 'entries')} beyond what small calls "
+            f"take. Later calls were about {units.count(pair.touched)} of "
+            f"{units.count(pair.plus_objects)} of them.",
             why="For attributes the server reads the inode of each entry, from disk where it is "
             "not cached; names alone stand in the directory. A program that reads the attributes "
             "from the listing sends no further call: the packets do not tell it from one that "
@@ -63,7 +64,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=pair.plus.calls,
             confidence="possible",
-            data=f"{units.count(pair.plus.calls)} calls that list with attributes",
+            data=f"{units.counted(pair.plus.calls, 'call')} to list with attributes",
             frames=pair.plus.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -45,8 +45,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: Refusals) -> str:
     text = (
-        f"{times(pair.calls, 'call')} ({', '.join(pair.operations[:4])}) were answered "
-        f"{pair.status}. Together with the pauses until the client asked again they took "
+        f"{times(pair.calls, 'call')} ({', '.join(pair.operations[:4])}) "
+        f"{'was' if pair.calls == 1 else 'were'} answered {pair.status}. Together with the pauses "
+        f"until the client asked again {'it' if pair.calls == 1 else 'they'} took "
         f"{units.duration(pair.time_s)}"
     )
     if pair.longest_s is not None:

@@ -56,7 +56,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=f"With {_few(low.least)} under "
             f"way a small call takes {units.duration(low.floor_s)} at least, with "
             f"{units.count(high.least)} and more {units.duration(high.floor_s)} (tenth "
-            f"percentiles of {units.count(low.calls)} and {units.count(high.calls)} calls).",
+            f"percentiles of {units.count(low.calls)} and {units.counted(high.calls, 'call')}).",
             why="Small calls need neither data nor disk. If even the fastest of them take longer, "
             "they stand in a queue: for nfsd threads, for the processor, for a lock, or behind "
             "bulk data on the link.",
@@ -69,7 +69,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 Advice("Spread the load: over time, or over servers."),
             ),
             confidence="likely",
-            data=f"{units.count(server.calls)} calls",
+            data=units.counted(server.calls, "call"),
             frames=high.frames,
             claims=claims,
         )

@@ -36,7 +36,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem" if found.confidence == "likely" else "warning",
             title=f"The client keeps attributes for a short time only: {found.verdict.title}",
             seen=f"The client {found.verdict.evidence}. "
-            f"{units.count(spared.calls)} of its {units.count(asked.calls)} calls are GETATTRs "
+            f"{units.count(spared.calls)} of its {units.counted(asked.calls, 'call')} are GETATTRs "
             "that default options would have spared it: nothing had changed, and it had known for "
             f"{'' if never else '1 s or more, but '}less than 3 s (files) or 30 s (directories).",
             why="Each timeout that runs out costs a round trip for every file and directory that "

@@ -35,7 +35,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem",
             title="Files are removed while they are open",
             seen=f"The client renamed {times(pair.renames, 'file')} to .nfs… instead of "
-            f"removing them: {', '.join(pair.paths)}{more}.{removed}{left}.",
+            f"removing {'it' if pair.renames == 1 else 'them'}: {', '.join(pair.paths)}{more}."
+            f"{removed}{left}.",
             why="A program still has the file open, and the server would forget it. Each costs a "
             "RENAME before the REMOVE, both stable. As long as the .nfs file is there it takes "
             "space, and its directory cannot be removed; if the client crashes it stays for ever.",

@@ -92,7 +92,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="likely",
-            data=f"{units.count(sum(each.calls for each in operations))} calls",
+            data=units.counted(sum(each.calls for each in operations), "call"),
             frames=tuple(frame for each in operations for frame in each.frames[:2]),
             claims=claims,
         )

@@ -51,7 +51,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="Data is written through: each WRITE waits for stable storage",
-            seen=f"{units.count(sync.calls)} of {units.count(pair.writes.in_runs)} WRITEs that "
+            seen=f"{units.count(sync.calls)} of {wording.times(pair.writes.in_runs, 'WRITE')} that "
             "continue one another asked for stable storage, in "
             f"{wording.times(pair.sync_files, 'file')}, and brought "
             f"{units.size(pair.sync_bytes / sync.calls)} each in the mean. They took "
@@ -75,7 +75,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="likely",
-            data=f"{units.count(pair.writes.calls)} WRITEs",
+            data=wording.times(pair.writes.calls, "WRITE"),
             frames=sync.frames,
             claims=claims,
             about=(pair.client, pair.server),

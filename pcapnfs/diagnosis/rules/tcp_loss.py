@@ -51,7 +51,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem",
             title="TCP had to send segments again",
             seen=f"{units.count(resent)} of {times(pair.segments, 'segment')} with data "
-            f"({units.share(resent / pair.segments)}) were sent again: "
+            f"({units.share(resent / pair.segments)}) "
+            f"{'was' if resent == 1 else 'were'} sent again: "
             f"{units.count(pair.client_resent)} by the client, "
             f"{units.count(pair.server_resent)} by the server."
             + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")
@@ -74,8 +75,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain" if resent >= 10 * values[LEAST.name] else "likely",
-            data=f"{times(pair.segments, 'segment')} on {units.count(pair.connections)} "
-            "connections",
+            data=f"{times(pair.segments, 'segment')} on {times(pair.connections, 'connection')}",
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),

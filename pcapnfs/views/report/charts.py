@@ -107,7 +107,8 @@ def spreads(found: Spreads) -> str:
     return svg.drawing(
         "spreads-picture",
         "Service times by operation",
-        f"A histogram for each of {len(found.operations)} operations on a logarithmic scale from "
+        f"A histogram for each of {plural(len(found.operations), 'operation', 'operations')} on a "
+        "logarithmic scale from "
         f"{units.duration(low)} to {units.duration(high)}. {told(slowest.op)}, which took most "
         f"time, has its median at {units.duration(slowest.p50_s)}.",
         WIDTH,
@@ -166,7 +167,8 @@ def course(found: Course, marks: Sequence[Mark]) -> str:
     return svg.drawing(
         "course-picture",
         "What happened when",
-        f"{units.count(calls)} calls over {units.duration(end_s)} in {len(found.parts)} parts: how "
+        f"{plural(calls, 'call', 'calls')} over {units.duration(end_s)} in "
+        f"{plural(len(found.parts), 'part', 'parts')}: how "
         "many were sent and how many of them were stable, their median and 95th percentile of "
         f"service times, and how many were under way, {units.number(most)} at most.",
         WIDTH,
@@ -222,7 +224,7 @@ def _calls(parts: Sequence[Part], panel: _Panel) -> list[str]:
         if not part.calls:
             continue
         tip = (
-            f"from {units.duration(part.at_s)}: {units.count(part.calls)} calls, "
+            f"from {units.duration(part.at_s)}: {plural(part.calls, 'call', 'calls')}, "
             f"{units.count(part.stable_calls)} stable"
         )
         stable, all_ = y(float(part.stable_calls)), y(float(part.calls))
@@ -309,7 +311,7 @@ def sizes(found: Sizes) -> str:
     return svg.drawing(
         "sizes-picture",
         "Sizes of the files",
-        f"{units.count(found.files)} files by size, each bin up to twice the size of the one "
+        f"{plural(found.files, 'file', 'files')} by size, each bin up to twice the size of the one "
         f"before; the median is {amount(found.p50_bytes)}.",
         WIDTH,
         row * len(found.bins) + 2,

@@ -76,7 +76,7 @@ def _follow_ups(found: Readdir) -> Block:
 
     kinds = (
         ("after listings without attributes", found.after_plain),
-        ("after READDIRPLUS", found.after_plus),
+        ("after listings with attributes", found.after_plus),
     )
     rows = [row(title, each) for title, each in kinds if each.calls]
     return blocks.table("Calls about entries that were just listed", columns, rows)

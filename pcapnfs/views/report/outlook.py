@@ -44,12 +44,7 @@ def _figures(model: Model) -> Block:
         [
             Cell("first-order formula"),
             blocks.time(model.predicted_s),
-            Cell(
-                f"{units.count(model.files)} {model.counted} × ("
-                f"{units.number(model.rpcs_per_file)} RPCs × {units.duration(model.rtt_s)} + "
-                f"{units.number(model.syncops_per_file)} stable × "
-                f"{units.duration(model.persist_s)})"
-            ),
+            Cell(view.formula(model)),
         ],
         [Cell("forecast"), blocks.time(model.forecast_s), Cell(spread)],
         [Cell("measured"), blocks.time(model.measured_s), Cell("first call to last reply")],

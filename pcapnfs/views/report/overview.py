@@ -11,7 +11,7 @@ from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
 from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
 from pcapnfs.views.screen import protocol_name
-from pcapnfs.views.words import plural, trust_sentences
+from pcapnfs.views.words import no_verdict, plural, trust_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +30,8 @@ def verdict(report: Report) -> Section:
     if summary.verdict is not None:
         told = estimate.verdict_sentences(summary.verdict)
         parts += [Paragraph(quoted(line), "verdict") for line in told]
+    elif why := no_verdict(summary.trust):
+        parts.append(Paragraph(why, "warning"))
     parts.append(Paragraph(findings_view.in_a_sentence(report.summary.findings)))
     if gravest := judged.in_short(report):
         parts.append(gravest)
@@ -64,7 +66,7 @@ def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
     if capture.data_connections:
         yield (
             "Data servers",
-            f"{_names(capture.data_servers)}, {units.count(capture.data_calls)} calls",
+            f"{_names(capture.data_servers)}, {plural(capture.data_calls, 'call', 'calls')}",
         )
 
 

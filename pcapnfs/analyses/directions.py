@@ -1,0 +1,89 @@
+"""Connections of which the capture holds one direction only.
+
+Takes connections, calls and notes; gives the calls and the replies that stand alone for want of the
+other direction: `tcpdump src host X`, half of a mirror port, two paths of which one was captured.
+That is no loss of packets, and says nothing about the server.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses.once import once
+from pcapnfs.analyses.service_time import integer
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.of(
+    calls="connection callback reply_frame transmissions",
+    connections="connection syn_rtt client_segments server_segments server_acks client_resent",
+    notes="reason connection",
+)
+"""The columns that the queries here read."""
+
+ORPHAN_REPLY = "reply_without_call"
+"""Reason of a reply whose call is not in the capture."""
+
+FEW = 5
+"""Messages on connections of one direction below which that says nothing: a connection may have
+been begun as the capture ended, or have had its last reply as it began."""
+
+MOST = 0.5
+"""Share of calls without the other direction from which on the rest stands for nothing else."""
+
+
+class Directions(Record):
+    """What stands alone."""
+
+    calls: int
+    """Calls on connections of which only what the client sent is in the capture, and where the
+    client had no reason to send it again; 0 where they are fewer than five."""
+    replies: int
+    """Replies on connections without any call; 0 where they are fewer than five, or where packets
+    were cut, since a call takes more of a packet than a reply to be known."""
+    share: float | None
+    """These calls divided by all calls, 0…1; None without any."""
+
+    @property
+    def mostly(self) -> bool:
+        """Whether most calls lack their replies for want of a direction."""
+        return (self.share or 0.0) >= MOST
+
+
+@once
+def directions(trace: Trace) -> Directions:
+    """Count what stands alone."""
+    all_calls, calls, replies = trace.rows(_ALONE, {"orphan": ORPHAN_REPLY})[0]
+    if any(file.truncated_packets for file in trace.meta.files):
+        replies = 0
+    alone = _many(integer(calls))
+    return Directions(
+        calls=alone,
+        replies=_many(integer(replies)),
+        share=alone / all_calls if all_calls else None,
+    )
+
+
+def _many(messages: int) -> int:
+    return messages if messages >= FEW else 0
+
+
+# A client whose server is down sends its segments, or over UDP its calls, again and again; one
+# whose server's segments were merely not captured does not.
+_ALONE = """
+    with called as (
+        select connection, count(*) as calls
+        from calls where not callback group by connection
+        having count(reply_frame) = 0 and count(*) filter (transmissions > 1) * 2 <= count(*)
+    )
+    select
+        (select count(*) from calls),
+        (select sum(calls) from called join connections using (connection)
+         where server_segments = 0 and server_acks = 0 and syn_rtt is null
+         and client_resent * 2 <= client_segments),
+        (select count(*) from notes where reason = $orphan
+         and connection not in (select connection from calls where not callback))
+"""

@@ -1,0 +1,29 @@
+"""Where most calls lack the other direction, the rest gives no verdict."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.directions import directions
+from pcapnfs.analyses.model import model
+from tests.unit.rows import call, operation, trace_of
+
+
+@pytest.mark.parametrize(("alone", "told"), [(19, True), (20, False)])
+def test_half_of_the_calls_alone_leave_no_verdict(alone: int, told: bool) -> None:
+    numbers = range(1, 40)
+    calls = [
+        call(number, "GETATTR", None if number <= alone else 1, connection=int(number > alone))
+        for number in numbers
+    ]
+    both = {"server_segments": 20, "syn_rtt": 1000, "handshake": True}
+    with trace_of(
+        calls=calls,
+        operations=[operation(number, "GETATTR") for number in numbers],
+        connections=[
+            {"connection": 0, "transport": "TCP", "client_segments": alone},
+            {"connection": 1, "transport": "TCP", "client_segments": 39 - alone} | both,
+        ],
+    ) as trace:
+        assert (directions(trace).calls, directions(trace).mostly) == (alone, not told)
+        assert (model(trace).verdict is not None) == told

@@ -411,3 +411,19 @@ def test_a_dictionary_of_gigabytes_is_refused(tmp_path: Path) -> None:
     path.write_bytes(packed)
     with pytest.raises(pcapnfs.CaptureError, match="the compressed data is damaged"):
         pcapnfs.open(path)
+
+
+def test_the_unwritten_end_of_a_file_is_told_and_no_part_of_the_run(tmp_path: Path) -> None:
+    samples = Path(__file__).parents[1] / "samples"
+    for name, kind in (("k61-walk-v3.pcap", "packet"), ("fmt-plain-v42.pcapng", "block")):
+        whole = samples / name
+        padded = tmp_path / name
+        padded.write_bytes(whole.read_bytes() + bytes(1 << 16))
+        with pcapnfs.open(whole) as written, pcapnfs.open(padded) as read:
+            (file,), (expected,) = read.meta.files, written.meta.files
+            assert file.damage == (
+                f"zeros where a {kind} should begin at byte {whole.stat().st_size}, "
+                f"after packet {expected.packets}"
+            )
+            assert (file.start_ns, file.end_ns) == (expected.start_ns, expected.end_ns)
+            assert (file.packets, read.meta.calls) == (expected.packets, written.meta.calls)

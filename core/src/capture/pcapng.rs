@@ -23,6 +23,9 @@ const ENHANCED_PACKET: u32 = 6;
 /// Bytes of a block around its body: type and length before, length after.
 const FRAME: usize = 12;
 
+/// What a file holds where nothing was written: no block is of type 0 and of no length.
+const UNWRITTEN: [u8; FRAME] = [0; FRAME];
+
 /// Bytes of an enhanced packet block before its packet: type, length, interface, time in two halves,
 /// bytes captured, bytes on the wire.
 const ENHANCED_HEADER: usize = 28;
@@ -305,6 +308,9 @@ impl Pcapng {
         else {
             return Ok(None);
         };
+        if window.ahead().starts_with(&UNWRITTEN) {
+            return Err(window.damaged("zeros where a block should begin"));
+        }
         let kind = [*t0, *t1, *t2, *t3];
         if kind == SECTION_HEADER {
             // Only now it is known how to read the length: a section brings its own byte order.

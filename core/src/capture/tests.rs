@@ -394,6 +394,35 @@ fn a_length_that_cannot_be_is_damage_at_its_place() {
 }
 
 #[test]
+fn zeros_are_where_nothing_was_written_and_no_packets() {
+    let magics = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34];
+    let packed = magics
+        .map(|magic| ("zeros where a packet should begin", pcap(Order::Big, magic, 400_000, &packets())));
+    let blocks = [Order::Big, Order::Little]
+        .map(|order| ("zeros where a block should begin", pcapng(order, &packets())));
+    for (words, file) in packed.into_iter().chain(blocks) {
+        let written = file.len();
+        for zeros in [16, 24, 4_096, 1 << 20] {
+            let padded = [&file[..], &vec![0; zeros], &file[24..]].concat();
+            assert_eq!(damage(padded), (4, words.to_owned(), written as u64), "{zeros} zeros");
+        }
+        let (found, error) = read([&file[..], &[0; 8]].concat());
+        assert!(found == packets() && error.unwrap().what().starts_with("the file ends within a"));
+    }
+}
+
+#[test]
+fn an_empty_packet_or_one_of_1970_is_one() {
+    for empty in [(0, 60, vec![]), (1_000, 0, vec![]), (1_000_000_000, 0, vec![]), (0, 4, b"four".to_vec())] {
+        for magic in [0xa1b2_c3d4, 0xa1b2_cd34] {
+            let (found, error) = read(pcap(Order::Little, magic, 65_535, &[empty.clone(), empty.clone()]));
+            assert!(error.is_none(), "{error:?}");
+            assert_eq!(found, [empty.clone(), empty.clone()]);
+        }
+    }
+}
+
+#[test]
 fn a_length_alone_allocates_nothing() {
     let mut file = pcap(Order::Little, 0xa1b2_c3d4, u32::MAX, &[]);
     file.extend([0; 8]);

@@ -355,6 +355,28 @@ fn a_compressed_file_that_breaks_off_gives_what_it_held() {
     }
 }
 
+/// Whoever has a compressed file cannot look for the byte in it.
+#[test]
+fn a_place_in_a_compressed_file_is_told_as_one_in_what_it_unpacks_to() {
+    let told = |file: Vec<u8>| read(file).1.unwrap();
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
+    let written = file.len();
+    file.extend([0xff; 16]);
+    let here = format!("a packet of impossible length at byte {written}");
+    assert_eq!(told(file.clone()).what(), format!("{here}, after packet 4"));
+    for packed in [gzip(&file), zstd::encode_all(&file[..], 1).unwrap(), lz4(&file), xz(&file), bzip2(&file)]
+    {
+        let error = told(packed);
+        assert_eq!(error.what(), format!("{here} of what the file unpacks to, after packet 4"));
+        assert_eq!(error.to_string(), format!("test: {}", error.what()));
+    }
+    let packed = gzip(&file[..written]);
+    let cut = told(packed[..packed.len() - 4].to_vec());
+    let words =
+        format!("the compressed file breaks off at byte {written} of what the file unpacks to, after");
+    assert!(cut.what().starts_with(&words), "{cut}");
+}
+
 #[test]
 fn a_length_that_cannot_be_is_damage_at_its_place() {
     let mut file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..2]);

@@ -89,6 +89,8 @@ class Stored(Record):
     """The highest number of each kind in `NUMBERS`, but frames."""
     brief: bool = False
     """Nothing is compressed: the files are not there to stay."""
+    named: tuple[str, ...] = ()
+    """The captures as they were named, in the same order; none of a trace that is read."""
     reached: Path | None = None
     """Another path to it, for the database, which cannot be told of this one."""
 

@@ -177,7 +177,10 @@ def open(
             else:
                 read = parts
                 connection = _viewing(read, together, tables, directory.path, limit, own=own)
-            return Trace(connection, together, directory, parts, read=read, own=own, limit=limit)
+            names = tuple(name for part in parts for name in part.named)
+            return Trace(
+                connection, together, directory, parts, read=read, own=own, named=names, limit=limit
+            )
         decoder = _core.Decoder(named, list(ports), wanted)
         connection = connect(tables, directory.path, in_memory=small)
         _bound(connection, limit)
@@ -186,7 +189,7 @@ def open(
             _load(connection, decoder, progress)
         told = meta.parse(decoder.finish())
         _bound(connection, limit, told.calls)
-        return Trace(connection, told, directory, limit=limit)
+        return Trace(connection, told, directory, named=decoder.captures(), limit=limit)
     except _core.ReadError as error:
         directory.remove()
         raise CaptureError(str(error)) from error
@@ -237,6 +240,7 @@ class Trace:
         *,
         read: Sequence[store.Stored] = (),
         own: bool = False,
+        named: Sequence[str] = (),
         limit: int | None = None,
     ) -> None:
         """Take over a filled database and the directory that its files are in.
@@ -248,12 +252,14 @@ class Trace:
             parts: Traces on disk that were opened; none: it was captures.
             read: Those that the tables are views of; none: the tables are in the database.
             own: The parts were made for this trace, and go away with it.
+            named: The captures as they were named, in the order of `meta.files`.
             limit: Memory that the process may take, bytes; None: what it likes.
         """
         self.meta = meta
         self._parts = parts
         self._read = read
         self._own = own
+        self._named = named
         self._connection = connection
         # A connection does one thing at a time: each thread has its own.
         self._of_thread = threading.local()
@@ -378,7 +384,7 @@ class Trace:
         """
         if self._parts and not self._own:
             return store.captures(self._parts)
-        return [file.path for file in self.meta.files]
+        return list(self._named)
 
     def file(self, table: str) -> Path | None:
         """The Parquet file that is a table, compressed; None where it is none, or several."""

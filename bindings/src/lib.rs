@@ -8,6 +8,7 @@ mod rewriting;
 mod walking;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -94,6 +95,11 @@ impl Decoder {
 
     fn progress(&self) -> PyResult<(u64, u64)> {
         Ok(self.inner.lock().map_err(|_| poisoned())?.progress())
+    }
+
+    fn captures(&self) -> PyResult<Vec<OsString>> {
+        let decoder = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(decoder.finish().files.iter().map(|file| file.path.clone().into()).collect())
     }
 
     fn finish(&self) -> PyResult<String> {

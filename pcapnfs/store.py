@@ -362,7 +362,7 @@ def _sound(told: meta.Meta) -> meta.Meta:
     times: list[int | None] = []
     texts: list[object] = []
     for file in told.files:
-        counts += [file.packets, file.bytes, file.truncated_packets]
+        counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
         maybe = (file.snaplen, file.first_frame, file.last_frame, file.dropped_packets)
         counts += [number for number in maybe if number is not None]
         times += [file.start_ns, file.end_ns]

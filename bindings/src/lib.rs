@@ -171,6 +171,7 @@ pub(crate) fn file(file: &FileSummary) -> Value {
         "truncated_packets": file.truncated_packets,
         "first_frame": file.first_frame,
         "last_frame": file.last_frame,
+        "untimed_packets": file.untimed_packets,
         "dropped_packets": file.dropped_packets,
         "damage": file.damage,
     })

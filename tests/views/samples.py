@@ -111,6 +111,7 @@ def trust() -> Trust:
         truncated_bytes=0,
         truncated_packets=0,
         dropped_packets=None,
+        untimed_packets=0,
         damaged_files=0,
         complete=True,
     )

@@ -143,6 +143,8 @@ pub(super) struct Pcapng {
     /// Drops of the sections that are over.
     dropped: Option<u64>,
     last_time_ns: i64,
+    /// Packets that have no time.
+    untimed: u64,
     last: Last,
 }
 
@@ -179,6 +181,7 @@ impl Pcapng {
             snaplen: 0,
             dropped: None,
             last_time_ns: 0,
+            untimed: 0,
             last: Last::default(),
         };
         match pcapng.block(window)? {
@@ -194,6 +197,10 @@ impl Pcapng {
 
     pub(super) fn dropped(&self) -> Option<u64> {
         self.interfaces.iter().map(|interface| interface.dropped).fold(self.dropped, sum)
+    }
+
+    pub(super) fn untimed(&self) -> u64 {
+        self.untimed
     }
 
     /// An interface of this section.
@@ -382,6 +389,7 @@ impl Pcapng {
             length: fields.rest.len().saturating_sub(padded),
         };
         self.check_end(window, block)?;
+        self.untimed += u64::from(header.ticks.is_none());
         window.advance(block.length);
         Ok(record)
     }

@@ -534,6 +534,24 @@ fn simple_and_obsolete_packets_are_read() {
 }
 
 #[test]
+fn packets_without_a_time_are_counted() {
+    let order = Order::Little;
+    let four = || enhanced(order, 0, 5, 4, b"four");
+    let simple = || block(order, 3, &[&order.u32(4)[..], b"sixs"].concat());
+    let start = [section(order), interface(order, 1, 0, &[])].concat();
+    let untimed = |blocks: &[Vec<u8>]| {
+        let mut reader = open([start.clone(), blocks.concat()].concat()).unwrap();
+        while reader.next().unwrap().is_some() {}
+        reader.untimed()
+    };
+    assert_eq!(untimed(&[four(), four()]), 0);
+    assert_eq!(untimed(&[simple(), four(), simple()]), 2);
+    let mut reader = open(pcap(order, 0xa1b2_c3d4, 65_535, &[(0, 4, b"four".to_vec())])).unwrap();
+    assert!(reader.next().unwrap().is_some());
+    assert_eq!(reader.untimed(), 0);
+}
+
+#[test]
 fn drops_are_those_of_the_last_statistics_of_each_interface() {
     let order = Order::Little;
     let statistics = |interface: u32, ifdrop: u64, osdrop: u64| {

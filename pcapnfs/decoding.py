@@ -235,17 +235,15 @@ def write(
         raise CaptureError(str(error)) from error
     told = decoder.finish()
     known = meta.parse(told)
-    # The decoder tells names that are no UTF-8 with replacement characters.
-    named = {os.fsencode(path).decode("utf-8", "replace"): path for path in paths}
+    captures = decoder.captures()
     stored = store.Stored(
         directory=directory,
         columns={table.name: tuple(column.name for column in table.columns) for table in declared},
         meta=known,
-        sources=tuple(
-            _source(named.get(file.path, file.path), digest=digest) for file in known.files
-        ),
+        sources=tuple(_source(path, digest=digest) for path in captures),
         highest=store.highest(highest),
         brief=brief,
+        named=tuple(captures),
     )
     store.write_meta(stored, tool=f"pcapnfs {pcapnfs.__version__}", ports=ports, told=told)
     return stored

@@ -27,9 +27,10 @@ class CaptureFile(Record):
     bytes: int
     """Bytes of its packets on the wire, whether captured or cut off."""
     start_ns: int | None
-    """Time of the earliest packet, nanoseconds since 1970; None without packets."""
+    """Time of the earliest packet, nanoseconds since 1970; None without packets that have
+    one."""
     end_ns: int | None
-    """Time of the latest packet, nanoseconds since 1970; None without packets."""
+    """Time of the latest packet, likewise."""
     snaplen: int | None
     """Bytes kept of each packet; None when the file sets no limit."""
     truncated_packets: int
@@ -47,6 +48,9 @@ class CaptureFile(Record):
     """Packets that the capturing host says it lost; None when the file does not tell."""
     damage: str | None
     """Where and why the file breaks off; None when it was read to its end."""
+    untimed_packets: int = 0
+    """Packets that have no time (pcapng simple packet blocks): that of the packet before stands for
+    it; 0 also in traces that were written before they were counted."""
 
 
 class Meta(Record):
@@ -68,14 +72,14 @@ class Meta(Record):
 
     @property
     def start_ns(self) -> int | None:
-        """Time of the earliest packet, nanoseconds since 1970; None without packets."""
+        """Time of the earliest packet, ns since 1970; None without packets that have one."""
         return min(
             (file.start_ns for file in self.files if file.start_ns is not None), default=None
         )
 
     @property
     def end_ns(self) -> int | None:
-        """Time of the latest packet, nanoseconds since 1970; None without packets."""
+        """Time of the latest packet, likewise."""
         return max((file.end_ns for file in self.files if file.end_ns is not None), default=None)
 
 

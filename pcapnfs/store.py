@@ -89,6 +89,8 @@ class Stored(Record):
     """The highest number of each kind in `NUMBERS`, but frames."""
     brief: bool = False
     """Nothing is compressed: the files are not there to stay."""
+    named: tuple[str, ...] = ()
+    """The captures as they were named, in the same order; none of a trace that is read."""
     reached: Path | None = None
     """Another path to it, which stays when its name is given to another, or which the database can
     be told of."""
@@ -409,7 +411,7 @@ def _sound(told: meta.Meta) -> meta.Meta:
     times: list[int | None] = []
     texts: list[object] = []
     for file in told.files:
-        counts += [file.packets, file.bytes, file.truncated_packets]
+        counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
         maybe = (file.snaplen, file.first_frame, file.last_frame, file.dropped_packets)
         counts += [number for number in maybe if number is not None]
         times += [file.start_ns, file.end_ns]

@@ -189,6 +189,7 @@ def open(
             else:
                 read = parts
                 connection = _viewing(read, together, tables, directory.path, limit, own=own)
+            names = tuple(name for part in parts for name in part.named)
             return Trace(
                 connection,
                 together,
@@ -197,6 +198,7 @@ def open(
                 read=read,
                 holds=holds,
                 own=own,
+                named=names,
                 limit=limit,
             )
         decoder = _core.Decoder(named, list(ports), wanted)
@@ -207,7 +209,7 @@ def open(
             _load(connection, decoder, progress)
         told = meta.parse(decoder.finish())
         _bound(connection, limit, told.calls)
-        return Trace(connection, told, directory, limit=limit)
+        return Trace(connection, told, directory, named=decoder.captures(), limit=limit)
     except BaseException as error:
         directory.remove()
         _let_go(holds)
@@ -259,6 +261,7 @@ class Trace:
         read: Sequence[store.Stored] = (),
         holds: Sequence[Hold] = (),
         own: bool = False,
+        named: Sequence[str] = (),
         limit: int | None = None,
     ) -> None:
         """Take over a filled database and the directory that its files are in.
@@ -271,12 +274,14 @@ class Trace:
             read: Those that the tables are views of; none: the tables are in the database.
             holds: What keeps traces on disk as they are until this one is closed.
             own: The parts were made for this trace, and go away with it.
+            named: The captures as they were named, in the order of `meta.files`.
             limit: Memory that the process may take, bytes; None: what it likes.
         """
         self.meta = meta
         self._parts = parts
         self._read = read
         self._own = own
+        self._named = named
         self._connection = connection
         # A connection does one thing at a time: each thread has its own.
         self._of_thread = threading.local()
@@ -403,7 +408,7 @@ class Trace:
         """
         if self._parts and not self._own:
             return store.captures(self._parts)
-        return [file.path for file in self.meta.files]
+        return list(self._named)
 
     def file(self, table: str) -> Path | None:
         """The Parquet file that is a table, compressed; None where it is none, or several."""

@@ -418,3 +418,46 @@ def test_a_dictionary_of_gigabytes_is_refused(tmp_path: Path) -> None:
     path.write_bytes(packed)
     with pytest.raises(pcapnfs.CaptureError, match="the compressed data is damaged"):
         pcapnfs.open(path)
+
+
+def test_the_unwritten_end_of_a_file_is_told_and_no_part_of_the_run(tmp_path: Path) -> None:
+    samples = Path(__file__).parents[1] / "samples"
+    for name, kind in (("k61-walk-v3.pcap", "packet"), ("fmt-plain-v42.pcapng", "block")):
+        whole = samples / name
+        padded = tmp_path / name
+        padded.write_bytes(whole.read_bytes() + bytes(1 << 16))
+        with pcapnfs.open(whole) as written, pcapnfs.open(padded) as read:
+            (file,), (expected,) = read.meta.files, written.meta.files
+            assert file.damage == (
+                f"zeros where a {kind} should begin at byte {whole.stat().st_size}, "
+                f"after packet {expected.packets}"
+            )
+            assert (file.start_ns, file.end_ns) == (expected.start_ns, expected.end_ns)
+            assert (file.packets, read.meta.calls) == (expected.packets, written.meta.calls)
+
+
+def test_a_capture_without_times_has_no_verdict_on_them(tmp_path: Path) -> None:
+    """Simple packet blocks hold packets and nothing else."""
+    source = (Path(__file__).parents[1] / "samples" / "k61-tar-v3.pcap").read_bytes()
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    blocks = [section, struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)]
+    place, packets = 24, 0
+    while place < len(source):
+        captured, length = struct.unpack_from("<II", source, place + 8)
+        packet = source[place + 16 : place + 16 + captured]
+        packet += bytes(-captured % 4)
+        size = 16 + len(packet)
+        blocks.append(struct.pack("<III", 3, size, length) + packet + struct.pack("<I", size))
+        place, packets = place + 16 + captured, packets + 1
+    path = tmp_path / "simple.pcapng"
+    path.write_bytes(b"".join(blocks))
+    with pcapnfs.open(path) as trace:
+        (file,) = trace.meta.files
+        assert (file.packets, file.untimed_packets) == (packets, packets)
+        assert (file.start_ns, file.end_ns) == (None, None)
+        told = pcapnfs.summarize(trace)
+    assert (told.capture.start, told.capture.duration_s) == (None, None)
+    assert (told.trust.untimed_packets, told.trust.complete) == (packets, False)
+    assert (told.trust.matched, told.trust.rpc_calls) == (1249, 1249)
+    assert (told.model.verdict, told.model.rtt_s, told.model.persist_s) == (None, None, None)
+    assert told.model.forecast_s is None

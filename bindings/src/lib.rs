@@ -8,6 +8,7 @@ mod rewriting;
 mod walking;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -96,6 +97,11 @@ impl Decoder {
         Ok(self.inner.lock().map_err(|_| poisoned())?.progress())
     }
 
+    fn captures(&self) -> PyResult<Vec<OsString>> {
+        let decoder = self.inner.lock().map_err(|_| poisoned())?;
+        Ok(decoder.finish().files.iter().map(|file| file.path.clone().into()).collect())
+    }
+
     fn finish(&self) -> PyResult<String> {
         Ok(meta(self.inner.lock().map_err(|_| poisoned())?.finish()).to_string())
     }
@@ -165,6 +171,7 @@ pub(crate) fn file(file: &FileSummary) -> Value {
         "truncated_packets": file.truncated_packets,
         "first_frame": file.first_frame,
         "last_frame": file.last_frame,
+        "untimed_packets": file.untimed_packets,
         "dropped_packets": file.dropped_packets,
         "damage": file.damage,
     })

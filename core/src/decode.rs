@@ -43,7 +43,7 @@ pub struct FileSummary {
     pub packets: u64,
     /// Bytes on the wire.
     pub bytes: u64,
-    /// Time of the first packet in nanoseconds since 1970; `None` without packets.
+    /// Time of the first packet in nanoseconds since 1970; `None` without packets, or where none has a time.
     pub start_ns: Option<i64>,
     /// Time of the last packet.
     pub end_ns: Option<i64>,
@@ -59,6 +59,8 @@ pub struct FileSummary {
     pub first_frame: Option<u64>,
     /// The frame number of its last packet in this decode; `None` without packets.
     pub last_frame: Option<u64>,
+    /// Packets that have no time: that of the packet before stands for it.
+    pub untimed_packets: u64,
     /// Packets that the capturing system dropped, where the file tells.
     pub dropped_packets: Option<u64>,
     /// Why reading ended before the end of the file, if it did.
@@ -204,6 +206,10 @@ impl Decoder {
         if let Some(reader) = self.captures.reader(index) {
             file.snaplen = reader.snaplen();
             file.dropped_packets = reader.dropped();
+            file.untimed_packets = reader.untimed();
+            if file.untimed_packets == file.packets {
+                (file.start_ns, file.end_ns) = (None, None);
+            }
             file.format = reader.format().to_string();
         }
     }

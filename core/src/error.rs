@@ -134,11 +134,15 @@ impl ReadError {
         match self {
             Self::Io { source, .. } => plain(source),
             Self::Format { what, .. } => what.clone(),
-            Self::Damaged { what, offset, packet, .. } => {
-                format!("{what} at byte {offset}, after packet {packet}")
-            }
+            Self::Damaged { what, offset, unpacked, packet, .. } => damage(what, *offset, *unpacked, *packet),
         }
     }
+}
+
+/// What is wrong with a file, and where.
+fn damage(what: &str, offset: u64, unpacked: bool, packet: u64) -> String {
+    let of_what = if unpacked { " of what the file unpacks to" } else { "" };
+    format!("{what} at byte {offset}{of_what}, after packet {packet}")
 }
 
 /// What the operating system said, without its error number.
@@ -167,14 +171,16 @@ pub enum ReadError {
         what: String,
     },
     /// The file breaks off or contradicts itself at a byte; packets before it were delivered.
-    #[error("{path}: {what} at byte {offset}, after packet {packet}")]
+    #[error("{path}: {}", damage(what, *offset, *unpacked, *packet))]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         what: &'static str,
-        /// Offset in the (decompressed) file.
+        /// Offset in the file, or in what it unpacks to.
         offset: u64,
+        /// The file is compressed, and the offset one in what it unpacks to.
+        unpacked: bool,
         /// The last packet that could be read, counted from 1 in this file; 0 for none.
         packet: u64,
     },

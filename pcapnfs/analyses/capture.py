@@ -37,11 +37,11 @@ class Capture(Record):
     bytes: int
     """Bytes of the packets on the wire, whether captured or cut off."""
     start: str | None
-    """Time of the earliest packet, ISO 8601 in UTC; None without packets."""
+    """Time of the earliest packet, ISO 8601 in UTC; None without packets that have one."""
     end: str | None
-    """Time of the latest packet, ISO 8601 in UTC; None without packets."""
+    """Time of the latest packet, ISO 8601 in UTC; None without packets that have one."""
     duration_s: float | None
-    """From the earliest to the latest packet, seconds; None without packets."""
+    """From the earliest to the latest packet, seconds; None likewise."""
     snaplen: int | None
     """Bytes kept of each packet, the smallest of all files, as their headers say; None when no
     file sets a limit."""

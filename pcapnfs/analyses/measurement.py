@@ -214,7 +214,9 @@ def measure(
     files, counted = _files(trace)
     sums = _sums(calls, counted)
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
-    rtt, source = round_trip(small, network.way)
+    # Times that nobody took are all alike, and their difference shows nothing.
+    untimed = trace.meta.start_ns is None
+    rtt, source = (None, "none") if untimed else round_trip(small, network.way)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks = None
     if len(calls.clients) > 1:

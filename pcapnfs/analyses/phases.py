@@ -80,7 +80,7 @@ class Phase(Record):
     name: str
     """The operations that its time went to, longest first."""
     start: str | None
-    """When its first call began, ISO 8601 in UTC; None in a capture without packets."""
+    """When its first call began, ISO 8601 in UTC; None in a capture without times."""
     start_s: float
     """The same from the capture's start, seconds."""
     pause_s: float
@@ -129,7 +129,7 @@ class _What(Record):
     """What each call was, as columns beside the outstanding ones."""
 
     start_ns: int | None
-    """The capture's start, ns since 1970; None without packets."""
+    """The capture's start, ns since 1970; None without packets that have a time."""
     names: tuple[str, ...]
     """Main operations, sorted."""
     op: NDArray[np.int32]

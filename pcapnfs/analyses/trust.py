@@ -96,11 +96,14 @@ class Trust(Record):
     """Packets that were cut at the snaplen."""
     dropped_packets: int | None
     """Packets that the capturing host says it lost; None when the capture does not tell."""
+    untimed_packets: int
+    """Packets that have no time, as those of pcapng's simple packet blocks: that of the packet
+    before stands for it, so that what lasted in between is not known."""
     damaged_files: int
     """Files that break off or contradict themselves; what came before was read."""
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
-    damaged."""
+    damaged, and every packet has a time."""
 
     @property
     def one_way(self) -> str | None:
@@ -169,6 +172,7 @@ def trust(trace: Trace) -> Trust:
     dropped = [
         file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
     ]
+    untimed = sum(file.untimed_packets for file in trace.meta.files)
     damaged = sum(file.damage is not None for file in trace.meta.files)
     return Trust(
         rpc_calls=calls,
@@ -193,9 +197,10 @@ def trust(trace: Trace) -> Trust:
         kept_bytes=max(0, integer(kept)) / integer(segments) if segments else None,
         truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
         dropped_packets=sum(dropped) if dropped else None,
+        untimed_packets=untimed,
         damaged_files=damaged,
         complete=not (
-            calls - matched or orphans or undecoded or missing or damaged or sum(dropped)
+            calls - matched or orphans or undecoded or missing or untimed or damaged or sum(dropped)
         ),
     )
 

@@ -46,6 +46,7 @@ def _lost(side: Side) -> float:
         (trust.unanswered_within + orphans) / max(trust.rpc_calls + orphans, 1),
         trust.missing_bytes / max(capture.bytes + trust.missing_bytes, 1),
         dropped / max(capture.packets + dropped, 1),
+        trust.untimed_packets / max(capture.packets, 1),
     )
 
 

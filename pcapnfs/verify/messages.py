@@ -62,7 +62,7 @@ class Message(Record):
     frame: int
     """Frame that completes the message."""
     time_ns: int
-    """Time of that frame, nanoseconds since 1970."""
+    """Time of that frame, nanoseconds since 1970; 0 where it has none."""
     stream: str
     """tshark's conversation, such as `tcp 3`."""
     xid: int
@@ -194,7 +194,7 @@ def _message(row: Mapping[str, str], fields: Mapping[str, list[str]]) -> Message
     codes = tuple(int(value) for value in fields["nfs.opcode"])
     return Message(
         frame=int(row["frame.number"]),
-        time_ns=_nanoseconds(row["frame.time_epoch"]),
+        time_ns=_nanoseconds(row["frame.time_epoch"] or "0"),
         stream=f"tcp {row['tcp.stream']}" if row["tcp.stream"] else f"udp {row['udp.stream']}",
         xid=int(fields["rpc.xid"][0], 0),
         is_reply=is_reply,

@@ -47,6 +47,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     candidates = [
         *_broken_off(capture),
         one_way(trust),
+        _untimed(trust, capture),
         _matched(trust),
         _orphans(trust),
         *sealed(trust),
@@ -111,7 +112,7 @@ def no_verdict(trust: Trust) -> str:
 
 
 def lacks(trust: Trust) -> list[str]:
-    """What the capture lost of calls, replies and bytes, in clauses.
+    """What the capture lost of calls, replies, bytes and times, in clauses.
 
     What both ends cut off is no loss: every capture has ends.
     """
@@ -122,6 +123,8 @@ def lacks(trust: Trust) -> list[str]:
     if replies:
         told.append(f"{plural(replies, 'reply has', 'replies have')} no call")
     told += _lost(trust)
+    if trust.untimed_packets:
+        told.append(plural(trust.untimed_packets, "packet has no time", "packets have no time"))
     if trust.damaged_files:
         told.append(plural(trust.damaged_files, "capture breaks off", "captures break off"))
     return told
@@ -158,6 +161,18 @@ def also_broken_off(damage: Sequence[str]) -> str:
     if more <= 0:
         return ""
     return f"{plural(more, 'more capture breaks', 'more captures break')} off like that"
+
+
+def _untimed(trust: Trust, capture: Capture) -> str:
+    if not trust.untimed_packets:
+        return ""
+    if trust.untimed_packets == capture.packets:
+        return (
+            "The packets of this capture have no times: what took how long is not known, "
+            "and 0 s stands for it."
+        )
+    have = plural(trust.untimed_packets, "packet has no time", "packets have no time")
+    return f"{have}: that of the packet before stands for it."
 
 
 def _matched(trust: Trust) -> str:

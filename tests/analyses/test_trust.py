@@ -81,6 +81,8 @@ def test_each_misfortune_alone_makes_a_capture_incomplete() -> None:
         assert (trust(lossy).dropped_packets, trust(lossy).complete) == (3, False)
     with trace_of(meta(dropped_packets=0), calls=[fine]) as clean:
         assert (trust(clean).dropped_packets, trust(clean).complete) == (0, True)
+    with trace_of(meta(untimed_packets=1), calls=[fine]) as untimed:
+        assert (trust(untimed).untimed_packets, trust(untimed).complete) == (1, False)
     with trace_of(calls=[fine], connections=[{"connection": 0, "missing_bytes": 1}]) as gaps:
         assert not trust(gaps).complete
 

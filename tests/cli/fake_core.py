@@ -91,6 +91,9 @@ class Decoder:
     def progress(self) -> tuple[int, int]:
         return 1, 1
 
+    def captures(self) -> list[str]:
+        return [file["path"] for file in self._told["meta"]["files"]]
+
     def finish(self) -> str:
         return json.dumps(self._told["meta"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -84,6 +85,53 @@ def test_bytes_that_are_not_utf_8_are_written_as_in_tables(
     assert run(words) == status
     told = capsys.readouterr()
     assert words[0] == "perfile" or "xe9" in told.out + told.err
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_capture_may_have_any_name_that_the_system_allows(
+    kept: bool, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also as what a trace on disk was made of."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "80")
+    named = tmp_path / LATIN_1 / f"{LATIN_1}\N{EURO SIGN}.pcap"
+    named.parent.mkdir()
+    named.write_bytes(SAMPLE.read_bytes())
+    source = str(named)
+    if kept:
+        source = str(tmp_path / f"{LATIN_1}.nfstrace")
+        assert run(["decode", str(named), "-o", source]) == 0
+    target = str(tmp_path / f"new-{LATIN_1}")
+    commands = [
+        ["summarize", source],
+        ["summarize", source, "--json"],
+        ["report", source, "-o", f"{target}.html"],
+        ["annotate", source, f"{target}.pcapng"],
+        ["annotate", source, f"{target}.pcapng", "--force", "--json"],
+    ]
+    if not kept:
+        commands += [["redact", source, f"{target}.pcap"]]
+        commands += [["redact", source, f"{target}.pcap", "--force", "--json"]]
+    if shutil.which("tshark"):
+        commands += [["verify", source], ["verify", source, "--json"]]
+        commands += [["show", source, "1"], ["show", source, "1", "--json"]]
+    for words in commands:
+        status, told = run(words), capsys.readouterr()
+        assert status == 0, told.err
+        assert not any("\ud800" <= character <= "\udfff" for character in told.out + told.err)
+
+
+def test_captures_are_told_apart_whose_names_read_alike(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 are replaced where names are shown, and only there."""
+    late, early = (tmp_path / os.fsdecode(byte) for byte in (b"\xfe.pcap", b"\xff.pcap"))
+    tar = (ROOT / "samples" / "k61-tar-v3.pcap").read_bytes()
+    late.write_bytes((ROOT / "samples" / "k61-walk-v3.pcap").read_bytes())
+    early.write_bytes(tar)
+    for stored in (False, True):
+        with pcapnfs.open([late, early], stored=stored) as trace:
+            assert trace.captures() == [str(early), str(late)]
+            shown = str(tmp_path / "\N{REPLACEMENT CHARACTER}.pcap")
+            assert [file.path for file in trace.meta.files] == [shown, shown]
 
 
 @pytest.mark.parametrize("command", ["summarize", "decode", "export", "report", "verify", "sql"])

@@ -117,6 +117,7 @@ def trust() -> Trust:
         kept_bytes=None,
         truncated_packets=0,
         dropped_packets=None,
+        untimed_packets=0,
         damaged_files=0,
         complete=True,
     )

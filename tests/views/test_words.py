@@ -66,6 +66,20 @@ def test_a_warning_says_how_sure_it_is() -> None:
     )
 
 
+def test_packets_without_times_are_no_measurement() -> None:
+    capture = samples.capture()
+    some = replace(samples.trust(), untimed_packets=1, complete=False)
+    assert lacks(some) == ["1 packet has no time"]
+    assert trust_sentences(some, capture)[0] == (
+        "1 packet has no time: that of the packet before stands for it."
+    )
+    every = replace(some, untimed_packets=capture.packets)
+    assert trust_sentences(every, capture)[0] == (
+        "The packets of this capture have no times: what took how long is not known, "
+        "and 0 s stands for it."
+    )
+
+
 def test_a_complete_capture_still_names_retransmissions() -> None:
     sentences = trust_sentences(replace(samples.trust(), retransmitted_calls=2), samples.capture())
     assert sentences[0] == "Every call has its reply."

@@ -342,6 +342,14 @@ impl Reader {
             Parser::Pcapng(pcapng) => pcapng.dropped(),
         }
     }
+
+    /// Packets so far that have no time of their own, as those of pcapng simple packet blocks.
+    pub fn untimed(&self) -> u64 {
+        match &self.parser {
+            Parser::Pcap(_) => 0,
+            Parser::Pcapng(pcapng) => pcapng.untimed(),
+        }
+    }
 }
 
 /// Whether a packet may be as long as its header says.

@@ -15,6 +15,9 @@ const PATCHED_EXTRA: usize = 8;
 /// check sequence, which the length of the IP packet leaves out anyway.
 const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
 
+/// What a file holds where nothing was written: its end was reserved, or its pages were lost in a crash.
+const UNWRITTEN: [u8; PACKET_HEADER] = [0; PACKET_HEADER];
+
 /// What a magic number says about the rest of the file.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
@@ -119,14 +122,15 @@ impl Pcap {
         Ok(record)
     }
 
-    /// The next packet, if the window holds all of it and it is credible, as nearly all are.
+    /// The next packet, if the window holds all of it and it is credible and not empty, as nearly all are.
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn at_hand(&self, window: &mut Window) -> Option<Record> {
         let ahead = window.at_hand()?;
         let header = self.layout.header(ahead)?;
         let length = header.captured as usize;
-        let there = length <= CREDIBLE_PACKET && self.layout.packet_header + length <= ahead.len();
+        let there =
+            (1..=CREDIBLE_PACKET).contains(&length) && self.layout.packet_header + length <= ahead.len();
         there.then(|| self.record(&header, window))
     }
 
@@ -141,6 +145,9 @@ impl Pcap {
         let Some(header) = layout.header(window.ahead()) else {
             return Ok(None);
         };
+        if window.ahead().starts_with(&UNWRITTEN) {
+            return Err(window.damaged("zeros where a packet should begin"));
+        }
         let length = header.captured as usize;
         if !credible(length, self.snaplen) {
             return Err(window.damaged("a packet of impossible length"));

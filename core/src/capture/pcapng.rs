@@ -23,6 +23,9 @@ const ENHANCED_PACKET: u32 = 6;
 /// Bytes of a block around its body: type and length before, length after.
 const FRAME: usize = 12;
 
+/// What a file holds where nothing was written: no block is of type 0 and of no length.
+const UNWRITTEN: [u8; FRAME] = [0; FRAME];
+
 /// Bytes of an enhanced packet block before its packet: type, length, interface, time in two halves,
 /// bytes captured, bytes on the wire.
 const ENHANCED_HEADER: usize = 28;
@@ -140,6 +143,8 @@ pub(super) struct Pcapng {
     /// Drops of the sections that are over.
     dropped: Option<u64>,
     last_time_ns: i64,
+    /// Packets that have no time.
+    untimed: u64,
     last: Last,
 }
 
@@ -176,6 +181,7 @@ impl Pcapng {
             snaplen: 0,
             dropped: None,
             last_time_ns: 0,
+            untimed: 0,
             last: Last::default(),
         };
         match pcapng.block(window)? {
@@ -191,6 +197,10 @@ impl Pcapng {
 
     pub(super) fn dropped(&self) -> Option<u64> {
         self.interfaces.iter().map(|interface| interface.dropped).fold(self.dropped, sum)
+    }
+
+    pub(super) fn untimed(&self) -> u64 {
+        self.untimed
     }
 
     /// An interface of this section.
@@ -305,6 +315,9 @@ impl Pcapng {
         else {
             return Ok(None);
         };
+        if window.ahead().starts_with(&UNWRITTEN) {
+            return Err(window.damaged("zeros where a block should begin"));
+        }
         let kind = [*t0, *t1, *t2, *t3];
         if kind == SECTION_HEADER {
             // Only now it is known how to read the length: a section brings its own byte order.
@@ -376,6 +389,7 @@ impl Pcapng {
             length: fields.rest.len().saturating_sub(padded),
         };
         self.check_end(window, block)?;
+        self.untimed += u64::from(header.ticks.is_none());
         window.advance(block.length);
         Ok(record)
     }

@@ -355,6 +355,28 @@ fn a_compressed_file_that_breaks_off_gives_what_it_held() {
     }
 }
 
+/// Whoever has a compressed file cannot look for the byte in it.
+#[test]
+fn a_place_in_a_compressed_file_is_told_as_one_in_what_it_unpacks_to() {
+    let told = |file: Vec<u8>| read(file).1.unwrap();
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
+    let written = file.len();
+    file.extend([0xff; 16]);
+    let here = format!("a packet of impossible length at byte {written}");
+    assert_eq!(told(file.clone()).what(), format!("{here}, after packet 4"));
+    for packed in [gzip(&file), zstd::encode_all(&file[..], 1).unwrap(), lz4(&file), xz(&file), bzip2(&file)]
+    {
+        let error = told(packed);
+        assert_eq!(error.what(), format!("{here} of what the file unpacks to, after packet 4"));
+        assert_eq!(error.to_string(), format!("test: {}", error.what()));
+    }
+    let packed = gzip(&file[..written]);
+    let cut = told(packed[..packed.len() - 4].to_vec());
+    let words =
+        format!("the compressed file breaks off at byte {written} of what the file unpacks to, after");
+    assert!(cut.what().starts_with(&words), "{cut}");
+}
+
 #[test]
 fn a_length_that_cannot_be_is_damage_at_its_place() {
     let mut file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &packets()[..2]);
@@ -391,6 +413,35 @@ fn a_length_that_cannot_be_is_damage_at_its_place() {
     let mut file = pcapng(Order::Little, &[]);
     file.extend(block(Order::Little, 6, &body));
     assert_eq!(damage(file).1, "a packet block too short for its packet");
+}
+
+#[test]
+fn zeros_are_where_nothing_was_written_and_no_packets() {
+    let magics = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34];
+    let packed = magics
+        .map(|magic| ("zeros where a packet should begin", pcap(Order::Big, magic, 400_000, &packets())));
+    let blocks = [Order::Big, Order::Little]
+        .map(|order| ("zeros where a block should begin", pcapng(order, &packets())));
+    for (words, file) in packed.into_iter().chain(blocks) {
+        let written = file.len();
+        for zeros in [16, 24, 4_096, 1 << 20] {
+            let padded = [&file[..], &vec![0; zeros], &file[24..]].concat();
+            assert_eq!(damage(padded), (4, words.to_owned(), written as u64), "{zeros} zeros");
+        }
+        let (found, error) = read([&file[..], &[0; 8]].concat());
+        assert!(found == packets() && error.unwrap().what().starts_with("the file ends within a"));
+    }
+}
+
+#[test]
+fn an_empty_packet_or_one_of_1970_is_one() {
+    for empty in [(0, 60, vec![]), (1_000, 0, vec![]), (1_000_000_000, 0, vec![]), (0, 4, b"four".to_vec())] {
+        for magic in [0xa1b2_c3d4, 0xa1b2_cd34] {
+            let (found, error) = read(pcap(Order::Little, magic, 65_535, &[empty.clone(), empty.clone()]));
+            assert!(error.is_none(), "{error:?}");
+            assert_eq!(found, [empty.clone(), empty.clone()]);
+        }
+    }
 }
 
 #[test]
@@ -480,6 +531,24 @@ fn simple_and_obsolete_packets_are_read() {
     let (found, error) = read(file);
     assert!(error.is_none());
     assert_eq!(found, [(5_000, 9, b"four".to_vec()), (5_000, 10, b"sixsix".to_vec())]);
+}
+
+#[test]
+fn packets_without_a_time_are_counted() {
+    let order = Order::Little;
+    let four = || enhanced(order, 0, 5, 4, b"four");
+    let simple = || block(order, 3, &[&order.u32(4)[..], b"sixs"].concat());
+    let start = [section(order), interface(order, 1, 0, &[])].concat();
+    let untimed = |blocks: &[Vec<u8>]| {
+        let mut reader = open([start.clone(), blocks.concat()].concat()).unwrap();
+        while reader.next().unwrap().is_some() {}
+        reader.untimed()
+    };
+    assert_eq!(untimed(&[four(), four()]), 0);
+    assert_eq!(untimed(&[simple(), four(), simple()]), 2);
+    let mut reader = open(pcap(order, 0xa1b2_c3d4, 65_535, &[(0, 4, b"four".to_vec())])).unwrap();
+    assert!(reader.next().unwrap().is_some());
+    assert_eq!(reader.untimed(), 0);
 }
 
 #[test]

@@ -21,7 +21,7 @@ const UNPACKED_READ: usize = 32 << 10;
 pub(super) enum Fault {
     Io(io::Error),
     Format(String),
-    Damaged { what: &'static str, offset: u64 },
+    Damaged { what: &'static str, offset: u64, unpacked: bool },
 }
 
 impl Fault {
@@ -31,7 +31,9 @@ impl Fault {
         match self {
             Self::Io(source) => ReadError::Io { path, source },
             Self::Format(what) => ReadError::Format { path, what },
-            Self::Damaged { what, offset } => ReadError::Damaged { path, what, offset, packet: packets },
+            Self::Damaged { what, offset, unpacked } => {
+                ReadError::Damaged { path, what, offset, unpacked, packet: packets }
+            }
         }
     }
 }
@@ -147,14 +149,18 @@ impl Window {
     /// What the decompressor said if it could not go on.
     pub(super) fn broken(&self) -> Option<Fault> {
         match self.ending? {
-            Ending::Broken(what) => Some(Fault::Damaged { what, offset: self.base + self.end as u64 }),
+            Ending::Broken(what) => Some(self.damaged_at(what, self.base + self.end as u64)),
             Ending::File => None,
         }
     }
 
     /// The fault of something impossible at the reading position.
     pub(super) fn damaged(&self, what: &'static str) -> Fault {
-        Fault::Damaged { what, offset: self.offset() }
+        self.damaged_at(what, self.offset())
+    }
+
+    fn damaged_at(&self, what: &'static str, offset: u64) -> Fault {
+        Fault::Damaged { what, offset, unpacked: self.unpacks }
     }
 
     #[cold]

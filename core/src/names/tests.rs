@@ -3,18 +3,18 @@
 use super::identity::Identities;
 use super::paths::{Paths, Role, text};
 use super::{Binding, File, FileId, Names, Place, Placed};
-use crate::nfs::Done;
 use crate::nfs::facts::{Attributes, Entry, Facts, Pnfs, Rare};
 use crate::nfs::operation::{NFS3, NFS4, Operation};
 use crate::nfs::side::operations::MOUNT3;
 use crate::nfs::types::FileType;
+use crate::nfs::{Done, Told};
 
 const OK: u32 = 0;
 const NOENT: u32 = 2;
 
 fn done<'a>(table: &'static [Operation], name: &str, facts: Facts<'a>) -> Done<'a> {
     let operation = table.iter().find(|row| row.name == name).unwrap();
-    Done { operation, number: operation.number, executed: facts.status.is_some(), unseen: false, facts }
+    Done { operation, number: operation.number, executed: facts.status.is_some(), told: Told::ByReply, facts }
 }
 
 fn place(names: &mut Names, operations: &[Done<'_>]) -> (Vec<Place>, Vec<Binding>) {

@@ -447,13 +447,14 @@ fn handle_ahead<'a>(rest: &[Done<'a>]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nfs::Told;
     use crate::nfs::facts::Attributes;
     use crate::nfs::operation::{NFS3, NFS4, Operation};
     use crate::nfs::types::StableHow;
 
     fn done<'a>(table: &'static [Operation], name: &str, facts: Facts<'a>) -> Done<'a> {
         let operation = table.iter().find(|operation| operation.name == name).unwrap();
-        Done { operation, number: operation.number, executed: true, unseen: false, facts }
+        Done { operation, number: operation.number, executed: true, told: Told::ByReply, facts }
     }
 
     /// What is placed by the short way is placed as all others are.

@@ -109,10 +109,24 @@ pub struct Done<'a> {
     pub number: u32,
     /// The reply holds a result of it.
     pub executed: bool,
-    /// There is a reply, but the part with this operation's status could not be read.
-    pub unseen: bool,
+    /// How it is known what came of it.
+    pub told: Told,
     /// What arguments and results said.
     pub facts: Facts<'a>,
+}
+
+/// How it is known what came of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// By the reply: it holds the operation's status, or tells that it has none, since it was not executed.
+    /// Also where there is no reply.
+    ByReply,
+    /// By the status of its compound: it succeeded, though its own result could not be read.
+    ByCompound,
+    /// Not at all: its compound failed, and with which operation could not be read.
+    Failing,
+    /// Not at all: the part of the reply with its status could not be read.
+    Nowhere,
 }
 
 impl Done<'_> {
@@ -130,8 +144,13 @@ impl Done<'_> {
 
     fn class_by_outcome(&self) -> Class {
         let facts = &self.facts;
-        if self.unseen {
-            return self.likely_class();
+        match self.told {
+            Told::ByReply => {}
+            Told::ByCompound | Told::Nowhere => return self.likely_class(),
+            Told::Failing => {
+                let harmless = self.likely_class() == Class::Unstable;
+                return if harmless { Class::Unstable } else { Class::Unknown };
+            }
         }
         let succeeded = facts.status == Some(0);
         match self.operation.stability {
@@ -249,7 +268,7 @@ impl<'a> Walk<'a> {
             }
             if class != Class::Unstable {
                 least = least.min(class);
-                assumed |= done.unseen;
+                assumed |= done.told == Told::Nowhere;
                 if class == Class::Stable {
                     *(if stability == Stability::Unlisted { &mut unlisted } else { &mut listed }) = true;
                 }
@@ -299,11 +318,33 @@ impl<'a> Walk<'a> {
             Shape::Compound(_) | Shape::Void => walk.call_stop = call.err(),
         }
         if walk.reply_stop.is_some() {
-            for done in &mut walk.operations {
-                done.unseen = done.facts.status.is_none();
-            }
+            walk.tell_unread();
         }
         walk
+    }
+
+    /// What is known of operations whose own status could not be read. A compound stops at the first one that
+    /// fails, whose status is its own (RFC 7530 section 15.2.4, RFC 8881 section 16.2.3).
+    #[cold]
+    fn tell_unread(&mut self) {
+        let (in_call, in_reply) = (self.in_call as usize, self.in_reply as usize);
+        // More results than operations are none that can be believed.
+        let counted =
+            (1..=COMPOUND_LIMIT as usize).contains(&in_reply) && (in_call == 0 || in_reply <= in_call);
+        let told = |place: usize| match self.status.filter(|_| self.is_compound) {
+            None => Told::Nowhere,
+            Some(0) => Told::ByCompound,
+            Some(_) if counted && place + 1 < in_reply => Told::ByCompound,
+            Some(_) if counted || place + 1 == in_call => Told::ByReply,
+            Some(_) => Told::Failing,
+        };
+        let mut operations = std::mem::take(&mut self.operations);
+        for (place, done) in operations.iter_mut().enumerate() {
+            if done.facts.status.is_none() {
+                done.told = told(place);
+            }
+        }
+        self.operations = operations;
     }
 
     fn procedure(
@@ -347,7 +388,8 @@ impl<'a> Walk<'a> {
     /// Another operation, of which nothing is known yet. It is made in its place: a fact sheet is
     /// large, and one that is made first and then pushed is copied.
     fn begin(&mut self, operation: &'static Operation, number: u32) -> Option<&mut Done<'a>> {
-        let new = || Done { operation, number, executed: false, unseen: false, facts: Facts::default() };
+        let new =
+            || Done { operation, number, executed: false, told: Told::ByReply, facts: Facts::default() };
         self.operations.resize_with(self.operations.len() + 1, new);
         self.operations.last_mut()
     }

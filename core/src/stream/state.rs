@@ -35,7 +35,8 @@ const OVERTAKEN_NS: i64 = 3_000_000;
 /// record.
 const ELSEWHERE: usize = 1 << 31;
 
-/// A hole at the end of what was sent is believed up to this length: longer than any record.
+/// A hole at the end of what was sent, or between two acknowledgements of what was not captured, is believed
+/// up to this length: longer than any record.
 const TAIL_LIMIT: i64 = 1 << 21;
 
 /// After this time a hole at the end is given up, if nothing came meanwhile: longer than the clocks of
@@ -62,6 +63,8 @@ struct Direction {
     /// An end of the stream beyond what was delivered that an empty segment told, and when: what lies
     /// before it was lost on the way here.
     lost: Option<(SeqNumber, i64)>,
+    /// Bytes that the other side acknowledged of this direction while nothing of it came.
+    unheard: u64,
 }
 
 /// A connection, and what it takes to put its bytes in order.
@@ -208,6 +211,9 @@ impl State {
         }
         self.handshake(side, segment, stamp);
         let mut sequence = SeqNumber(segment.sequence);
+        if segment.flags.syn() || segment.payload.length > 0 && !segment.flags.rst() {
+            self.heard(side);
+        }
         if segment.flags.syn() {
             sequence = sequence.advance(1);
             if segment.payload.length > 0 && self.directions.of(side).assembler.next().is_some() {
@@ -240,6 +246,9 @@ impl State {
                 self.connection.acks.of_mut(side).add(stamp.time_ns.saturating_sub(sent_ns), with_data);
             }
             direction.acknowledge(acknowledged, stamp);
+            if direction.assembler.next().is_none() {
+                self.connection.counts.of_mut(side.other()).missing_bytes = direction.unheard_bytes();
+            }
         }
         self.give_up_hopeless(stamp, &mut sink);
         self.calm = self.is_calm();
@@ -270,6 +279,15 @@ impl State {
     ) {
         for side in [Side::Low, Side::High] {
             while self.hopeless(side, now) && self.give_up(side, sink) {}
+        }
+    }
+
+    /// A direction begins. What was acknowledged of it so far was sent before, and lies outside of the capture
+    /// as the beginning of any connection that was open already.
+    fn heard(&mut self, side: Side) {
+        let direction = self.directions.of_mut(side);
+        if std::mem::take(&mut direction.unheard) > 0 {
+            self.connection.counts.of_mut(side).missing_bytes = 0;
         }
     }
 
@@ -442,8 +460,18 @@ impl Direction {
 
     /// Takes what the other side has received.
     fn acknowledge(&mut self, acknowledged: SeqNumber, stamp: Stamp) {
+        if self.assembler.next().is_none() {
+            let ahead = self.acknowledged.map_or(0, |before| acknowledged.ahead_of(before));
+            let credible = u64::try_from(ahead).ok().filter(|_| ahead <= TAIL_LIMIT);
+            self.unheard = self.unheard.saturating_add(credible.unwrap_or(0));
+        }
         self.receive(acknowledged);
         self.claim(acknowledged, stamp);
+    }
+
+    /// Bytes of a direction of which nothing was captured. SYN or FIN count as one.
+    fn unheard_bytes(&self) -> u64 {
+        if self.unheard < 2 { 0 } else { self.unheard }
     }
 
     /// Takes how far the other side has received this direction.

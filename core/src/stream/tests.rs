@@ -131,6 +131,53 @@ fn what_an_empty_segment_shows_to_be_lost_counts_when_it_is_sent_again() {
 }
 
 #[test]
+fn a_direction_that_was_not_captured_is_missing_as_far_as_it_was_acknowledged() {
+    let missing = |wire: &Wire| {
+        let counts = &wire.connection().counts;
+        [counts.low.missing_bytes, counts.high.missing_bytes]
+    };
+    // The server alone, across the wrap of the client's numbers; an ACK that comes late changes nothing.
+    let mut wire = Wire::default();
+    for (at, acknowledged) in (0_u32..).zip([0_u32, 100, 200, 150, 200, 1_200]) {
+        wire.send(i64::from(at), 'S', ACK, 1 + 50 * at, acknowledged.wrapping_sub(150), 50);
+    }
+    assert_eq!(missing(&wire), [1_200, 0]);
+    // Numbers out of nowhere say nothing, nor does a reset.
+    wire.send(10, 'S', ACK, 301, 900_000_000, 50);
+    wire.send(11, 'S', ACK, 351, 1_050, 50);
+    wire.send(12, 'S', ACK, 401, 3_000_000_000, 50);
+    wire.send(13, 'S', ACK, 451, 1_150, 50);
+    assert_eq!(missing(&wire), [1_200, 0]);
+    wire.send(14, 'S', ACK, 501, 1_250, 50);
+    wire.send(15, 'S', RST_ACK, 551, 2_000, 0);
+    assert_eq!(missing(&wire), [1_300, 0]);
+    // Once the client is there, what came before is what a capture has not of a connection that is open.
+    wire.send(20, 'C', ACK, 1_250, 551, 100);
+    assert_eq!(missing(&wire), [0, 0]);
+    wire.send(21, 'S', ACK, 551, 1_350, 50);
+    assert_eq!(missing(&wire), [0, 0]);
+    wire.send(1_000_000, 'S', ACK, 601, 1_550, 50);
+    wire.send(2_000_000, 'S', ACK, 651, 1_550, 50);
+    assert_eq!(missing(&wire), [200, 0]);
+}
+
+#[test]
+fn an_opening_and_an_ending_alone_are_no_missing_bytes() {
+    for (acknowledged, expected) in [(1, 0), (2, 0), (3, 2), (1 + (1 << 21), 1 << 21), (2 + (1 << 21), 0)] {
+        let mut wire = Wire::default();
+        wire.send(0, 'S', SYN_ACK, 0, 1, 0);
+        wire.send(10, 'S', FIN_ACK, 1, acknowledged, 0);
+        assert_eq!(wire.connection().counts.low.missing_bytes, expected, "{acknowledged}");
+    }
+    // A SYN that was captured late begins the stream.
+    let mut wire = Wire::default();
+    wire.send(0, 'S', SYN_ACK, 0, 1, 0);
+    wire.send(10, 'S', ACK, 1, 101, 0);
+    wire.send(20, 'C', SYN, 0, 0, 0);
+    assert_eq!(wire.connection().counts.low.missing_bytes, 0);
+}
+
+#[test]
 fn openings_endings_and_keepalives_are_not_timed() {
     let mut wire = Wire::default();
     wire.send(0, 'C', SYN, 0, 0, 0);

@@ -102,13 +102,14 @@ pub(super) fn plus(done: &Done<'_>) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nfs::Told;
     use crate::nfs::facts::Facts;
     use crate::nfs::operation::{NFS3, NFS4};
 
     fn done(table: &'static [Operation], name: &str) -> Done<'static> {
         let operation = table.iter().find(|operation| operation.name == name).unwrap();
         let facts = Facts::default();
-        Done { operation, number: operation.number, executed: true, unseen: false, facts }
+        Done { operation, number: operation.number, executed: true, told: Told::ByReply, facts }
     }
 
     fn walk(operations: Vec<Done<'static>>) -> Walk<'static> {

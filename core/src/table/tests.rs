@@ -7,9 +7,9 @@ use arrow_array::types::{UInt32Type, UInt64Type};
 
 use super::{BATCH_ROWS, Tables};
 use crate::names::{Names, Placed};
-use crate::nfs::Done;
 use crate::nfs::facts::Facts;
 use crate::nfs::operation::NFS3;
+use crate::nfs::{Done, Told};
 
 /// So many names in a directory, and the directory.
 fn looked_for(many: usize) -> Names {
@@ -24,7 +24,7 @@ fn looked_for(many: usize) -> Names {
             name: Some(name.as_bytes()),
             ..Facts::default()
         };
-        let done = Done { operation, number: operation.number, executed: true, unseen: false, facts };
+        let done = Done { operation, number: operation.number, executed: true, told: Told::ByReply, facts };
         names.place(0, &[done], &mut placed);
     }
     names

@@ -4,7 +4,7 @@ use super::*;
 use crate::cursor::{Cursor, Recorder};
 use crate::error::{Layer, Reason};
 use crate::nfs::facts::Service;
-use crate::nfs::{Class, Done, Walk, emptied, protocol};
+use crate::nfs::{Class, Done, Told, Walk, emptied, protocol};
 use crate::rpc::program::{MOUNT, NFS, NLM as NLM_PROGRAM, PORTMAP, RQUOTA};
 
 fn words(words: &[u32]) -> Vec<u8> {
@@ -83,6 +83,64 @@ fn a_reply_that_is_cut_behind_its_status_leaves_the_class_to_the_call() {
         let walk = Walk::of(Vec::new(), protocol(NFS, 4).shape, 1, Ok(cut.clone()), Some(Ok(answer)));
         assert_eq!(walk.outcome().class, Class::Unknown, "{kept}");
     }
+}
+
+/// A compound stops at the first operation that fails: its status, and how many results it counts, tell
+/// what came of operations whose results are cut off.
+#[test]
+fn a_compound_that_failed_did_nothing_behind_the_operation_that_failed() {
+    use Told::{ByCompound, ByReply, Failing, Nowhere};
+    // No tag, minor version 1; PUTFH, REMOVE, GETATTR of nothing.
+    let call =
+        [words(&[0, 1, 3, 22, 4]), b"file".to_vec(), words(&[28, 1]), b"a\0\0\0".to_vec(), words(&[9, 0])];
+    let call = call.concat();
+    let walked = |call: &[u8], reply: &[u32], look: &dyn Fn(&Walk<'_>)| {
+        let reply = words(reply);
+        let call = Cursor::of_prefix(call, 100, Reason::Truncated, Layer::Call);
+        let cut = Cursor::of_prefix(&reply, 100, Reason::Truncated, Layer::Reply);
+        look(&Walk::of(Vec::new(), protocol(NFS, 4).shape, 1, Ok(call), Some(Ok(cut))));
+    };
+    for (reply, told, class, assumed) in [
+        (&[][..], [Nowhere; 3], Class::Stable, true),
+        (&[0], [ByCompound; 3], Class::Stable, false),
+        (&[0, 0, 3, 22, 0], [ByReply, ByCompound, ByCompound], Class::Stable, false),
+        (&[28, 0, 0], [Failing, Failing, ByReply], Class::Unknown, false), // as where no count is there
+        (&[28], [Failing, Failing, ByReply], Class::Unknown, false),
+        (&[10_008, 0, 1], [ByReply; 3], Class::Unstable, false),
+        (&[28, 0, 2, 22, 0], [ByReply; 3], Class::Unstable, false),
+        (&[22, 0, 3], [ByCompound, ByCompound, ByReply], Class::Stable, false),
+        (&[28, 0, 4], [Failing, Failing, ByReply], Class::Unknown, false), // more results than operations
+        (&[28, 0, u32::MAX], [Failing, Failing, ByReply], Class::Unknown, false),
+    ] {
+        walked(&call, reply, &|walk| {
+            let came: Vec<Told> = walk.operations.iter().map(|done| done.told).collect();
+            let outcome = walk.outcome();
+            assert_eq!((&came[..], outcome.class, outcome.assumed), (&told[..], class, assumed), "{reply:?}");
+        });
+    }
+    // One operation: it failed, or was not even tried.
+    let one = words(&[0, 1, 1, 24]);
+    walked(&one, &[10_004], &|walk| {
+        assert_eq!((walk.operations[0].told, walk.outcome().assumed), (ByReply, false));
+    });
+    // Where the call is cut as well, the count of results is believed alone.
+    walked(&call[..28], &[28, 0, 2, 22, 0], &|walk| {
+        assert_eq!((walk.in_call, walk.operations.len(), walk.operations[1].told), (3, 2, ByReply));
+    });
+}
+
+#[test]
+fn an_operation_that_failed_for_certain_is_not_taken_for_a_success() {
+    // EXCHANGE_ID, answered in the form of another program: NFS4ERR_NOENT, and a tag without its end.
+    let call = [words(&[0, 2, 1, 42]), vec![0; 8], words(&[1]), b"o\0\0\0".to_vec(), words(&[0, 0, 0])];
+    walk((NFS, 4, 1), &call.concat(), &words(&[2, 3, 3]), |walk| {
+        assert_eq!(
+            (walk.call_stop, walk.reply_stop.map(|stop| stop.reason)),
+            (None, Some(Reason::Malformed))
+        );
+        let outcome = walk.outcome();
+        assert_eq!((walk.status, outcome.class, outcome.assumed), (Some(2), Class::State, false));
+    });
 }
 
 #[test]

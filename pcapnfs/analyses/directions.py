@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="connection callback reply_frame transmissions",
-    connections="connection syn_rtt client_segments server_segments server_acks client_resent",
+    connections="connection syn_rtt client_segments server_segments server_acks client_resent "
+    "missing_bytes",
     notes="reason connection",
 )
 """The columns that the queries here read."""
@@ -44,6 +45,8 @@ class Directions(Record):
     replies: int
     """Replies on connections without any call; 0 where they are fewer than five, or where packets
     were cut, since a call takes more of a packet than a reply to be known."""
+    missing_bytes: int
+    """Bytes that the connections of these lack, as what was captured acknowledges."""
     share: float | None
     """These calls divided by all calls, 0…1; None without any."""
 
@@ -56,14 +59,15 @@ class Directions(Record):
 @once
 def directions(trace: Trace) -> Directions:
     """Count what stands alone."""
-    all_calls, calls, replies = trace.rows(_ALONE, {"orphan": ORPHAN_REPLY})[0]
+    ((all_calls, *rows),) = trace.rows(_ALONE, {"orphan": ORPHAN_REPLY})
+    calls, of_calls, replies, of_replies = map(integer, rows)
     if any(file.truncated_packets for file in trace.meta.files):
         replies = 0
-    alone = _many(integer(calls))
     return Directions(
-        calls=alone,
-        replies=_many(integer(replies)),
-        share=alone / all_calls if all_calls else None,
+        calls=_many(calls),
+        replies=_many(replies),
+        missing_bytes=of_calls * bool(_many(calls)) + of_replies * bool(_many(replies)),
+        share=_many(calls) / all_calls if all_calls else None,
     )
 
 
@@ -78,12 +82,23 @@ _ALONE = """
         select connection, count(*) as calls
         from calls where not callback group by connection
         having count(reply_frame) = 0 and count(*) filter (transmissions > 1) * 2 <= count(*)
+    ),
+    without_replies as (
+        select sum(calls) as messages, sum(missing_bytes) as missing
+        from called join connections using (connection)
+        where server_segments = 0 and server_acks = 0 and syn_rtt is null
+              and client_resent * 2 <= client_segments
+    ),
+    answering as (
+        select connection, count(*) as replies from notes
+        where reason = $orphan
+              and connection not in (select connection from calls where not callback)
+        group by connection
+    ),
+    without_calls as (
+        select sum(replies) as messages, sum(missing_bytes) as missing
+        from answering left join connections using (connection)
     )
-    select
-        (select count(*) from calls),
-        (select sum(calls) from called join connections using (connection)
-         where server_segments = 0 and server_acks = 0 and syn_rtt is null
-         and client_resent * 2 <= client_segments),
-        (select count(*) from notes where reason = $orphan
-         and connection not in (select connection from calls where not callback))
+    select (select count(*) from calls), without_replies.*, without_calls.*
+    from without_replies, without_calls
 """

@@ -87,6 +87,8 @@ class Trust(Record):
     """What is encrypted, by TLS as a whole or call by call."""
     missing_bytes: int
     """Bytes that were sent but are not in the capture, without those past the snaplen."""
+    bytes_alone: int
+    """Part of missing_bytes: on the connections of calls_alone and replies_alone."""
     truncated_bytes: int
     """Payload bytes past the snaplen."""
     kept_bytes: float | None
@@ -123,6 +125,11 @@ class Trust(Record):
         Most of the traffic is encrypted, or most calls lack their replies for want of a direction.
         """
         return self.sealed.mostly or self.calls_alone >= max(1.0, MOST * self.rpc_calls)
+
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes that are missing of directions that were captured."""
+        return self.missing_bytes - self.bytes_alone
 
     @property
     def unanswered_within(self) -> int:
@@ -193,6 +200,7 @@ def trust(trace: Trace) -> Trust:
         undecoded_reasons=undecoded,
         sealed=sealing(trace),
         missing_bytes=integer(missing),
+        bytes_alone=alone.missing_bytes,
         truncated_bytes=integer(truncated),
         kept_bytes=max(0, integer(kept)) / integer(segments) if segments else None,
         truncated_packets=sum(file.truncated_packets for file in trace.meta.files),

@@ -44,7 +44,7 @@ def _lost(side: Side) -> float:
     dropped = trust.dropped_packets or 0
     return max(
         (trust.unanswered_within + orphans) / max(trust.rpc_calls + orphans, 1),
-        trust.missing_bytes / max(capture.bytes + trust.missing_bytes, 1),
+        trust.lost_bytes / max(capture.bytes + trust.lost_bytes, 1),
         dropped / max(capture.packets + dropped, 1),
         trust.untimed_packets / max(capture.packets, 1),
     )

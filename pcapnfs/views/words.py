@@ -234,8 +234,8 @@ def _assumed(trust: Trust) -> str:
 
 def _lost(trust: Trust) -> list[str]:
     parts = []
-    if trust.missing_bytes:
-        parts.append(f"{units.size(trust.missing_bytes)} on the wire are not in the capture")
+    if trust.lost_bytes:
+        parts.append(f"{units.size(trust.lost_bytes)} on the wire are not in the capture")
     if trust.dropped_packets:
         parts.append(
             f"the capturing host lost {plural(trust.dropped_packets, 'packet', 'packets')}"

@@ -100,9 +100,13 @@ def alone(number: int, **columns: object) -> Row:
 
 def test_a_connection_without_any_segment_of_its_server_has_one_direction() -> None:
     calls = [call(number, "GETATTR", None, connection=0) for number in range(1, 7)]
-    with trace_of(calls=calls, connections=[alone(0)]) as trace:
+    connections = [alone(0, missing_bytes=700), {"connection": 1, "missing_bytes": 30}]
+    with trace_of(calls=calls, connections=connections) as trace:
         result = trust(trace)
     assert (result.calls_alone, result.replies_alone, result.one_way) == (6, 0, "replies")
+    assert (result.missing_bytes, result.bytes_alone, result.lost_bytes) == (730, 700, 30)
+    with trace_of(calls=calls[:4], connections=connections) as trace:
+        assert trust(trace).lost_bytes == 730
 
 
 @pytest.mark.parametrize(
@@ -128,9 +132,11 @@ def test_a_call_that_is_sent_again_over_udp_has_no_answer() -> None:
 
 def test_replies_on_connections_without_calls_have_one_direction() -> None:
     notes = [note("reply_without_call", number, connection=7) for number in range(5)]
-    with trace_of(notes=notes) as trace:
+    connections = [{"connection": 7, "server_segments": 5, "missing_bytes": 700}]
+    with trace_of(notes=notes, connections=connections) as trace:
         result = trust(trace)
     assert (result.replies_alone, result.one_way) == (5, "calls")
+    assert (result.missing_bytes, result.lost_bytes) == (700, 0)
     with trace_of(notes=notes[:4]) as trace:
         assert trust(trace).one_way is None
     with trace_of(meta(truncated_packets=1), notes=notes) as trace:

@@ -113,6 +113,7 @@ def trust() -> Trust:
         undecoded_reasons={},
         sealed=Sealing(connections=0, sealed_bytes=0, bytes_share=0.0, calls=0, calls_share=0.0),
         missing_bytes=0,
+        bytes_alone=0,
         truncated_bytes=0,
         kept_bytes=None,
         truncated_packets=0,

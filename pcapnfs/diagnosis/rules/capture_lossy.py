@@ -98,9 +98,9 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
     parts = []
     if dropped:
         parts.append(f"The capturing host dropped {times(dropped, 'packet')}.")
-    if trust.missing_bytes:
+    if trust.lost_bytes:
         parts.append(
-            f"{units.size(trust.missing_bytes)} that were sent, and acknowledged or followed by "
+            f"{units.size(trust.lost_bytes)} that were sent, and acknowledged or followed by "
             "more, are not in it."
         )
     if orphans > 0:
@@ -114,7 +114,7 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
         return
     shares = (
         dropped / max(capture.packets + dropped, 1),
-        trust.missing_bytes / max(capture.bytes + trust.missing_bytes, 1),
+        trust.lost_bytes / max(capture.bytes + trust.lost_bytes, 1),
         orphans / max(trust.rpc_replies, 1) if orphans >= FEW else 0.0,
     )
     yield Observed(

@@ -111,7 +111,9 @@ def _clock(budget: Budget) -> RenderableType:
 def remarks(budget: Budget) -> list[str]:
     """What the rows of a clock leave open, in sentences."""
     told = []
-    if budget.concurrency is not None and budget.concurrency > 1:
+    # A call whose reply is not there counts as outstanding to the end of the capture.
+    known = budget.unknown_s <= budget.wall_s / 2
+    if known and budget.concurrency is not None and budget.concurrency > 1:
         calls = units.number(budget.concurrency)
         told.append(f"While any call was outstanding, there were {calls} on average.")
     if budget.added_s:

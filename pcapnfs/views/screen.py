@@ -173,6 +173,8 @@ def _stability(stability: Stability) -> RenderableType:
                     units.duration(row.p50_s),
                 ]
             )
+    if not rows:
+        return _note("No call has its reply in the capture.")
     parts: list[RenderableType] = [FittedTable(columns, rows, indent=2)]
     if stability.unlisted.calls:
         parts.append(

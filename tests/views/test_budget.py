@@ -123,6 +123,11 @@ def test_calls_without_overlap_are_not_told() -> None:
     assert "on average" in samples.render(budget.block(samples.budget(), ()), 140)
 
 
+def test_calls_that_are_not_known_to_have_ended_show_no_overlap() -> None:
+    unanswered = replace(samples.budget(), unknown_s=40.0)
+    assert "on average" not in samples.render(budget.block(unanswered, ()), 140)
+
+
 def test_nothing_hostile_reaches_the_terminal() -> None:
     hostile = samples.time_budget(samples.HOSTILE, "10.0.0.3")
     phases = [

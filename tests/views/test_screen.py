@@ -87,6 +87,16 @@ def test_narrow_screens_shorten_paths_in_the_middle_and_wide_ones_show_them() ->
     )
 
 
+def test_where_no_call_has_a_reply_no_service_time_is_told() -> None:
+    none = replace(
+        samples.stability(),
+        **dict.fromkeys(("stable", "unstable", "total", "unlisted"), samples.stability().read),
+    )
+    text = samples.render(screen.summary(replace(samples.summary(), stability=none)), 80)
+    assert "No call has its reply in the capture." in text
+    assert "of calls" not in text
+
+
 def test_operations_that_took_next_to_nothing_are_counted_in_a_sentence() -> None:
     """Those that failed, were sent again or took their share keep their row."""
     many = samples.summary().operations[0]

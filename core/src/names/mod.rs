@@ -101,7 +101,7 @@ pub struct Names {
 const FETCHED_TOGETHER: usize = 16;
 
 /// Objects from which on that is worth while; what is known of fewer stays in the caches.
-const MANY: usize = 1 << 16;
+const MANY: usize = 1 << 14;
 
 impl Names {
     /// All objects; a [`FileId`] is the place in this list.

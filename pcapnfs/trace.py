@@ -491,7 +491,7 @@ class Trace:
     def __repr__(self) -> str:
         """Name the files and the number of calls."""
         paths = ", ".join(file.path for file in self.meta.files)
-        return f"<Trace of {paths}: {self.meta.calls} calls>"
+        return f"<Trace of {paths}: {units.counted(self.meta.calls, 'call')}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the files that were read."""

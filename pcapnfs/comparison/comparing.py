@@ -75,7 +75,8 @@ class Comparison(Record):
     """Subjects of causes, of `version`, `transport` and `security`, that one of the sides does not
     tell: nine in ten of its calls do not have one in common, or were cut before it."""
     steps: tuple[Step, ...]
-    """What the difference is made of; the steps add up to `change_s`."""
+    """What the difference is made of; the steps add up to `change_s`. Empty where what the captures
+    lack could make all of it (`clear_from` is 1)."""
     clear_from: float
     """Part of the longer run time from which on a step may be clear: a twentieth, or more where
     what the captures lack could make as much."""
@@ -129,7 +130,9 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
             after.measured,
             clear_from=least,
             broken_off=broken_off(before.trust, after.trust),
-        ),
+        )
+        if least < 1
+        else (),
         clear_from=least,
         foretold=foretold(before.measured, after.measured),
         operations=operations,

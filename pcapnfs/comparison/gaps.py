@@ -23,7 +23,10 @@ as long as the mean one (a WRITE among SETATTRs)."""
 
 
 def clear_from(before: Side, after: Side) -> float:
-    """Part of the longer run time that a step must have which what is missing does not explain."""
+    """Part of the longer run time that a step must have which what is missing does not explain.
+
+    At 1 it explains anything.
+    """
     unlike = abs(_undecoded(before) - _undecoded(after))
     missing = max(_lost(before), _lost(after)) + unlike
     return min(1.0, max(NOTICEABLE, TIMES * missing))
@@ -47,6 +50,7 @@ def _lost(side: Side) -> float:
         trust.lost_bytes / max(capture.bytes + trust.lost_bytes, 1),
         dropped / max(capture.packets + dropped, 1),
         trust.untimed_packets / max(capture.packets, 1),
+        trust.sealed.bytes_share or 0.0,
     )
 
 

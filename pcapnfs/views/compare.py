@@ -16,7 +16,7 @@ from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
-from pcapnfs.views.words import lacks, plural
+from pcapnfs.views.words import lacks, one_way, plural, sealed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.matching import FileChanges, FindingChange, PatternChanges
     from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.waterfall import Step
+
+NO_STEPS = "Not told: what the captures lack could make all of it."
+"""Where there are no steps."""
 
 CLOCK_S = 0.5e-9
 """Times are whole nanoseconds: what is less is what adding floats has left."""
@@ -147,8 +150,11 @@ def remarks(result: Comparison) -> list[str]:
     """What makes the sides unlike, besides what was changed."""
     told = []
     for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
+        if direction := one_way(run.trust):
+            told.append(f"{title}: {direction[0].lower()}{direction[1:]}")
+        told += [f"{title}: {sentence}" for sentence in sealed(run.trust)]
         missing = [
-            *lacks(run.trust),
+            *([] if direction else lacks(run.trust)),
             *(
                 plural(number, one, many)
                 for number, one, many in (
@@ -195,6 +201,8 @@ def about_causes(result: Comparison) -> list[str]:
 
 
 def _steps(result: Comparison) -> list[RenderableType]:
+    if not result.steps:
+        return [note(NO_STEPS)]
     columns = [
         Column("", align="left"),
         Column("before"),

@@ -104,6 +104,14 @@ def test_what_is_left_open_is_not_called_unchanged(left_open: tuple[str, ...]) -
     assert ("security flavor" in text) == bool(left_open)
 
 
+def test_where_nothing_can_be_told_of_the_difference_that_is_said() -> None:
+    result = replace(samples.comparison(), steps=(), clear_from=1.0)
+    assert compare.NO_STEPS in samples.render(compare.screen(result), 80)
+    sections = compared.sections(result)
+    text = page.of_sections(compared.title(result), sections, "comparison")
+    assert compare.NO_STEPS in text.replace("\u00a0", " ")
+
+
 @pytest.mark.parametrize("name", RESULTS)
 def test_the_page_says_what_the_screen_says(name: str) -> None:
     result = RESULTS[name]()

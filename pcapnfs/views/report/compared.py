@@ -106,6 +106,8 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
 
 
 def _steps(result: Comparison) -> tuple[Block, ...]:
+    if not result.steps:
+        return (Paragraph(view.NO_STEPS),)
     columns = (
         Column("factor", "words"),
         Column("before"),

@@ -201,7 +201,7 @@ def about_causes(result: Comparison) -> list[str]:
 
 
 def _steps(result: Comparison) -> list[RenderableType]:
-    if not result.steps:
+    if result.clear_from >= 1:
         return [note(NO_STEPS)]
     columns = [
         Column("", align="left"),

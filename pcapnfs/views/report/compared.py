@@ -106,7 +106,7 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
 
 
 def _steps(result: Comparison) -> tuple[Block, ...]:
-    if not result.steps:
+    if result.clear_from >= 1:
         return (Paragraph(view.NO_STEPS),)
     columns = (
         Column("factor", "words"),

@@ -22,6 +22,13 @@ const FIRST: &[RangeInclusive<u8>] =
 /// What another may.
 const OTHERS: &[RangeInclusive<u8>] = &[0..=9, 10..=99, 100..=255];
 
+/// The network of link-local addresses (RFC 3927).
+const LINK_LOCAL: [u8; 2] = [169, 254];
+
+/// What the third digit of an IPv6 address that begins with `fe` may become: link-local are 8 to b, and
+/// c to f were site-local (RFC 4291).
+const AFTER_FE: &[RangeInclusive<u8>] = &[0..=7, 8..=11, 12..=15];
+
 /// Pseudonyms of addresses.
 #[derive(Default)]
 pub(super) struct Addresses {
@@ -97,13 +104,26 @@ fn v4(pseudonyms: &Pseudonyms, address: Ipv4Addr) -> Ipv4Addr {
     }
     let octets = address.octets();
     let mut other = [0; 4];
-    for (place, (octet, to)) in octets.iter().zip(&mut other).enumerate() {
+    dealt(pseudonyms, &octets, &mut other);
+    // Link-local addresses change places with those that would become link-local.
+    let (network, _) = octets.split_at(LINK_LOCAL.len());
+    let (other_network, _) = other.split_at_mut(LINK_LOCAL.len());
+    if network == LINK_LOCAL {
+        other_network.copy_from_slice(&LINK_LOCAL);
+    } else if other_network == LINK_LOCAL {
+        dealt(pseudonyms, &LINK_LOCAL, other_network);
+    }
+    Ipv4Addr::from(other)
+}
+
+/// What the first octets of an address become, as many as there are.
+fn dealt(pseudonyms: &Pseudonyms, octets: &[u8], other: &mut [u8]) {
+    for (place, (octet, to)) in octets.iter().zip(other).enumerate() {
         let before = octets.get(..place).unwrap_or_default();
         let ranges = if place == 0 { FIRST } else { OTHERS };
         let Some(range) = ranges.iter().find(|range| range.contains(octet)) else { continue };
         *to = range.start() + within(pseudonyms, Domain::Ipv4, before, octet - range.start(), range);
     }
-    Ipv4Addr::from(other)
 }
 
 fn within(
@@ -131,15 +151,17 @@ fn v6(pseudonyms: &Pseudonyms, address: Ipv6Addr) -> Ipv6Addr {
     let mut other = [0_u16; 8];
     for (place, (group, to)) in address.segments().iter().zip(&mut other).enumerate() {
         let digits = (16 - group.leading_zeros()).div_ceil(4);
-        // Link-local, multicast, unique local and the like are told by the first digits.
+        // Multicast, unique local and the like are told by the first two digits, link-local by the third.
         let kept = if place == 0 && group >> 12 == 0xf { digits.min(2) } else { 0 };
         for digit in (0..digits).rev() {
             let value = (group >> (4 * digit) & 0xf) as u8;
             let leading = digit + 1 == digits;
+            let after_fe = place == 0 && digit == 1 && group >> 8 == 0xfe;
+            let class = AFTER_FE.iter().find(|range| after_fe && range.contains(&value));
             let range = match (place, leading) {
                 (0, true) => 1..=14,
                 (_, true) => 1..=15,
-                (_, false) => 0..=15,
+                (_, false) => class.cloned().unwrap_or(0..=15),
             };
             let stays = digits - 1 - digit < kept;
             let dealt = if stays {
@@ -165,6 +187,33 @@ mod tests {
         Pseudonyms::new([3; 32], false)
     }
 
+    fn is_link_local(address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(address) => address.is_link_local(),
+            IpAddr::V6(address) => address.is_unicast_link_local(),
+        }
+    }
+
+    #[test]
+    fn no_other_network_becomes_link_local_and_no_two_become_one() {
+        let pseudonyms = pseudonyms();
+        let other = |first, second| v4(&pseudonyms, Ipv4Addr::new(first, second, 7, 7)).octets();
+        // Networks of which some would: those whose first octet becomes that of link-local ones.
+        let firsts = (128..=223).filter(|first| other(*first, 7)[0] == LINK_LOCAL[0]);
+        let mut others = HashSet::new();
+        for first in firsts.chain([LINK_LOCAL[0]]).collect::<HashSet<_>>() {
+            for second in 100..=255 {
+                let [begins, goes_on, ..] = other(first, second);
+                assert_eq!(
+                    [begins, goes_on] == LINK_LOCAL,
+                    [first, second] == LINK_LOCAL,
+                    "{first}.{second}"
+                );
+                assert!(others.insert([begins, goes_on]), "{first}.{second}");
+            }
+        }
+    }
+
     #[test]
     fn addresses_take_as_much_room_as_text_and_stay_what_they_are() {
         let (pseudonyms, mut addresses) = (pseudonyms(), Addresses::default());
@@ -175,6 +224,10 @@ mod tests {
             "fd00::5",
             "2001:db8::1:2",
             "fe80::1234",
+            "febf::1",
+            "fec0::1",
+            "fe10::1",
+            "169.254.3.4",
             "ff02::fb",
             "::ffff:10.1.2.3",
         ] {
@@ -183,6 +236,7 @@ mod tests {
             assert_ne!(other, address, "{text}");
             assert_eq!(other.to_string().len(), text.len(), "{text} {other}");
             assert_eq!(other.is_multicast(), address.is_multicast(), "{text} {other}");
+            assert_eq!(is_link_local(other), is_link_local(address), "{text} {other}");
         }
         for text in ["0.0.0.0", "127.0.0.1", "255.255.255.255", "::", "::1"] {
             let address: IpAddr = text.parse().unwrap();

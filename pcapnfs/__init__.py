@@ -93,3 +93,8 @@ def __getattr__(name: str) -> object:
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The names that there are, used before or not (PEP 562)."""
+    return sorted({*globals(), *_HOMES})

@@ -96,10 +96,11 @@ def decode(
     Raises:
         CaptureError: A file cannot be opened, or is no capture.
         UsageError: Something else, or a trace without `force`, has the target's name; no capture
-            was named, or a trace.
+            was named, or a trace; a port is none.
         WriteError: The disk is full, or does not take it for another reason.
     """
     captures = named(paths)
+    demand_ports(ports)
     if stored := next(filter(store.is_trace, captures), None):
         raise UsageError(f"{stored} is a trace; it is named beside others as it is")
     place = Path(target)
@@ -150,6 +151,17 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
     if names.count("-") > 1:
         raise UsageError("-: standard input can be read once; it is named more often")
     return names
+
+
+def demand_ports(ports: Sequence[int]) -> None:
+    """Refuse numbers that no port has.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for port in ports:
+        if not 0 < port < 1 << 16:
+            raise UsageError(f"{port} is no port; ports go from 1 to 65535")
 
 
 def demand_free(target: Path, *, force: bool) -> None:

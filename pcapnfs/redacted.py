@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pcapnfs import decoding, redaction, store, temporary
+from pcapnfs import decoding, redaction, temporary
 from pcapnfs import trace as traces
-from pcapnfs.errors import UsageError
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -59,9 +58,6 @@ def open(
         PcapnfsError: There is no room for the temporary file.
     """
     named = decoding.named(paths)
-    for path in named:
-        if store.is_trace(path):
-            raise UsageError(f"{path} is a trace; name its captures, which are to be redacted")
     with temporary.scratch() as scratch:
         # Compressed, since it is only written and read once.
         target = scratch / "redacted.pcap.zst"

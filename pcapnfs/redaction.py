@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pcapnfs import meta, rewriting
+from pcapnfs import decoding, meta, rewriting, store
 from pcapnfs.errors import UsageError, said
 from pcapnfs.record import Record
 
@@ -64,7 +64,7 @@ def redact(
         CaptureError: The source cannot be opened, or is no capture. A capture that breaks off is no
             error: see `Redaction.damage`.
         UsageError: The target is there, is the source, or has a name that cannot be served; the
-            source is no file; the key has another length.
+            source is no file, or a trace; the key has another length; a port is none.
         PcapnfsError: The target cannot be written.
     """
     redaction, _ = redact_knowing(
@@ -91,6 +91,10 @@ def redact_knowing(
 ) -> tuple[Redaction, tuple[meta.CaptureFile, ...]]:
     """Do as `redact`; give also what is known of the original files, in the order of time."""
     originals, redacted = rewriting.named(source), Path(target)
+    decoding.demand_ports(ports)
+    for original in originals:
+        if store.is_trace(str(original)):
+            raise UsageError(f"{original} is a trace; name its captures, which are to be redacted")
     rewriting.check(originals, redacted, overwrite=overwrite)
     if key is None:
         key = new_key()

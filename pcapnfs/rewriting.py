@@ -63,6 +63,8 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
             os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source))
         ):
             raise UsageError(f"{source}: the capture is read twice, so it must be a file")
+    if str(target) == "-":
+        raise UsageError("-: a capture is written into a file; name one")
     if target.suffix in UNWRITTEN:
         kinds = " and ".join(PACKINGS)
         raise UsageError(f"{target}: {target.suffix} is not written; {kinds} are")

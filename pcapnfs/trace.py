@@ -156,12 +156,16 @@ def open(
     Raises:
         CaptureError: A file cannot be opened, or is no capture; a trace is damaged, or of another
             version. A capture that breaks off is no error: see `Trace.meta`.
-        UsageError: No capture was named, or ports though there are only traces.
+        UsageError: No capture was named, or ports though there are only traces; a port, or the
+            limit of memory, is none.
         WriteError: The tables of captures are to be kept in files, and the disk is full.
     """
     named = decoding.named(paths)
     if isinstance(memory, str):
         memory = units.parse_size(memory)
+    elif memory is not None and memory < 1:
+        raise UsageError(f"memory is {memory}: a byte is the least")
+    decoding.demand_ports(ports)
     limit = limits.default_limit() if memory is None else memory
     from pcapnfs import _core
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import summary
+from pcapnfs import redaction, summary
 from pcapnfs import trace as traces
 from pcapnfs.errors import UsageError
 from pcapnfs.views.document import to_json
 from tests.oracles import corpus
 from tests.traces import SAMPLES, assert_same_tables, written
-from tests.unit.rows import tables
+from tests.unit.rows import ROOT, tables
 
 LAB = ("loss-v42", "k61-restart-v3", "k61-two-clients-v3-server", "fmt-rotated-v3", "mix-v42")
 """Captures of the corpus with losses, reconnects, several files, every procedure."""
@@ -220,6 +223,31 @@ def test_captures_beside_a_trace_are_a_part_of_their_own(
         assert_same_tables(mixed, both)
         with pytest.raises(UsageError, match="one stream of packets"):
             mixed.captures()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"ports": [0]}, {"ports": [111, 65536]}, {"ports": [-1]}, {"memory": 0}]
+)
+def test_what_no_port_and_no_memory_has_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        pcapnfs.open(SAMPLES[0], **wrong)
+    if "ports" in wrong:
+        with pytest.raises(UsageError, match="ports go from 1 to 65535"):
+            pcapnfs.decode(SAMPLES[0], tmp_path / "a.nfstrace", **wrong)
+        with pytest.raises(UsageError, match="ports go from 1 to 65535"):
+            redaction.redact(SAMPLES[0], tmp_path / "a.pcap", **wrong)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_the_package_are_listed_before_they_are_used() -> None:
+    listed = subprocess.run(
+        [sys.executable, "-c", "import pcapnfs; print(*dir(pcapnfs))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(pcapnfs.__all__) <= set(listed.stdout.split())
 
 
 def test_ports_of_a_trace_are_refused(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 from asyncio.subprocess import Process
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
@@ -118,14 +120,18 @@ def _tree_capture(
             return self._last_error_line or "it gave no reason"
 
         async def _cleanup_subprocess(self, process: Process) -> None:
-            """End tshark as pyshark does, but not while it ends by itself.
+            """End tshark, unless it ends by itself; then say as pyshark does how it ended.
 
-            Killing what has just ended takes its status from asyncio's own waiting, which then
-            complains of an unknown process.
+            Its own way to kill looks first whether the process has ended, and takes the status from
+            asyncio's own waiting, which then complains of an unknown process.
             """
             if process.stdout is not None and process.stdout.at_eof():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(process.wait(), ENDING_S)
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):  # It has ended in this moment.
+                    os.kill(process.pid, signal.SIGKILL)
+                await process.wait()
             await super()._cleanup_subprocess(process)
 
         def stop(self) -> None:

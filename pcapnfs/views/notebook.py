@@ -10,7 +10,7 @@ from html import escape as html_escape
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.text import escape
+from pcapnfs.text import sentence
 from pcapnfs.views.words import trust_sentences
 
 if TYPE_CHECKING:
@@ -79,4 +79,4 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _safe(text: str) -> str:
-    return html_escape(escape(text))
+    return html_escape(sentence(text))

@@ -92,13 +92,30 @@ def csv_pieces(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iter
 
 
 def json_pieces(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A list of objects, one a line; NULL, NaN and Infinity are null, bytes are hexadecimal."""
+    """A list of objects, one a line; NULL, NaN and Infinity are null, bytes are hexadecimal.
+
+    Of several columns with one name each but the first gets a number, as an object has it once.
+    """
+    columns = distinct(columns)
     separator = "[\n"
     for row in rows:
         document = {column: plain(value) for column, value in zip(columns, row, strict=True)}
         yield separator + json.dumps(document, allow_nan=False)
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Names of which none is there twice: `op`, `op_1`, `op_2`."""
+    taken = set(names)
+    found: list[str] = []
+    for name in names:
+        other, number = name, 0
+        while other in found or (number and other in taken):
+            number += 1
+            other = f"{name}_{number}"
+        found.append(other)
+    return found
 
 
 def cell(value: object) -> str:

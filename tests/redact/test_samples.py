@@ -143,11 +143,14 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing_behind(
     out, text = tmp_path / "out.pcap", tmp_path / "text"
     text.write_text("no capture, and no key either", encoding="ascii")
     out.write_bytes(b"here before")
+    (tmp_path / "a.nfstrace").mkdir()
     for arguments, status, sentence in [
         ([str(TAR), str(out)], 2, "is there already; --force overwrites it"),
         ([str(TAR), str(TAR), "--force"], 2, "is the capture itself"),
         ([str(TAR), str(tmp_path)], 2, "is a directory"),
         (["-", str(tmp_path / "new.pcap")], 2, "read twice"),
+        ([str(TAR), "-"], 2, "a capture is written into a file; name one"),
+        ([str(tmp_path / "a.nfstrace"), str(out)], 2, "is a trace; name its captures"),
         ([str(TAR), str(tmp_path / "new.pcap.xz")], 2, ".xz is not written"),
         ([str(TAR), str(tmp_path / "new.pcap"), "--key", str(text)], 2, "not a key"),
         ([str(text), str(tmp_path / "new.pcap")], 1, "a text file, not a capture"),
@@ -158,7 +161,7 @@ def test_what_cannot_be_done_is_told_and_leaves_nothing_behind(
         assert run(["redact", *arguments]) == status, arguments
         assert sentence in " ".join(capsys.readouterr().err.split())
     assert out.read_bytes() == b"here before"
-    assert _names(tmp_path) == ["out.pcap", "text"]
+    assert _names(tmp_path) == ["a.nfstrace", "out.pcap", "text"]
 
 
 def _names(folder: Path) -> list[str]:

@@ -360,6 +360,7 @@ def test_five_thousand_files_take_less_than_half_a_minute(tmp_path: Path) -> Non
         {"threads": 65},
         {"wsize": 1},
         {"rtt_ns": -1},
+        {"rounds": 3, "touched": 4},
         {"sizes": (10, -1)},
         {"sizes": (10, 4096), "files": 1_000_000},
     ],
@@ -367,6 +368,11 @@ def test_five_thousand_files_take_less_than_half_a_minute(tmp_path: Path) -> Non
 def test_what_cannot_be_simulated_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Options(**wrong)
+
+
+def test_times_out_of_range_are_told_as_they_are_written() -> None:
+    with pytest.raises(UsageError, match=r"^service is 0 s: it goes from 1\.00 µs to 1 m 0 s"):
+        Options(service_ns=0)
 
 
 def test_the_command_writes_capture_and_truth(

@@ -20,6 +20,15 @@ def test_a_trace_shows_its_files() -> None:
         assert "&lt;b&gt;.pcap" in trace._repr_html_()
 
 
+def test_numbers_are_grouped_as_on_screens() -> None:
+    assert "<td>12\u2009345</td>" in notebook.meta_html(meta(packets=12_345))
+    (row, *_) = samples.summary().operations
+    told = notebook.summary_html(
+        replace(samples.summary(), operations=(replace(row, calls=54_321),))
+    )
+    assert "<td>54\u2009321</td>" in told
+
+
 def test_nothing_hostile_becomes_markup() -> None:
     summary: Summary = replace(
         samples.summary(),

@@ -65,6 +65,12 @@ def test_json_reads_back() -> None:
     assert json.loads("".join(json_pieces(COLUMNS, []))) == []
 
 
+def test_json_has_every_column_of_one_name() -> None:
+    names = ["op", "op", "op_1", "op", "op_1"]
+    (row,) = json.loads("".join(json_pieces(names, [range(5)])))
+    assert row == {"op": 0, "op_2": 1, "op_1": 2, "op_3": 3, "op_1_1": 4}
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcapnfs import units
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
@@ -135,9 +136,19 @@ class Options(Record):
             ("acdirmin_ns", 0, 60 * _MINUTE),
             ("acdirmax_ns", 0, 60 * _MINUTE),
         ):
-            if not least <= getattr(self, name) <= most:
-                raise UsageError(f"{name} is {getattr(self, name)}: it goes from {least} to {most}")
+            value = getattr(self, name)
+            if not least <= value <= most:
+                said = [str(each) for each in (value, least, most)]
+                if name.endswith("_ns"):
+                    said = [units.duration(each / 1e9) for each in (value, least, most)]
+                raise UsageError(
+                    f"{name.removesuffix('_ns')} is {said[0]}: it goes from {said[1]} to {said[2]}"
+                )
 
+        if self.touched > self.rounds:
+            raise UsageError(
+                f"touched is {self.touched}: there are {units.counted(self.rounds, 'round')}"
+            )
         for size in self.sizes:
             if not 0 <= size <= SIZE_LIMIT:
                 raise UsageError(f"a size is {size}: it goes from 0 to {SIZE_LIMIT}")

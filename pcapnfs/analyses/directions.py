@@ -47,13 +47,18 @@ class Directions(Record):
     were cut, since a call takes more of a packet than a reply to be known."""
     missing_bytes: int
     """Bytes that the connections of these lack, as what was captured acknowledges."""
-    share: float | None
-    """These calls divided by all calls, 0…1; None without any."""
+    all_calls: int
+    """Calls in the capture, these among them."""
 
     @property
     def mostly(self) -> bool:
         """Whether most calls lack their replies for want of a direction."""
-        return (self.share or 0.0) >= MOST
+        return mostly(self.calls, self.all_calls)
+
+
+def mostly(alone: int, calls: int) -> bool:
+    """Whether so many of all calls stand alone that the rest stands for nothing else."""
+    return alone >= max(1.0, MOST * calls)
 
 
 @once
@@ -67,7 +72,7 @@ def directions(trace: Trace) -> Directions:
         calls=_many(calls),
         replies=_many(replies),
         missing_bytes=of_calls * bool(_many(calls)) + of_replies * bool(_many(replies)),
-        share=_many(calls) / all_calls if all_calls else None,
+        all_calls=all_calls,
     )
 
 

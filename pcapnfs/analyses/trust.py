@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import sealing as _sealing
-from pcapnfs.analyses.directions import MOST, ORPHAN_REPLY, directions
+from pcapnfs.analyses.directions import ORPHAN_REPLY, directions
 from pcapnfs.analyses.sealing import Sealing, sealing
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.record import Record
@@ -124,7 +124,7 @@ class Trust(Record):
 
         Most of the traffic is encrypted, or most calls lack their replies for want of a direction.
         """
-        return self.sealed.mostly or self.calls_alone >= max(1.0, MOST * self.rpc_calls)
+        return self.sealed.mostly or _directions.mostly(self.calls_alone, self.rpc_calls)
 
     @property
     def lost_bytes(self) -> int:

@@ -7,7 +7,7 @@ file, extension, setting or Python variable is reached, and that a refusal is on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import duckdb
 
@@ -25,6 +25,10 @@ EXPLAIN_TOKENS = 16
 
 ROWS_AT_A_TIME = 10_000
 """Rows fetched together, so that a long answer does not have to fit in memory."""
+
+
+Fetched: TypeAlias = "duckdb.DuckDBPyConnection | duckdb.DuckDBPyRelation"
+"""Where rows are fetched from: a query under way, or its result."""
 
 
 class Answer(Record):
@@ -60,14 +64,36 @@ def select(trace: Trace, query: str) -> Answer:
         raise UsageError("a trace can only be read: explain takes select, with, from")
     trace.lock()
     cursor = trace.cursor()
+    drawn = statement.type == duckdb.StatementType.EXPLAIN
     try:
         # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
-        cursor.execute(statement)
-        columns = tuple(str(column[0]) for column in cursor.description or ())
+        found: Fetched = cursor
+        if not drawn and _may_wait_for_itself(cursor, query):
+            found = cursor.sql(query).execute()
+        else:
+            cursor.execute(statement)
+        columns = tuple(str(column[0]) for column in found.description or ())
     except duckdb.Error as error:
         raise UsageError(_sentence(error)) from error
-    return Answer(columns, _rows(cursor), drawn=statement.type == duckdb.StatementType.EXPLAIN)
+    return Answer(columns, _rows(found), drawn=drawn)
+
+
+def _may_wait_for_itself(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
+    """Whether the rows of a query cannot be fetched while it runs.
+
+    Where a UNION's first branch is joined and its second joins with many rows, DuckDB (1.5) waits
+    for the first to end before it prepares the second, and for the second before it gives any row,
+    once a megabyte of them is there: for ever. All rows of such a query are worked out first, which
+    DuckDB counts by its limit of memory.
+    """
+    if "union" not in query.lower():
+        return False
+    try:
+        plan = cursor.execute(f"explain {query}").fetchall()
+    except duckdb.Error:
+        return False  # It fails by itself, and says why; or is a pragma, which has no plan.
+    return any("UNION" in drawing for _, drawing in plan)
 
 
 def _explains_reading(query: str) -> bool:
@@ -86,10 +112,10 @@ def _explains_reading(query: str) -> bool:
     return False
 
 
-def _rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[object, ...]]:
+def _rows(found: Fetched) -> Iterator[tuple[object, ...]]:
     while True:
         try:
-            rows = cursor.fetchmany(ROWS_AT_A_TIME)
+            rows = found.fetchmany(ROWS_AT_A_TIME)
         except duckdb.Error as error:
             raise UsageError(_sentence(error)) from error
         if not rows:

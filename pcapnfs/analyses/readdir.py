@@ -242,8 +242,8 @@ _OPERATIONS = ("LOOKUP", "GETATTR", "ACCESS")
 
 # A name is what a listing always has; handles come with attributes alone. Its hash of 64 bits is
 # narrower to sort, and two names of a directory share one with a probability below 10^-9.
-# Materialized: with one thread, DuckDB 1.5.6 waited for ever before the first row of such joins
-# below a union, where a million files were known and rows were fetched as they came.
+# Materialized, since both branches of the union join: of many rows, DuckDB would have each wait for
+# the other (tests/analyses/test_streams.py).
 _EVENTS = f"""
     with objects as (select file, parent, hash(name) as title from files where name is not null),
     about as (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from pcapnfs.analyses.perfile import perfile
 from pcapnfs.errors import UsageError
 from pcapnfs.query import select
 from pcapnfs.trace import Trace
-from tests.unit.rows import call, file, trace_of
+from tests.unit.rows import ROOT, call, file, trace_of
 
 secret = [(1,)]  # a Python variable that no query may see
 
@@ -101,3 +103,22 @@ def test_a_long_answer_is_fetched_in_pieces(trace: Trace) -> None:
     answer = select(trace, "select range from range(25000)")
     assert answer.columns == ("range",)
     assert sum(1 for _ in answer.rows) == 25000
+
+
+def test_branches_that_the_database_would_have_wait_for_one_another_are_fetched() -> None:
+    """What tests/analyses/test_streams.py is about, of a user's own query."""
+    query = """
+        select i from range(1000000) a(i) join range(1000000) b(j) on i = j
+        union all
+        select i from range(1000000) a(i)
+        join (select i % 1000 as i, count(*) as n from range(1000000) b(i) group by 1) using (i)
+    """
+    sample = str(ROOT / "samples" / "k61-tar-v3.pcap")
+    asked = [sys.executable, "-m", "pcapnfs", "sql", sample, query, "--format", "csv"]
+    lines = subprocess.run(asked, capture_output=True, check=True, timeout=120).stdout.splitlines()
+    assert len(lines) == 1 + 1_000_000 + 1_000
+
+
+def test_equal_names_stay_as_they_are(trace: Trace) -> None:
+    answer = select(trace, "select 1 as a, 2 as a union all select 3, 4 order by 1 desc")
+    assert (answer.columns, list(answer.rows)) == (("a", "a"), [(3, 4), (1, 2)])

@@ -75,9 +75,9 @@ class Listening:
         self._look(query, *given)
         return self.connection.execute(query, *given)
 
-    def sql(self, query: str, **given: object) -> duckdb.DuckDBPyRelation:
-        self._look(query, *filter(None, given.values()))
-        return self.connection.sql(query, **given)
+    def sql(self, query: str, *, params: object = None) -> duckdb.DuckDBPyRelation:
+        self._look(query, *filter(None, [params]))
+        return self.connection.sql(query, params=params)
 
     def _look(self, query: str, *given: object) -> None:
         if query.split(maxsplit=1)[0] in READING:

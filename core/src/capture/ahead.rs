@@ -1,16 +1,20 @@
 //! Reads ahead on a thread of its own, so that what unpacks works while what is unpacked is decoded.
 //!
-//! Takes a source; gives the same bytes and the same failures, in the same order. At most
-//! [`PIECES`] pieces wait. The thread begins late: a small file, or one of many of which only the
+//! Takes a source; gives the same bytes and the same failures, in the same order, as copies or in the
+//! buffers that they were unpacked into. At most [`PIECES`] pieces wait. The thread begins late: a small file, or one of many of which only the
 //! beginning is looked at, does without.
 
 use std::io::{self, Read};
 use std::mem;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 /// Bytes of a piece.
 const PIECE: usize = 256 << 10;
+
+/// Bytes before those of a piece, for what is wanted of the one before: the begin of a packet.
+const ROOM: usize = 64 << 10;
 
 /// Pieces that may wait.
 const PIECES: usize = 4;
@@ -34,14 +38,37 @@ struct Threaded {
     pieces: Receiver<io::Result<Vec<u8>>>,
     /// Pieces that were read, to be filled again.
     spent: Sender<Vec<u8>>,
+    /// The one that is given out; its bytes stand behind [`ROOM`].
     piece: Vec<u8>,
-    /// Bytes of it that were given out.
+    /// Where those begin that were not given out.
     given: usize,
 }
 
 impl Ahead {
     pub(super) fn new(source: Box<dyn Read + Send>) -> Self {
         Self(State::Alone(source, 0))
+    }
+
+    /// Gives the next piece in place of a buffer, some of whose bytes are still wanted; they come first.
+    ///
+    /// Where they and the piece are in the new buffer; None where there is no thread yet or any more,
+    /// or more is wanted than there is room for: then `read` gives what comes.
+    pub(super) fn exchange(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        wanted: Range<usize>,
+    ) -> io::Result<Option<Range<usize>>> {
+        let State::Threaded(threaded) = &mut self.0 else {
+            return Ok(None);
+        };
+        if wanted.len() > ROOM {
+            return Ok(None);
+        }
+        let exchanged = threaded.exchange(buffer, wanted);
+        if !matches!(exchanged, Ok(Some(_))) {
+            self.0 = State::Over;
+        }
+        exchanged
     }
 }
 
@@ -78,14 +105,42 @@ impl Threaded {
         Ok(Self { pieces, spent, piece: Vec::new(), given: 0 })
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Has a piece of which not all was given out; false at the end.
+    fn have(&mut self) -> io::Result<bool> {
         if self.given == self.piece.len() {
             let stopped = |_| io::Error::other("what unpacks the file stopped");
             let next = self.pieces.recv().map_err(stopped)??;
-            // Nobody takes it back once the source has ended: then it is not needed.
-            let _unneeded = self.spent.send(mem::replace(&mut self.piece, next));
-            self.given = 0;
+            let spent = mem::replace(&mut self.piece, next);
+            self.give_back(spent);
+            self.given = ROOM;
         }
+        Ok(self.given < self.piece.len())
+    }
+
+    /// Lets the thread fill a buffer again, unless a long packet made it large.
+    fn give_back(&self, spent: Vec<u8>) {
+        if (ROOM + PIECE..2 * PIECE).contains(&spent.capacity()) {
+            // Nobody takes it once the source has ended: then it is not needed.
+            let _unneeded = self.spent.send(spent);
+        }
+    }
+
+    fn exchange(&mut self, buffer: &mut Vec<u8>, wanted: Range<usize>) -> io::Result<Option<Range<usize>>> {
+        if !self.have()? {
+            return Ok(None);
+        }
+        let start = self.given - wanted.len();
+        if let (Some(to), Some(from)) = (self.piece.get_mut(start..self.given), buffer.get(wanted)) {
+            to.copy_from_slice(from);
+        }
+        let spent = mem::replace(buffer, mem::take(&mut self.piece));
+        self.give_back(spent);
+        self.given = 0;
+        Ok(Some(start..buffer.len()))
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.have()?;
         let ready = self.piece.get(self.given..).unwrap_or_default();
         let length = ready.len().min(buffer.len());
         if let (Some(to), Some(from)) = (buffer.get_mut(..length), ready.get(..length)) {
@@ -105,14 +160,14 @@ fn read_all(
 ) {
     loop {
         let mut piece = empty.try_recv().unwrap_or_default();
-        piece.resize(PIECE, 0);
-        let read = source.read(&mut piece);
+        piece.resize(ROOM + PIECE, 0);
+        let read = source.read(piece.get_mut(ROOM..).unwrap_or_default());
         if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
             continue;
         }
         let ends = !matches!(read, Ok(1..));
         let piece = read.map(|length| {
-            piece.truncate(length);
+            piece.truncate(ROOM + length);
             piece
         });
         if filled.send(piece).is_err() || ends {

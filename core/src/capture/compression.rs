@@ -17,7 +17,6 @@ use flate2::bufread::MultiGzDecoder;
 use lz4_flex::frame::FrameDecoder;
 use lzma_rust2::XzReader;
 
-use super::ahead::Ahead;
 use super::window::{Fault, Window};
 use crate::error::ReadError;
 
@@ -157,7 +156,7 @@ impl Source {
                 Box::new(decoder)
             }
         };
-        Ok((Window::unpacked(Box::new(Ahead::new(unpacked))), compression))
+        Ok((Window::unpacked(unpacked), compression))
     }
 }
 

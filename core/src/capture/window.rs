@@ -7,6 +7,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::ahead::Ahead;
 use crate::error::ReadError;
 
 /// Size of the buffer at first: small enough for the processor's second-level cache.
@@ -52,13 +53,31 @@ enum Ending {
     Broken(&'static str),
 }
 
+/// Where bytes come from.
+enum Source {
+    /// The file, as it is stored.
+    Stored(Box<dyn Read + Send>),
+    /// A decompressor.
+    Unpacked(Ahead),
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stored(file) => file.read(buffer),
+            Self::Unpacked(ahead) => ahead.read(buffer),
+        }
+    }
+}
+
 pub(super) struct Window {
-    source: Box<dyn Read + Send>,
+    source: Source,
     data: Vec<u8>,
     /// The reading position in `data`, and the end of what was read.
     start: usize,
     end: usize,
-    /// Offset in the (decompressed) file of `data[0]`.
+    /// Offset in the (decompressed) file of `data[0]`; all sums with it wrap, since that may lie before
+    /// the file's begin.
     base: u64,
     largest_read: usize,
     unpacks: bool,
@@ -68,22 +87,22 @@ pub(super) struct Window {
 impl Window {
     /// A window at the start of a file's bytes as they are stored.
     pub(super) fn plain(source: Box<dyn Read + Send>) -> Self {
-        Self::new(source, usize::MAX, false)
+        Self::new(Source::Stored(source), usize::MAX, false)
     }
 
     /// A window at the start of what a decompressor unpacks: its failures are damage of the file.
     pub(super) fn unpacked(source: Box<dyn Read + Send>) -> Self {
-        Self::new(source, UNPACKED_READ, true)
+        Self::new(Source::Unpacked(Ahead::new(source)), UNPACKED_READ, true)
     }
 
-    fn new(source: Box<dyn Read + Send>, largest_read: usize, unpacks: bool) -> Self {
+    fn new(source: Source, largest_read: usize, unpacks: bool) -> Self {
         let data = vec![0; WINDOW];
         Self { source, data, start: 0, end: 0, base: 0, largest_read, unpacks, ending: None }
     }
 
     /// The bytes already read and not yet passed, and the source of those after them.
     pub(super) fn into_parts(self) -> (Vec<u8>, Box<dyn Read + Send>) {
-        (self.ahead().to_vec(), self.source)
+        (self.ahead().to_vec(), Box::new(self.source))
     }
 
     /// Makes `length` bytes available at the reading position; false where the file ends before.
@@ -137,7 +156,7 @@ impl Window {
 
     /// Offset of the reading position in the (decompressed) file.
     pub(super) fn offset(&self) -> u64 {
-        self.base + self.start as u64
+        self.base.wrapping_add(self.start as u64)
     }
 
     /// What to say after `ensure` found the file too short: `what` tells where a whole file ended.
@@ -149,7 +168,7 @@ impl Window {
     /// What the decompressor said if it could not go on.
     pub(super) fn broken(&self) -> Option<Fault> {
         match self.ending? {
-            Ending::Broken(what) => Some(self.damaged_at(what, self.base + self.end as u64)),
+            Ending::Broken(what) => Some(self.damaged_at(what, self.base.wrapping_add(self.end as u64))),
             Ending::File => None,
         }
     }
@@ -165,8 +184,34 @@ impl Window {
 
     #[cold]
     fn fill(&mut self, length: usize) -> Result<bool, Fault> {
+        self.exchange()?;
+        if self.end - self.start < length && self.ending.is_none() {
+            self.append(length)?;
+        }
+        Ok(self.end - self.start >= length)
+    }
+
+    /// Goes on in the buffer that was read ahead, if there is one: what is unpacked is not copied.
+    fn exchange(&mut self) -> Result<(), Fault> {
+        let (Source::Unpacked(ahead), None) = (&mut self.source, self.ending) else {
+            return Ok(());
+        };
+        match ahead.exchange(&mut self.data, self.start..self.end) {
+            Ok(None) => {}
+            Ok(Some(within)) => {
+                // The place in the file stays as it is; that of the buffer's first byte may lie before it.
+                self.base = self.base.wrapping_add(self.start as u64).wrapping_sub(within.start as u64);
+                (self.start, self.end) = (within.start, within.end);
+            }
+            Err(error) => self.fail(error)?,
+        }
+        Ok(())
+    }
+
+    /// Reads into the same buffer until so many bytes are there, or the source ends.
+    fn append(&mut self, length: usize) -> Result<(), Fault> {
         self.data.copy_within(self.start..self.end, 0);
-        self.base += self.start as u64;
+        self.base = self.base.wrapping_add(self.start as u64);
         self.end -= self.start;
         self.start = 0;
         while self.end < length && self.ending.is_none() {
@@ -179,17 +224,85 @@ impl Window {
                 Ok(0) => self.ending = Some(Ending::File),
                 Ok(read) => self.end = self.end.saturating_add(read).min(limit),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if self.unpacks && error.raw_os_error().is_none() => {
-                    let broken_off = error.kind() == io::ErrorKind::UnexpectedEof;
-                    self.ending = Some(Ending::Broken(if broken_off {
-                        "the compressed file breaks off"
-                    } else {
-                        "the compressed data is damaged"
-                    }));
-                }
-                Err(error) => return Err(Fault::Io(error)),
+                Err(error) => self.fail(error)?,
             }
         }
-        Ok(self.end >= length)
+        Ok(())
+    }
+
+    /// The source failed: a decompressor's failure is the end of what it unpacks.
+    fn fail(&mut self, error: io::Error) -> Result<(), Fault> {
+        if !self.unpacks || error.raw_os_error().is_some() {
+            return Err(Fault::Io(error));
+        }
+        let broken_off = error.kind() == io::ErrorKind::UnexpectedEof;
+        self.ending = Some(Ending::Broken(if broken_off {
+            "the compressed file breaks off"
+        } else {
+            "the compressed data is damaged"
+        }));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives at most so many bytes at a time, then fails if it is to.
+    struct Steps {
+        bytes: io::Cursor<Vec<u8>>,
+        step: usize,
+        fails: bool,
+    }
+
+    impl Read for Steps {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = buffer.len().min(self.step);
+            match self.bytes.read(buffer.get_mut(..length).unwrap_or_default())? {
+                0 if self.fails => Err(io::ErrorKind::UnexpectedEof.into()),
+                read => Ok(read),
+            }
+        }
+    }
+
+    /// Goes through a window by lengths of all sizes, of which some are longer than what is kept when
+    /// buffers are exchanged, and holds each against the source.
+    fn go_through(step: usize, fails: bool) {
+        let bytes: Vec<u8> =
+            (0..5 << 20_usize).map(|at: usize| (at.wrapping_mul(0x9e37_79b9) >> 13) as u8).collect();
+        let steps = Steps { bytes: io::Cursor::new(bytes.clone()), step, fails };
+        let mut window = Window::unpacked(Box::new(steps));
+        let (mut at, mut random) = (0_usize, 1_u64);
+        loop {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let length = (random >> 33) as usize % if random >> 60 == 0 { 700_000 } else { 3_000 } + 1;
+            let there = window.ensure(length).unwrap();
+            assert_eq!(window.offset(), at as u64);
+            assert!(bytes.get(at..).unwrap().starts_with(window.ahead()), "at {at}");
+            if !there {
+                break;
+            }
+            let passed = length / 3 + 1;
+            window.advance(passed);
+            at += passed;
+        }
+        assert_eq!(at + window.ahead().len(), bytes.len());
+        assert_eq!(window.broken().is_some(), fails);
+        assert!(!window.ensure(bytes.len()).unwrap());
+    }
+
+    #[test]
+    fn what_is_unpacked_comes_in_order_and_in_its_place() {
+        for step in [1_000, 70_001, usize::MAX] {
+            go_through(step, false);
+        }
+    }
+
+    #[test]
+    fn a_failure_comes_after_what_was_unpacked() {
+        for step in [1_000, usize::MAX] {
+            go_through(step, true);
+        }
     }
 }

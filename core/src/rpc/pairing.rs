@@ -284,43 +284,58 @@ struct Entries {
     /// Calls of generations before that, which still wait.
     long_waiting: HashTable<Entry>,
     /// Which digests there may be in `recent`, and in `earlier`.
-    digests: [Digests; 2],
+    digests: [Digests<GENERATION_WORDS>; 2],
+    /// Which there may be in `long_waiting`, and how many have been entered there: of those that were
+    /// answered since, too.
+    waiting_digests: (Digests<WAITING_WORDS>, usize),
     hasher: RandomState,
 }
 
-/// A set of digests that takes some for its own that are not, and none of its own for another's.
+/// A set of digests, in so many words, that takes some for its own that are not, and none of its own for
+/// another's.
 #[derive(Default)]
-struct Digests {
+struct Digests<const WORDS: usize> {
     bits: Vec<u64>,
 }
 
-/// Words of the bits: nine for each call of a generation.
-const DIGEST_WORDS: usize = 1 << 10;
+/// Words for a generation: nine bits for each call.
+const GENERATION_WORDS: usize = 1 << 10;
 
-impl Digests {
+/// Words for calls that have waited for long: eight bits for each, when there are as many as may be.
+const WAITING_WORDS: usize = 1 << 13;
+
+impl<const WORDS: usize> Digests<WORDS> {
+    /// Three bits of one word: of a full generation's digests, another one finds all three set once in
+    /// 35 times; a single bit it would once in ten.
     #[inline]
     fn place(digest: u64) -> (usize, u64) {
-        ((digest >> 6) as usize % DIGEST_WORDS, 1 << (digest % 64))
+        let bits = 1 << (digest % 64) | 1 << ((digest >> 6) % 64) | 1 << ((digest >> 12) % 64);
+        ((digest >> 18) as usize % WORDS, bits)
     }
 
     #[inline]
     fn insert(&mut self, digest: u64) {
-        let (word, bit) = Self::place(digest);
+        let (word, bits) = Self::place(digest);
         match self.bits.get_mut(word) {
-            Some(word) => *word |= bit,
+            Some(word) => *word |= bits,
             None => self.insert_first(digest),
         }
     }
 
     #[cold]
     fn insert_first(&mut self, digest: u64) {
-        self.bits.resize(DIGEST_WORDS, 0);
+        self.bits.resize(WORDS, 0);
         self.insert(digest);
     }
 
+    #[inline]
     fn may_hold(&self, digest: u64) -> bool {
-        let (word, bit) = Self::place(digest);
-        self.bits.get(word).is_some_and(|word| word & bit != 0)
+        let (word, bits) = Self::place(digest);
+        self.bits.get(word).is_some_and(|word| word & bits == bits)
+    }
+
+    fn clear(&mut self) {
+        self.bits.fill(0);
     }
 }
 
@@ -332,8 +347,8 @@ impl Entries {
 
     /// Whether a call with this digest may be in a table.
     fn may_hold(&self, digest: u64) -> bool {
-        // Those that have waited for long are few, and no generation knows their digests.
-        !self.long_waiting.is_empty() || self.digests.iter().any(|digests| digests.may_hold(digest))
+        let long_waiting = || !self.long_waiting.is_empty() && self.waiting_digests.0.may_hold(digest);
+        self.digests.iter().any(|digests| digests.may_hold(digest)) || long_waiting()
     }
 
     /// Whatever there is of this key, of which this is the hash.
@@ -408,9 +423,13 @@ impl Entries {
     /// they were sent.
     fn age(&mut self) -> Vec<(Key, u64)> {
         let mut late = Vec::new();
+        self.renew_waiting_digests();
+        let (digests, entered) = &mut self.waiting_digests;
         for entry in self.earlier.drain() {
             if let State::Waiting(request) = &entry.state {
                 late.push((entry.key, request.serial));
+                digests.insert(request.digest);
+                *entered += 1;
                 let hasher = &self.hasher;
                 let hash = hasher.hash_one(entry.key);
                 self.long_waiting.insert_unique(hash, entry, |entry| hasher.hash_one(entry.key));
@@ -419,9 +438,21 @@ impl Entries {
         std::mem::swap(&mut self.recent, &mut self.earlier);
         let [recent, earlier] = &mut self.digests;
         std::mem::swap(recent, earlier);
-        recent.bits.fill(0);
+        recent.clear();
         late.sort_unstable_by_key(|(_, serial)| *serial);
         late
+    }
+
+    /// Forgets the digests of calls that have waited for long, and then were answered, once they are
+    /// most of them.
+    fn renew_waiting_digests(&mut self) {
+        let (digests, entered) = &mut self.waiting_digests;
+        if *entered > 2 * self.long_waiting.len() {
+            digests.clear();
+            *entered = self.long_waiting.len();
+            let waiting = self.long_waiting.iter().filter_map(|entry| entry.state.digest());
+            waiting.for_each(|digest| digests.insert(digest));
+        }
     }
 
     /// Takes out everything that belongs to connections that are `gone`.

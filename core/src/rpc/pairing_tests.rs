@@ -207,7 +207,7 @@ proptest! {
             if kind < 4 {
                 highest[connection as usize] = highest[connection as usize].max(Some(xid));
             }
-            thorough.entries.digests[0].bits = vec![u64::MAX; DIGEST_WORDS];
+            thorough.entries.digests[0].bits = vec![u64::MAX; GENERATION_WORDS];
         }
     }
 }

@@ -75,7 +75,8 @@ class Annotation(Record):
     phases: int
     """Phases whose beginning the comments show."""
     damage: tuple[str, ...]
-    """For each capture that breaks off: where and why. What came before was written."""
+    """For each capture that breaks off or contradicts itself: where and why, and what was read, and
+    written, all the same."""
 
 
 def remarks(trace: Trace, *, top: int = SLOWEST) -> Remarks:

@@ -64,7 +64,8 @@ class Decoded(Record):
     bytes: int
     """Size of the trace."""
     damage: tuple[str, ...]
-    """For each capture that breaks off: where and why. What came before was read."""
+    """For each capture that breaks off or contradicts itself: where and why, and what was read all
+    the same."""
 
 
 def decode(

@@ -47,10 +47,15 @@ class CaptureFile(Record):
     dropped_packets: int | None
     """Packets that the capturing host says it lost; None when the file does not tell."""
     damage: str | None
-    """Where and why the file breaks off; None when it was read to its end."""
+    """Where and why the file breaks off or contradicts itself, and what was read all the same; None
+    when it does not."""
     untimed_packets: int = 0
     """Packets that have no time (pcapng simple packet blocks): that of the packet before stands for
     it; 0 also in traces that were written before they were counted."""
+    followers: int = 0
+    """Captures that follow the first one in the same file, as `cat` puts them there; 0 likewise."""
+    passed_bytes: int = 0
+    """Bytes of the file, or of what it unpacks to, that were passed over as damage; 0 likewise."""
 
 
 class Meta(Record):

@@ -34,8 +34,8 @@ class Redaction(Record):
     removed_bytes: int
     """Bytes that are zero now: data of files, other protocols, all that is not known."""
     damage: str | None
-    """Where and why the original breaks off; None when it was read to its end. Of several files,
-    what is said of each."""
+    """Where and why the original breaks off or contradicts itself, and what was read, and written,
+    all the same; None when it does not. Of several files, what is said of each."""
 
 
 def redact(

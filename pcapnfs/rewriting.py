@@ -122,6 +122,19 @@ def reporter(
     return lambda done: progress(int(size * done), size)
 
 
+def copy(sources: Sequence[Path], target: Path) -> None:
+    """Write all packets that are found in captures, in order of time, into a new one (pcapng).
+
+    Raises:
+        CaptureError: What the core says of a capture that it cannot read.
+        PcapnfsError: The file cannot be written.
+    """
+    with writing(target) as new:
+        from pcapnfs import _core
+
+        _core.annotate([str(source) for source in sources], str(new), {})
+
+
 @contextmanager
 def writing(target: Path) -> Iterator[Path]:
     """Give a new file beside the target, which takes its place when all went well.

@@ -412,6 +412,7 @@ def _sound(told: meta.Meta) -> meta.Meta:
     texts: list[object] = []
     for file in told.files:
         counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
+        counts += [file.followers, file.passed_bytes]
         maybe = (file.snaplen, file.first_frame, file.last_frame, file.dropped_packets)
         counts += [number for number in maybe if number is not None]
         times += [file.start_ns, file.end_ns]

@@ -430,7 +430,7 @@ def test_the_unwritten_end_of_a_file_is_told_and_no_part_of_the_run(tmp_path: Pa
             (file,), (expected,) = read.meta.files, written.meta.files
             assert file.damage == (
                 f"zeros where a {kind} should begin at byte {whole.stat().st_size}, "
-                f"after packet {expected.packets}"
+                f"after packet {expected.packets}; everything before that was read"
             )
             assert (file.start_ns, file.end_ns) == (expected.start_ns, expected.end_ns)
             assert (file.packets, read.meta.calls) == (expected.packets, written.meta.calls)

@@ -172,6 +172,8 @@ pub(crate) fn file(file: &FileSummary) -> Value {
         "first_frame": file.first_frame,
         "last_frame": file.last_frame,
         "untimed_packets": file.untimed_packets,
+        "followers": file.followers,
+        "passed_bytes": file.passed_bytes,
         "dropped_packets": file.dropped_packets,
         "damage": file.damage,
     })

@@ -61,9 +61,13 @@ pub struct FileSummary {
     pub last_frame: Option<u64>,
     /// Packets that have no time: that of the packet before stands for it.
     pub untimed_packets: u64,
+    /// Captures that follow the first one in the file, as `cat` puts them there.
+    pub followers: u64,
+    /// Bytes of the file, or of what it unpacks to, that were passed over as damage.
+    pub passed_bytes: u64,
     /// Packets that the capturing system dropped, where the file tells.
     pub dropped_packets: Option<u64>,
-    /// Why reading ended before the end of the file, if it did.
+    /// Where the file breaks off or contradicts itself, if it does, and what was read all the same.
     pub damage: Option<String>,
 }
 
@@ -203,10 +207,12 @@ impl Decoder {
     fn close(&mut self, index: usize, error: Option<&ReadError>) {
         let Some(file) = self.meta.files.get_mut(index) else { return };
         file.damage = error.map(ReadError::what);
+        file.passed_bytes = error.map_or(0, ReadError::passed_bytes);
         if let Some(reader) = self.captures.reader(index) {
             file.snaplen = reader.snaplen();
             file.dropped_packets = reader.dropped();
             file.untimed_packets = reader.untimed();
+            file.followers = reader.followers();
             if file.untimed_packets == file.packets {
                 (file.start_ns, file.end_ns) = (None, None);
             }

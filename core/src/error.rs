@@ -129,12 +129,77 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 impl ReadError {
-    /// The sentence without the file's name, for places that name the file themselves.
+    /// The sentence without the file's name, for places that name the file themselves, and what was read
+    /// all the same.
     pub fn what(&self) -> String {
         match self {
-            Self::Io { source, .. } => plain(source),
+            Self::Io { source, .. } => format!("{}; everything before that was read", plain(source)),
             Self::Format { what, .. } => what.clone(),
-            Self::Damaged { what, offset, unpacked, packet, .. } => damage(what, *offset, *unpacked, *packet),
+            Self::Damaged { what, offset, unpacked, packet, resumed, .. } => {
+                let first = damage(what, *offset, *unpacked, *packet);
+                match resumed {
+                    None => format!("{first}; everything before that was read"),
+                    Some(resumed) => format!("{first}; {resumed}"),
+                }
+            }
+        }
+    }
+
+    /// Bytes of the file that were passed over, since they could not be read.
+    pub fn passed_bytes(&self) -> u64 {
+        match self {
+            Self::Damaged { resumed: Some(resumed), .. } => {
+                let (first, others) = resumed.passed;
+                first.saturating_add(others)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The same damage, behind which the file was taken up again.
+    #[must_use]
+    pub(crate) fn with(self, resumed: Resumed) -> Self {
+        match self {
+            Self::Damaged { path, what, offset, unpacked, packet, .. } => {
+                Self::Damaged { path, what, offset, unpacked, packet, resumed: Some(Box::new(resumed)) }
+            }
+            other => other,
+        }
+    }
+}
+
+/// What became of a damaged file behind the first damage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resumed {
+    /// Places behind which it was taken up again.
+    pub places: u64,
+    /// Bytes that were passed over at the first, and at the others.
+    pub passed: (u64, u64),
+    /// Where it breaks off for good, if it does, as [`ReadError::what`] says it.
+    pub end: Option<String>,
+}
+
+impl Resumed {
+    /// Another place behind which so many bytes were passed over.
+    pub(crate) fn note(&mut self, bytes: u64) {
+        let passed = if self.places == 0 { &mut self.passed.0 } else { &mut self.passed.1 };
+        *passed = passed.saturating_add(bytes);
+        self.places += 1;
+    }
+}
+
+impl fmt::Display for Resumed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, others) = self.passed;
+        write!(f, "{first} bytes were passed over there")?;
+        match self.places {
+            0 | 1 => {}
+            2 => write!(f, ", and {others} at another place")?,
+            places => write!(f, ", and {others} at {} more places", places - 1)?,
+        }
+        match &self.end {
+            None => f.write_str("; everything else was read"),
+            Some(end) => write!(f, "; then {end}"),
         }
     }
 }
@@ -170,7 +235,8 @@ pub enum ReadError {
         /// What the file is instead, and what to do.
         what: String,
     },
-    /// The file breaks off or contradicts itself at a byte; packets before it were delivered.
+    /// The file breaks off or contradicts itself at a byte; packets before it were delivered, and those
+    /// behind it that were found.
     #[error("{path}: {}", damage(what, *offset, *unpacked, *packet))]
     Damaged {
         /// The file.
@@ -181,7 +247,9 @@ pub enum ReadError {
         offset: u64,
         /// The file is compressed, and the offset one in what it unpacks to.
         unpacked: bool,
-        /// The last packet that could be read, counted from 1 in this file; 0 for none.
+        /// The last packet before that, counted from 1 in this file; 0 for none.
         packet: u64,
+        /// What was read behind it; `None`: nothing.
+        resumed: Option<Box<Resumed>>,
     },
 }

@@ -53,7 +53,11 @@ class Capture(Record):
     dropped_packets: int | None
     """Packets that the capturing host says it lost; None when no file tells."""
     damage: tuple[str, ...]
-    """For each file that breaks off: where and why. What came before was read."""
+    """For each file that breaks off or contradicts itself: where and why, and what was read all the
+    same."""
+    followers: int
+    """Captures that follow the first one in the same file, as `cat` puts them there; Wireshark
+    reads the first alone."""
     limits_hit: Mapping[str, int]
     """How often each of the decoder's limits was reached, by its code; empty as a rule."""
     clients: tuple[str, ...]
@@ -98,6 +102,7 @@ def capture(trace: Trace) -> Capture:
         damage=tuple(
             f"{file.path}: {file.damage}" for file in meta.files if file.damage is not None
         ),
+        followers=sum(file.followers for file in meta.files),
         limits_hit=dict(meta.limits_hit),
         clients=tuple(sorted(clients or ())),
         servers=tuple(sorted(servers or ())),

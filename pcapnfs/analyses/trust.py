@@ -102,7 +102,7 @@ class Trust(Record):
     """Packets that have no time, as those of pcapng's simple packet blocks: that of the packet
     before stands for it, so that what lasted in between is not known."""
     damaged_files: int
-    """Files that break off or contradict themselves; what came before was read."""
+    """Files that break off or contradict themselves."""
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
     damaged, and every packet has a time."""

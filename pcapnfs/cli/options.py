@@ -18,7 +18,7 @@ from pcapnfs.cli.progress import progress
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.text import escape, some
-from pcapnfs.views.words import DAMAGES_TOLD, also_broken_off
+from pcapnfs.views.words import DAMAGES_TOLD, also_damaged
 
 if TYPE_CHECKING:
     from pcapnfs.columns import Columns
@@ -151,16 +151,16 @@ def named(captures: Sequence[Path] | None, ports: Sequence[int] | None) -> last.
 
 
 def opened(chosen: last.Captures, meta: Meta) -> None:
-    """Remember what was read for the next command, and tell where it breaks off."""
+    """Remember what was read for the next command, and tell where it is damaged."""
     last.remember(chosen)
     tell_damage([f"{file.path}: {file.damage}" for file in meta.files if file.damage is not None])
 
 
 def tell_damage(damage: Sequence[str]) -> None:
-    """Tell where captures break off; of a rotation, hundreds may."""
+    """Tell where captures are damaged; of a rotation, hundreds may be."""
     for each in damage[:DAMAGES_TOLD]:
-        output.tell(escape(f"{each}; everything before that was read"))
-    if rest := also_broken_off(damage):
+        output.tell(escape(each))
+    if rest := also_damaged(damage):
         output.tell(rest)
 
 

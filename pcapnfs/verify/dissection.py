@@ -139,7 +139,7 @@ def show(trace: Trace, paths: Sequence[str], frame: int, *, every_layer: bool = 
     version = tool.version()
     rows = _calls(trace, frame)
     wanted = {frame} if not rows else {each for row in rows[:CALLS_LIMIT] for each in _frames(row)}
-    with one_file(paths) as path:
+    with one_file(paths, trace.meta.files) as path:
         found = _dissect(path, verification.settings(trace), wanted)
     notes = trace.sql("select distinct reason from notes where frame = $frame", {"frame": frame})
     return Shown(

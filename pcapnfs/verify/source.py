@@ -2,7 +2,8 @@
 
 Takes paths as the user named them; gives a path. Promises that frames are numbered as pcapnfs
 numbers them: `mergecap` puts several files into one in order of time. tshark reads gzip, zstd and
-lz4 by itself, but neither bzip2 nor xz, which are unpacked into a temporary file first.
+lz4 by itself, but neither bzip2 nor xz, which are unpacked into a temporary file first. Where
+pcapnfs goes on behind damage, and tshark would not, it gets the packets that were found.
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from pcapnfs import temporary
+from pcapnfs import rewriting, temporary
 from pcapnfs.errors import CaptureError, UsageError, said
+from pcapnfs.meta import CaptureFile
 from pcapnfs.verify.tool import find, last_line
 
 
 @contextmanager
-def one_file(paths: Sequence[str]) -> Iterator[Path]:
+def one_file(paths: Sequence[str], files: Sequence[CaptureFile]) -> Iterator[Path]:
     """A file with all packets in order of time; temporary ones go away at the end.
+
+    Args:
+        paths: The captures.
+        files: What the decoder said of them.
 
     Raises:
         CaptureError: A file cannot be unpacked or merged.
@@ -32,6 +38,11 @@ def one_file(paths: Sequence[str]) -> Iterator[Path]:
     if "-" in paths:
         raise UsageError("Wireshark reads the capture a second time: name a file instead of -")
     with temporary.scratch() as scratch:
+        if any(file.passed_bytes or file.followers for file in files):
+            whole = scratch / "whole.pcapng"
+            rewriting.copy([Path(path) for path in paths], whole)
+            yield whole
+            return
         plain = [_unpacked(Path(path), scratch, place) for place, path in enumerate(paths)]
         if len(plain) == 1:
             yield plain[0]

@@ -128,7 +128,7 @@ def verify(
     options = settings(trace)
     situation = replace(_situation(trace), orphans=ours.orphans(trace))
     complaints: list[str] = []
-    with one_file(paths) as path:
+    with one_file(paths, trace.meta.files) as path:
         tally = compare(
             ours.calls(trace, packets),
             _reporting(

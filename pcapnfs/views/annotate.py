@@ -42,5 +42,5 @@ def screen(result: Annotation, name: str) -> RenderableType:
         if number
     ]
     lines.append(parts.note(f"They show {', '.join(shown)}. {_SHOWN}" if shown else _NOTHING))
-    lines += [parts.note(f"{escape(each)}; it was written up to there.") for each in result.damage]
+    lines += [parts.note(f"{escape(each)}, and was written.") for each in result.damage]
     return Group(*lines)

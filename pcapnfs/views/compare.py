@@ -247,7 +247,7 @@ def about_steps(result: Comparison) -> str:
         )
     broken = ""
     if broken_off(result.before.trust, result.after.trust):
-        broken = " As a capture breaks off, none is but those of single calls."
+        broken = " As a capture is damaged, none is but those of single calls."
     return (
         f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "
         f"of which files were slow.{broken}"

@@ -41,6 +41,6 @@ def screen(result: Redaction, name: str, *, with_key: bool) -> RenderableType:
     if not result.messages:
         lines.append(parts.note("No RPC was found, so nothing but headers is left."))
     if result.damage:
-        lines.append(parts.note(f"The original breaks off: {escape(result.damage)}."))
+        lines.append(parts.note(f"The original is damaged: {escape(result.damage)}."))
     lines.append(parts.note(_KEPT_KEY if with_key else _LOST_KEY))
     return Group(*lines)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
 
 DAMAGES_TOLD = 4
-"""Captures of which it is told where they break off; the others are counted."""
+"""Captures of which it is told where they are damaged; the others are counted."""
 
 REASONS = {
     "truncated": "cut at the snaplen",
@@ -40,12 +40,14 @@ REASONS = {
 def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     """What can be relied on and what is missing, most important first."""
     remarks = (
-        trust.retransmitted_calls, trust.negative_times, trust.truncated_packets, capture.limits_hit
+        trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
+        capture.limits_hit, capture.followers,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
     candidates = [
-        *_broken_off(capture),
+        *_damaged(capture),
+        _followers(capture),
         one_way(trust),
         _untimed(trust, capture),
         _matched(trust),
@@ -126,7 +128,7 @@ def lacks(trust: Trust) -> list[str]:
     if trust.untimed_packets:
         told.append(plural(trust.untimed_packets, "packet has no time", "packets have no time"))
     if trust.damaged_files:
-        told.append(plural(trust.damaged_files, "capture breaks off", "captures break off"))
+        told.append(plural(trust.damaged_files, "capture is damaged", "captures are damaged"))
     return told
 
 
@@ -148,19 +150,30 @@ def warning(trust: Trust) -> str:
     return f"Trust: {' '.join((*closed, lost[0].upper() + lost[1:] if closed else lost))}"
 
 
-def _broken_off(capture: Capture) -> Iterator[str]:
+def _damaged(capture: Capture) -> Iterator[str]:
     for damage in capture.damage[:DAMAGES_TOLD]:
-        yield f"{escape(damage)}. Everything before that was read."
-    if rest := also_broken_off(capture.damage):
+        yield f"{escape(damage)}."
+    if rest := also_damaged(capture.damage):
         yield f"{rest}."
 
 
-def also_broken_off(damage: Sequence[str]) -> str:
-    """How many captures break off besides those of which it is told where; nothing if none does."""
+def _followers(capture: Capture) -> str:
+    if not capture.followers:
+        return ""
+    follow = plural(capture.followers, "capture follows", "captures follow")
+    was = "was" if capture.followers == 1 else "were"
+    return (
+        f"{follow} another in the same file, and {was} read too; Wireshark reads the first alone: "
+        "mergecap puts captures together for both."
+    )
+
+
+def also_damaged(damage: Sequence[str]) -> str:
+    """How many captures are damaged besides those of which it is told where; nothing if none is."""
     more = len(damage) - DAMAGES_TOLD
     if more <= 0:
         return ""
-    return f"{plural(more, 'more capture breaks', 'more captures break')} off like that"
+    return f"{plural(more, 'more capture is', 'more captures are')} damaged"
 
 
 def _untimed(trust: Trust, capture: Capture) -> str:

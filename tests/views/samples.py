@@ -83,6 +83,7 @@ def capture() -> Capture:
         cut_to=None,
         dropped_packets=None,
         damage=(),
+        followers=0,
         limits_hit={},
         clients=("10.0.0.2",),
         servers=("10.0.0.1",),

@@ -18,10 +18,13 @@ def test_every_misfortune_has_its_sentence() -> None:
         snaplen=96,
         cut_to=96,
         damage=("a.pcap: breaks off at byte 9",),
+        followers=2,
         limits_hit={"record_limit": 2},
     )
     assert trust_sentences(samples.poor_trust(), capture) == [
-        "a.pcap: breaks off at byte 9. Everything before that was read.",
+        "a.pcap: breaks off at byte 9.",
+        "2 captures follow another in the same file, and were read too; Wireshark reads the first "
+        "alone: mergecap puts captures together for both.",
         "90.0 % of the calls have their reply; 1\u2009000 of 10\u2009000 have none, "
         "2 of them sent as the capture ended.",
         "5 replies without call, 1 of them as the capture began.",
@@ -41,7 +44,7 @@ def test_what_was_lost_is_told_without_what_both_ends_cut_off() -> None:
         "4 replies have no call",
         "2.00 KiB on the wire are not in the capture",
         "the capturing host lost 3 packets",
-        "1 capture breaks off",
+        "1 capture is damaged",
     ]
     at_the_ends = replace(
         samples.trust(),
@@ -124,9 +127,9 @@ def test_cut_packets_are_told_even_when_every_call_could_be_read() -> None:
 def test_a_rotation_that_is_cut_everywhere_takes_a_few_sentences() -> None:
     damage = tuple(f"pcap{number}: the file ends within a packet" for number in range(1000))
     told = trust_sentences(samples.poor_trust(), replace(samples.capture(), damage=damage))
-    assert told[:2] == [f"{each}. Everything before that was read." for each in damage[:2]]
-    cut = [sentence for sentence in told if "pcap" in sentence or "break" in sentence]
-    assert cut[-1] == f"{1000 - len(cut) + 1} more captures break off like that."
+    assert told[:2] == [f"{each}." for each in damage[:2]]
+    cut = [sentence for sentence in told if "pcap" in sentence or "damaged" in sentence]
+    assert cut[-1] == f"{1000 - len(cut) + 1} more captures are damaged."
     assert len(cut) < 10
 
 

@@ -4,8 +4,9 @@
 //! zstd, lz4, xz or bzip2. Gives [`Packet`]s in the order of the file, numbered from 1 as Wireshark numbers frames.
 //! Promises: read once from front to end, so a pipe will do; memory is one buffer, which grows to
 //! the largest packet and never beyond [`PACKET_LIMIT`] by much; nothing is allocated or copied
-//! per packet. A file that breaks off or contradicts itself gives every packet before that place,
-//! then one [`ReadError::Damaged`], then the end.
+//! per packet. A file that breaks off gives every packet before that place; one that contradicts itself
+//! also those behind it, from the next packet on that others follow; then one [`ReadError::Damaged`],
+//! then the end.
 //!
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
@@ -20,6 +21,8 @@ mod pcap;
 
 mod pcapng;
 
+mod resume;
+
 mod sniff;
 
 mod window;
@@ -29,7 +32,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::error::ReadError;
+use crate::error::{ReadError, Resumed};
 use crate::wire_enum::wire_enum;
 
 pub use compression::Compression;
@@ -178,6 +181,9 @@ pub struct Reader {
     /// What was read of the next packet to know its time.
     ahead: Option<Result<Option<Record>, Fault>>,
     ended: bool,
+    /// The first damage behind which the file was taken up again, and the packets before it.
+    damage: Option<(Fault, u64)>,
+    resumed: Resumed,
 }
 
 impl Reader {
@@ -207,7 +213,18 @@ impl Reader {
             sniff::Magic::Pcapng => Parser::Pcapng(pcapng::Pcapng::open(&mut window).map_err(report)?),
         };
         let path = path.to_owned();
-        Ok(Self { path, window, parser, compression, counter, packets: 0, ahead: None, ended: false })
+        Ok(Self {
+            path,
+            window,
+            parser,
+            compression,
+            counter,
+            packets: 0,
+            ahead: None,
+            ended: false,
+            damage: None,
+            resumed: Resumed::default(),
+        })
     }
 
     /// The next packet, or `None` at the end of the file.
@@ -232,15 +249,15 @@ impl Reader {
                     bytes: self.window.held(record.start, record.captured),
                 }))
             }
-            Ok(None) => {
-                self.ended = true;
-                Ok(None)
-            }
-            Err(fault) => {
-                self.ended = true;
-                Err(fault.at(&self.path, self.packets))
-            }
+            Ok(None) => self.end(None),
+            Err(fault) => self.end(Some(fault)),
         }
+    }
+
+    #[cold]
+    fn end(&mut self, fault: Option<Fault>) -> Result<Option<Packet<'_>>, ReadError> {
+        self.ended = true;
+        self.report(fault).map_or(Ok(None), Err)
     }
 
     /// The time of the packet that [`Reader::next`] will give; `None` where it will give none.
@@ -282,9 +299,71 @@ impl Reader {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn read(&mut self) -> Result<Option<Record>, Fault> {
+        match self.parse() {
+            Err(fault) => self.read_on(fault),
+            found => found,
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
+    fn parse(&mut self) -> Result<Option<Record>, Fault> {
         match &mut self.parser {
             Parser::Pcap(pcap) => pcap.next(&mut self.window),
             Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+        }
+    }
+
+    /// Takes the file up again behind damage, if it goes on.
+    #[cold]
+    #[inline(never)]
+    fn read_on(&mut self, mut fault: Fault) -> Result<Option<Record>, Fault> {
+        while matches!(fault, Fault::Damaged(_)) && self.resumed.places < resume::LIMIT {
+            let Some(passed) = self.resume()? else { break };
+            self.resumed.note(passed);
+            self.damage.get_or_insert((fault, self.packets));
+            match self.parse() {
+                Err(next) => fault = next,
+                found => return found,
+            }
+        }
+        Err(fault)
+    }
+
+    /// Moves on to where packets follow one another again: over how many bytes, if they do.
+    fn resume(&mut self) -> Result<Option<u64>, Fault> {
+        let Self { window, parser, .. } = self;
+        let parser = &*parser;
+        let guess = |bytes: &[u8]| match parser {
+            Parser::Pcap(pcap) => pcap.guess(bytes),
+            Parser::Pcapng(pcapng) => pcapng.guess(bytes),
+        };
+        let usual = resume::longest(window.passed(), guess);
+        let mut passed = 1; // What is damaged does not begin where it should.
+        window.advance(1);
+        loop {
+            let rest = !window.ensure(resume::LOOKED_AT)?;
+            if let Some(place) = resume::find(window.ahead(), rest, usual, guess) {
+                window.advance(place);
+                return Ok(Some(passed + place as u64));
+            }
+            if rest {
+                return Ok(None);
+            }
+            window.advance(resume::SEARCHED);
+            passed += resume::SEARCHED as u64;
+        }
+    }
+
+    /// What is wrong with the file, at its end.
+    fn report(&mut self, end: Option<Fault>) -> Option<ReadError> {
+        match (self.damage.take(), end) {
+            (Some((first, packets)), end) => {
+                let mut resumed = std::mem::take(&mut self.resumed);
+                resumed.end = end.map(|end| end.at(&self.path, self.packets).what());
+                Some(first.at(&self.path, packets).with(resumed))
+            }
+            (None, end) => end.map(|end| end.at(&self.path, self.packets)),
         }
     }
 
@@ -340,6 +419,15 @@ impl Reader {
         match &self.parser {
             Parser::Pcap(_) => None,
             Parser::Pcapng(pcapng) => pcapng.dropped(),
+        }
+    }
+
+    /// Captures that follow the first one in the same file, as `cat` puts them there. Sections of pcapng
+    /// are none: they belong there.
+    pub fn followers(&self) -> u64 {
+        match &self.parser {
+            Parser::Pcap(pcap) => pcap.followers(),
+            Parser::Pcapng(_) => 0,
         }
     }
 

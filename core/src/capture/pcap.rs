@@ -1,8 +1,10 @@
 //! Classic pcap (draft-ietf-opsawg-pcap): a file header, then packets with 16 bytes before each.
 
 use super::output::Interface;
+use super::pcapng::SECTION_HEADER;
+use super::resume::Guess;
 use super::window::{Fault, Window};
-use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, Record, credible};
+use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
 
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
@@ -55,7 +57,7 @@ impl Layout {
             seconds: self.u32([s0, s1, s2, s3]),
             fraction: self.u32([f0, f1, f2, f3]),
             captured,
-            wire_length: self.u32([w0, w1, w2, w3]).max(captured),
+            stated_length: self.u32([w0, w1, w2, w3]),
         })
     }
 }
@@ -66,13 +68,31 @@ struct PacketHeader {
     /// Microseconds or nanoseconds.
     fraction: u32,
     captured: u32,
-    wire_length: u32,
+    /// On the wire, as it is written: some write less than was captured.
+    stated_length: u32,
 }
+
+impl PacketHeader {
+    #[inline]
+    fn wire_length(&self) -> u32 {
+        self.stated_length.max(self.captured)
+    }
+}
+
+/// Seconds before and behind the first packet that packets behind damage may be of: a capture that was
+/// copied to the mount is mostly older.
+const CREDIBLE_SECONDS: (u32, u32) = (86_400, 31 * 86_400);
 
 pub(super) struct Pcap {
     layout: Layout,
     snaplen: u32,
     link: LinkType,
+    /// The file's first bytes: again, they begin another capture.
+    header: [u8; FILE_HEADER],
+    /// The second of the first packet; `None` without one.
+    begin: Option<u32>,
+    /// Captures that follow the first in the same file.
+    followers: u64,
 }
 
 impl Pcap {
@@ -80,16 +100,25 @@ impl Pcap {
     pub(super) fn open(layout: Layout, window: &mut Window) -> Result<Self, Fault> {
         const CUT: &str = "the file ends within its header";
         if !window.ensure(FILE_HEADER)? {
-            return Err(window.ended(CUT).unwrap_or_else(|| window.damaged(CUT)));
+            return Err(window.ended(CUT).unwrap_or_else(|| window.cut(CUT)));
         }
         // magic 4, version 4, reserved 8, snaplen 4, link type 4
-        let Some([.., s0, s1, s2, s3, l0, l1, l2, l3]) = window.ahead().first_chunk::<FILE_HEADER>() else {
-            return Err(window.damaged(CUT));
+        let Some(header) = window.ahead().first_chunk::<FILE_HEADER>().copied() else {
+            return Err(window.cut(CUT));
         };
-        let snaplen = layout.u32([*s0, *s1, *s2, *s3]);
-        let link = LinkType(layout.u32([*l0, *l1, *l2, *l3]) & LINK_TYPE_MASK);
+        let [.., s0, s1, s2, s3, l0, l1, l2, l3] = header;
+        let snaplen = layout.u32([s0, s1, s2, s3]);
+        let link = LinkType(layout.u32([l0, l1, l2, l3]) & LINK_TYPE_MASK);
         window.advance(FILE_HEADER);
-        Ok(Self { layout, snaplen, link })
+        window.ensure(PACKET_HEADER)?;
+        window.begin();
+        let begin = layout.header(window.ahead()).map(|first| first.seconds);
+        Ok(Self { layout, snaplen, link, header, begin, followers: 0 })
+    }
+
+    /// Captures that follow the first one in the same file, as `cat` puts them there.
+    pub(super) fn followers(&self) -> u64 {
+        self.followers
     }
 
     pub(super) fn container(&self) -> Container {
@@ -113,7 +142,7 @@ impl Pcap {
     /// The next packet; `None` where the file ends after one.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Into the decode's loop, with the packets that are at hand.
-    pub(super) fn next(&self, window: &mut Window) -> Result<Option<Record>, Fault> {
+    pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
         if let Some(record) = self.at_hand(window) {
             return Ok(Some(record));
         }
@@ -137,14 +166,21 @@ impl Pcap {
     /// The same, reading on in the file.
     #[cold]
     #[inline(never)]
-    fn read(&self, window: &mut Window) -> Result<Option<Record>, Fault> {
+    fn read(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
         let layout = self.layout;
+        while window.ensure(FILE_HEADER)? && self.begins_again(window.ahead()) {
+            window.advance(FILE_HEADER);
+            self.followers += 1;
+        }
         if !window.ensure(layout.packet_header)? {
             return window.ended("the file ends within a packet header").map_or(Ok(None), Err);
         }
         let Some(header) = layout.header(window.ahead()) else {
             return Ok(None);
         };
+        if begins_capture(window.ahead()) {
+            return Err(window.cut("another kind of capture begins"));
+        }
         if window.ahead().starts_with(&UNWRITTEN) {
             return Err(window.damaged("zeros where a packet should begin"));
         }
@@ -154,19 +190,50 @@ impl Pcap {
         }
         let whole = layout.packet_header + length;
         if !window.ensure(whole)? {
-            return Err(window
-                .ended("the file ends within a packet")
-                .unwrap_or_else(|| window.damaged("the file ends within a packet")));
+            const CUT: &str = "the file ends within a packet";
+            // Unless it is the length that is wrong.
+            let plausible = self.guess(window.ahead()) != Guess::Nothing;
+            let cut = || if plausible { window.cut(CUT) } else { window.damaged(CUT) };
+            return Err(window.broken().unwrap_or_else(cut));
         }
         Ok(Some(self.record(&header, window)))
+    }
+
+    /// Whether another capture of this kind begins, whatever it says of its snaplen.
+    fn begins_again(&self, ahead: &[u8]) -> bool {
+        const SNAPLEN: std::ops::Range<usize> = 16..20;
+        let (before, behind) = (..SNAPLEN.start, SNAPLEN.end..FILE_HEADER);
+        ahead.get(before) == self.header.get(before) && ahead.get(behind.clone()) == self.header.get(behind)
+    }
+
+    /// Whether a packet of this capture may begin here, behind damage.
+    pub(super) fn guess(&self, bytes: &[u8]) -> Guess {
+        let (Some(begin), Some(header)) = (self.begin, self.layout.header(bytes)) else {
+            return Guess::Nothing;
+        };
+        let (before, behind) = CREDIBLE_SECONDS;
+        let credible_time = begin.saturating_sub(before)..=begin.saturating_add(behind);
+        let fractions = if self.layout.nanoseconds { 1_000_000_000 } else { 1_000_000 };
+        let length = header.captured as usize;
+        let plausible = credible_time.contains(&header.seconds)
+            && header.fraction < fractions
+            && !bytes.starts_with(&UNWRITTEN)
+            && credible(length, self.snaplen)
+            && header.stated_length >= header.captured
+            && header.stated_length as usize <= PACKET_LIMIT;
+        match self.layout.packet_header + length {
+            _ if !plausible => Guess::Nothing,
+            whole if whole <= bytes.len() => Guess::Whole(whole),
+            _ => Guess::Open,
+        }
     }
 
     /// Passes over a packet that the window holds.
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn record(&self, header: &PacketHeader, window: &mut Window) -> Record {
-        let PacketHeader { seconds, fraction, captured, wire_length } = *header;
-        let captured = captured as usize;
+        let PacketHeader { seconds, fraction, captured, .. } = *header;
+        let (captured, wire_length) = (captured as usize, header.wire_length());
         let start = window.position() + self.layout.packet_header;
         window.advance(self.layout.packet_header + captured);
         // Both are 32 bits wide: 2^32 s + 2^32 µs are less than 2^63 ns, whatever the file says.
@@ -178,9 +245,15 @@ impl Pcap {
     /// The packet whose header `ahead` begins with, and what is behind it.
     #[inline]
     pub(super) fn glimpse<'a>(&self, ahead: &'a [u8]) -> Option<(Glimpse<'a>, &'a [u8])> {
-        let PacketHeader { captured, wire_length, .. } = self.layout.header(ahead)?;
+        let header = self.layout.header(ahead)?;
         let (_, packet) = ahead.split_at_checked(self.layout.packet_header)?;
-        let (bytes, rest) = packet.split_at_checked(captured as usize)?;
-        Some((Glimpse { link: self.link, wire_length, bytes }, rest))
+        let (bytes, rest) = packet.split_at_checked(header.captured as usize)?;
+        Some((Glimpse { link: self.link, wire_length: header.wire_length(), bytes }, rest))
     }
+}
+
+/// Whether these are the first bytes of a capture file: as a packet, it would be of no length.
+fn begins_capture(ahead: &[u8]) -> bool {
+    let pcap = |magic: &[u8; 4]| Layout::of_magic(*magic).is_some() && ahead.get(8..12) == Some(&[0; 4]);
+    ahead.first_chunk::<4>().is_some_and(|magic| *magic == SECTION_HEADER || pcap(magic))
 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::output::{self, Interface};
+use super::resume::Guess;
 use super::window::{Fault, Window};
 use super::{CREDIBLE_PACKET, Details, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
 
@@ -19,6 +20,21 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+
+/// Types of blocks by which a damaged file is taken up again: these, name resolution (4), decryption
+/// secrets (10) and custom blocks. Others are rare among packets.
+const FOUND_AGAIN: [u32; 10] = [
+    u32::from_be_bytes(SECTION_HEADER),
+    INTERFACE_DESCRIPTION,
+    OBSOLETE_PACKET,
+    SIMPLE_PACKET,
+    4,
+    INTERFACE_STATISTICS,
+    ENHANCED_PACKET,
+    10,
+    0x0bad,
+    0x4000_0bad,
+];
 
 /// Bytes of a block around its body: type and length before, length after.
 const FRAME: usize = 12;
@@ -295,6 +311,35 @@ impl Pcapng {
         Some((Glimpse { link, wire_length: header.wire_length.max(captured), bytes }, rest))
     }
 
+    /// Whether a block of this section may begin here, behind damage.
+    pub(super) fn guess(&self, bytes: &[u8]) -> Guess {
+        let mut frame = Fields { rest: bytes, big_endian: self.big_endian };
+        let (Some(kind), Some(length)) = (frame.u32(), frame.u32()) else {
+            return Guess::Nothing;
+        };
+        let length = length as usize;
+        let known = FOUND_AGAIN.contains(&kind);
+        if !known || length < FRAME || !length.is_multiple_of(4) || length > PACKET_BLOCK_LIMIT {
+            return Guess::Nothing;
+        }
+        if kind == ENHANCED_PACKET {
+            let header = frame.enhanced();
+            let fits = |captured: u32| captured as usize <= length.saturating_sub(ENHANCED_HEADER + 4);
+            let plausible = header.is_some_and(|header| {
+                header.interface < self.interfaces.len() && header.captured.is_some_and(fits)
+            });
+            if !plausible {
+                return Guess::Nothing;
+            }
+        }
+        let after = bytes.get(length - 4..length).and_then(|end| end.first_chunk::<4>());
+        match after {
+            Some(after) if self.u32(*after) as usize == length => Guess::Whole(length),
+            Some(_) => Guess::Nothing,
+            None => Guess::Open,
+        }
+    }
+
     #[cold]
     fn other(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
         match block.kind {
@@ -489,7 +534,7 @@ fn leave(window: &mut Window, block: &Block) -> Result<(), Fault> {
 
 fn cut(window: &Window) -> Fault {
     const CUT: &str = "the file ends within a block";
-    window.ended(CUT).unwrap_or_else(|| window.damaged(CUT))
+    window.ended(CUT).unwrap_or_else(|| window.cut(CUT))
 }
 
 fn sum(left: Option<u64>, right: Option<u64>) -> Option<u64> {

@@ -157,12 +157,17 @@ fn drain(mut reader: Reader) -> (Vec<Expected>, Option<ReadError>) {
     let mut found = Vec::new();
     loop {
         let seen = reader.glimpses().next().map(|seen| (seen.link, seen.wire_length, seen.bytes.to_vec()));
+        let places = reader.resumed.places;
         match reader.next() {
             Ok(Some(packet)) => {
                 let came = (packet.link, packet.wire_length, packet.bytes.to_vec());
-                assert!(seen.is_none_or(|seen| seen == came), "what comes is what was seen coming");
                 found.push((packet.time_ns, packet.wire_length, packet.bytes.to_vec()));
                 assert_eq!(packet.number, found.len() as u64);
+                let undamaged = reader.resumed.places == places;
+                assert!(
+                    !undamaged || seen.is_none_or(|seen| seen == came),
+                    "what comes is what was seen coming"
+                );
             }
             Ok(None) => return (found, None),
             Err(error) => {
@@ -363,12 +368,13 @@ fn a_place_in_a_compressed_file_is_told_as_one_in_what_it_unpacks_to() {
     let written = file.len();
     file.extend([0xff; 16]);
     let here = format!("a packet of impossible length at byte {written}");
-    assert_eq!(told(file.clone()).what(), format!("{here}, after packet 4"));
+    assert_eq!(told(file.clone()).what(), format!("{here}, after packet 4; everything before that was read"));
     for packed in [gzip(&file), zstd::encode_all(&file[..], 1).unwrap(), lz4(&file), xz(&file), bzip2(&file)]
     {
         let error = told(packed);
-        assert_eq!(error.what(), format!("{here} of what the file unpacks to, after packet 4"));
-        assert_eq!(error.to_string(), format!("test: {}", error.what()));
+        let there = format!("{here} of what the file unpacks to, after packet 4");
+        assert_eq!(error.what(), format!("{there}; everything before that was read"));
+        assert_eq!(error.to_string(), format!("test: {there}"));
     }
     let packed = gzip(&file[..written]);
     let cut = told(packed[..packed.len() - 4].to_vec());
@@ -425,12 +431,185 @@ fn zeros_are_where_nothing_was_written_and_no_packets() {
     for (words, file) in packed.into_iter().chain(blocks) {
         let written = file.len();
         for zeros in [16, 24, 4_096, 1 << 20] {
-            let padded = [&file[..], &vec![0; zeros], &file[24..]].concat();
-            assert_eq!(damage(padded), (4, words.to_owned(), written as u64), "{zeros} zeros");
+            let at_the_end = [&file[..], &vec![0; zeros.max(24)]].concat();
+            assert_eq!(damage(at_the_end), (4, words.to_owned(), written as u64), "{zeros} zeros");
+            let header = if words.contains("block") { section(Order::Big).len() } else { 24 };
+            let before_more = [&file[..], &vec![0; zeros], &file[header..]].concat();
+            let (found, error) = read(before_more);
+            assert!(found == [packets(), packets()].concat(), "{zeros} zeros");
+            let told = error.unwrap().what();
+            assert_eq!(told, format!("{words} at byte {written}, after packet 4; {}", passed_over(zeros)));
         }
         let (found, error) = read([&file[..], &[0; 8]].concat());
         assert!(found == packets() && error.unwrap().what().starts_with("the file ends within a"));
     }
+}
+
+fn passed_over(bytes: usize) -> String {
+    format!("{bytes} bytes were passed over there; everything else was read")
+}
+
+/// So many packets of all sizes up to this one, a second each.
+fn many(number: i64, largest: usize) -> Vec<Expected> {
+    let bytes = |n: usize| (0..=n * 7_919 % largest).map(|at| (at * 31) as u8).collect::<Vec<u8>>();
+    (0..number)
+        .zip(0..)
+        .map(|(n, at)| (1_700_000_000_000_000_000 + n * 1_000_000, 1 << 20, bytes(at)))
+        .collect()
+}
+
+/// Where the packet with this index begins in a pcap file with usual headers.
+fn begin_of(packets: &[Expected], index: usize) -> usize {
+    24 + packets[..index].iter().map(|(_, _, bytes)| 16 + bytes.len()).sum::<usize>()
+}
+
+#[test]
+fn what_is_behind_a_damaged_header_is_read() {
+    for order in [Order::Little, Order::Big] {
+        for (field, value) in [(0, u32::MAX), (4, u32::MAX), (8, 0x7fff_ffff), (8, 200_000)] {
+            for count in [40, 3_000] {
+                let mut written = many(count, 1_500);
+                let mut file = pcap(order, 0xa1b2_c3d4, 65_535, &written);
+                let begin = begin_of(&written, 20);
+                file[begin + field..begin + field + 4].copy_from_slice(&order.u32(value));
+                if field == 8 && value == 200_000 {
+                    file[begin + 12..begin + 16].copy_from_slice(&order.u32(100));
+                }
+                let (found, error) = read(file);
+                if field < 8 {
+                    assert_eq!(found.len(), written.len(), "its time alone is another");
+                    assert!(error.is_none());
+                    continue;
+                }
+                let passed = 16 + written[20].2.len();
+                written.remove(20);
+                if value == 200_000 && count == 3_000 {
+                    // So long a packet may be: what it takes with it is lost, and then the file goes on.
+                    assert!(found.len() > 2_600, "{}", found.len());
+                    assert!(found.ends_with(&written[written.len() - 2_600..]));
+                    continue;
+                }
+                assert!(found == written, "{field} {value} {count}: {}", found.len());
+                let what = if value == 200_000 {
+                    "the file ends within a packet"
+                } else {
+                    "a packet of impossible length"
+                };
+                let told = format!("{what} at byte {begin}, after packet 20; {}", passed_over(passed));
+                assert_eq!(error.unwrap().what(), told);
+            }
+        }
+    }
+}
+
+#[test]
+fn so_is_what_is_behind_a_damaged_block() {
+    for order in [Order::Little, Order::Big] {
+        let written = many(3_000, 1_500);
+        let whole = pcapng(order, &written);
+        let before = pcapng(order, &written[..1_000]).len();
+        let block = pcapng(order, &written[..1_001]).len() - before;
+        for value in [2, 20, u32::MAX, block as u32 + 4, block as u32 - 4] {
+            let mut file = whole.clone();
+            file[before + 4..before + 8].copy_from_slice(&order.u32(value));
+            let mut others = written.clone();
+            others.remove(1_000);
+            for file in [gzip(&file), file] {
+                let (found, error) = read(file);
+                assert!(found == others, "{value}");
+                assert!(error.unwrap().what().ends_with(&passed_over(block)), "{value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_at_several_places_is_told_once() {
+    let mut written = many(3_000, 1_500);
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &written);
+    let places = [100, 1_000, 2_000];
+    for place in places {
+        let begin = begin_of(&written, place);
+        file[begin + 8..begin + 16].fill(0xff);
+    }
+    let first = begin_of(&written, 100);
+    let lengths = places.map(|place| 16 + written[place].2.len());
+    let cut = file.len() - 1;
+    file.truncate(cut);
+    let last = begin_of(&written, 2_999);
+    for place in [2_999, 2_000, 1_000, 100] {
+        written.remove(place);
+    }
+    let (found, error) = read(file);
+    assert!(found == written);
+    let told = format!(
+        "a packet of impossible length at byte {first}, after packet 100; {} bytes were passed over there, \
+         and {} at 2 more places; then the file ends within a packet at byte {last}, after packet 2996; \
+         everything before that was read",
+        lengths[0],
+        lengths[1] + lengths[2],
+    );
+    assert_eq!(error.unwrap().what(), told);
+}
+
+/// A capture that was copied to the mount stands in the data of packets, also where it was made just before.
+#[test]
+fn packets_in_the_data_of_packets_are_none() {
+    let inner = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &many(20_000, 90));
+    for size in [1_448, 65_000] {
+        let outer: Vec<Expected> = (1_700_000_000_i64..)
+            .zip(inner.chunks(size))
+            .map(|(second, data)| (second * 1_000_000_000, data.len() as u32, data.to_vec()))
+            .collect();
+        let file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &outer);
+        for place in [3, outer.len() / 2, outer.len() - 2] {
+            let mut damaged = file.clone();
+            let begin = begin_of(&outer, place);
+            damaged[begin + 8..begin + 12].fill(0xff);
+            let mut others = outer.clone();
+            others.remove(place);
+            let (found, error) = read(damaged);
+            assert!(found == others, "{size} {place} {} {} {error:?}", found.len(), others.len());
+        }
+        for cut in [1, size / 2, size] {
+            let (found, error) = read(file[..file.len() - cut].to_vec());
+            assert!(outer.starts_with(&found) && found.len() + 3 > outer.len(), "{size} {cut}");
+            assert!(error.unwrap().what().ends_with("everything before that was read"));
+        }
+    }
+}
+
+#[test]
+fn captures_that_follow_one_another_in_a_file_are_read() {
+    for order in [Order::Little, Order::Big] {
+        for magic in [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34] {
+            let (one, other) =
+                (pcap(order, magic, 400_000, &packets()), pcap(order, magic, 65_535, &packets()));
+            let mut reader = open([&one[..], &other, &other[..24], &one].concat()).unwrap();
+            let mut found = 0;
+            while reader.next().unwrap().is_some() {
+                found += 1;
+            }
+            assert_eq!((found, reader.followers()), (12, 3));
+        }
+    }
+    let ethernet = pcap(Order::Little, 0xa1b2_c3d4, 400_000, &packets());
+    let mut other = ethernet.clone();
+    other[20] = 101; // raw IP
+    assert_eq!(damage([&ethernet[..], &other].concat()).0, 4);
+}
+
+#[test]
+fn what_is_damaged_everywhere_is_given_up() {
+    let written = many(20_000, 90);
+    let mut file = pcap(Order::Little, 0xa1b2_c3d4, 65_535, &written);
+    for place in (6..written.len()).step_by(6) {
+        let begin = begin_of(&written, place);
+        file[begin + 8..begin + 12].fill(0xff);
+    }
+    let (found, error) = read(file);
+    assert!((2_400..3_100).contains(&found.len()), "{}", found.len());
+    assert!(error.unwrap().what().ends_with("everything before that was read"));
 }
 
 #[test]

@@ -22,7 +22,18 @@ const UNPACKED_READ: usize = 32 << 10;
 pub(super) enum Fault {
     Io(io::Error),
     Format(String),
-    Damaged { what: &'static str, offset: u64, unpacked: bool },
+    /// It contradicts itself.
+    Damaged(Place),
+    /// It breaks off.
+    Ended(Place),
+}
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    what: &'static str,
+    offset: u64,
+    unpacked: bool,
 }
 
 impl Fault {
@@ -32,8 +43,9 @@ impl Fault {
         match self {
             Self::Io(source) => ReadError::Io { path, source },
             Self::Format(what) => ReadError::Format { path, what },
-            Self::Damaged { what, offset, unpacked } => {
-                ReadError::Damaged { path, what, offset, unpacked, packet: packets }
+            Self::Damaged(place) | Self::Ended(place) => {
+                let Place { what, offset, unpacked } = place;
+                ReadError::Damaged { path, what, offset, unpacked, packet: packets, resumed: None }
             }
         }
     }
@@ -76,6 +88,8 @@ pub(super) struct Window {
     /// The reading position in `data`, and the end of what was read.
     start: usize,
     end: usize,
+    /// Where the reading position was when the buffer was filled last.
+    filled_at: usize,
     /// Offset in the (decompressed) file of `data[0]`; all sums with it wrap, since that may lie before
     /// the file's begin.
     base: u64,
@@ -97,7 +111,7 @@ impl Window {
 
     fn new(source: Source, largest_read: usize, unpacks: bool) -> Self {
         let data = vec![0; WINDOW];
-        Self { source, data, start: 0, end: 0, base: 0, largest_read, unpacks, ending: None }
+        Self { source, data, start: 0, end: 0, filled_at: 0, base: 0, largest_read, unpacks, ending: None }
     }
 
     /// The bytes already read and not yet passed, and the source of those after them.
@@ -129,6 +143,16 @@ impl Window {
         self.data.get(start..start.saturating_add(length)).unwrap_or_default()
     }
 
+    /// Bytes before the reading position that are still there, from where it was when some were read last.
+    pub(super) fn passed(&self) -> &[u8] {
+        self.data.get(self.filled_at..self.start).unwrap_or_default()
+    }
+
+    /// The reading position is that of the first packet or block.
+    pub(super) fn begin(&mut self) {
+        self.filled_at = self.start;
+    }
+
     /// Where in the window the reading position is.
     #[inline]
     pub(super) fn position(&self) -> usize {
@@ -155,6 +179,7 @@ impl Window {
     }
 
     /// Offset of the reading position in the (decompressed) file.
+    #[cfg(test)]
     pub(super) fn offset(&self) -> u64 {
         self.base.wrapping_add(self.start as u64)
     }
@@ -162,24 +187,29 @@ impl Window {
     /// What to say after `ensure` found the file too short: `what` tells where a whole file ended.
     /// The end exactly at the reading position is no fault (`None`), if the decompressor was content.
     pub(super) fn ended(&self, what: &'static str) -> Option<Fault> {
-        self.broken().or_else(|| (self.start < self.end).then(|| self.damaged(what)))
+        self.broken().or_else(|| (self.start < self.end).then(|| self.cut(what)))
     }
 
     /// What the decompressor said if it could not go on.
     pub(super) fn broken(&self) -> Option<Fault> {
         match self.ending? {
-            Ending::Broken(what) => Some(self.damaged_at(what, self.base.wrapping_add(self.end as u64))),
+            Ending::Broken(what) => Some(Fault::Ended(self.place(what, self.end))),
             Ending::File => None,
         }
     }
 
     /// The fault of something impossible at the reading position.
     pub(super) fn damaged(&self, what: &'static str) -> Fault {
-        self.damaged_at(what, self.offset())
+        Fault::Damaged(self.place(what, self.start))
     }
 
-    fn damaged_at(&self, what: &'static str, offset: u64) -> Fault {
-        Fault::Damaged { what, offset, unpacked: self.unpacks }
+    /// The fault of the file's end where it should go on.
+    pub(super) fn cut(&self, what: &'static str) -> Fault {
+        Fault::Ended(self.place(what, self.start))
+    }
+
+    fn place(&self, what: &'static str, at: usize) -> Place {
+        Place { what, offset: self.base.wrapping_add(at as u64), unpacked: self.unpacks }
     }
 
     #[cold]
@@ -188,6 +218,7 @@ impl Window {
         if self.end - self.start < length && self.ending.is_none() {
             self.append(length)?;
         }
+        self.filled_at = self.start;
         Ok(self.end - self.start >= length)
     }
 

@@ -109,7 +109,7 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(trust.rpc_replies)}."
         )
     if capture.damage:
-        parts.append(f"Its file breaks off: {'; '.join(capture.damage[:3])}.")
+        parts.append(f"Its file is damaged: {'. '.join(capture.damage[:3])}.")
     if not parts:
         return
     shares = (

@@ -15,6 +15,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs.verify.verification import verify
+from tests.damage import File, snap
+from tests.oracles.corpus import require_corpus
 from tests.oracles.tshark import require_tshark
 from tests.traces import assert_same_tables
 from tests.unit.rows import ROOT, tables
@@ -129,6 +131,23 @@ def test_captures_one_after_the_other_in_a_file_are_those_of_a_rotation(tmp_path
     assert told.stderr == ""
     document = subprocess.run([*asked, "--json"], capture_output=True, check=True)
     assert json.loads(document.stdout)["capture"]["followers"] == 2
+
+
+@pytest.mark.parametrize("length", [97, 110, 150, 200])
+def test_calls_in_several_fragments_are_found_though_marks_were_cut_off(
+    length: int, tmp_path: Path
+) -> None:
+    """The first two calls of a connection may be needed to know it."""
+    capture = require_corpus() / "other" / "ganesha-frag-v3.pcap"
+    whole, cut = File.read(capture), tmp_path / "cut.pcap"
+    assert whole is not None
+    snap(length)(whole).write(cut)
+    with pcapnfs.open(capture) as expected, pcapnfs.open(cut) as trace:
+        assert expected.meta.calls - 2 <= trace.meta.calls <= expected.meta.calls
+        ask = "select call_frame, reply_frame, op from calls where reply_frame is not null"
+        found = set(trace.sql(ask).fetchall())
+        assert len(found) == trace.meta.calls
+        assert found <= set(expected.sql(ask).fetchall())
 
 
 def test_tshark_gets_what_was_found(tmp_path: Path) -> None:

@@ -275,9 +275,20 @@ impl RecordReader {
         }
         if length > 0 {
             self.state = State::Searching;
+            if self.is_known(stamp.frame, peer) {
+                // The next mark is lost, and with it where the message ends.
+                self.hole.get_or_insert(Reason::Missing);
+                return Some(self.complete());
+            }
             self.drop_message();
         }
         None
+    }
+
+    /// Whether a message is being put together whose header is there.
+    fn is_known(&self, frame: u64, peer: &dyn Peer) -> bool {
+        let begun = self.length > 0 && !self.tentative() && recognise(&self.buffer).is_some();
+        begun || self.confirmed(frame, peer)
     }
 
     /// Nothing follows any more. Gives the message that was begun, if its header is there.
@@ -388,7 +399,17 @@ impl RecordReader {
             }
             match self.state {
                 State::Searching => self.search(piece, fresh, peer),
-                State::Mark => self.read_mark(piece),
+                State::Mark => {
+                    self.read_mark(piece);
+                    if self.state == State::Searching {
+                        // The next mark was not captured, and with it where the message ends.
+                        if self.length > 0 && self.is_known(piece.ready.frame, peer) {
+                            self.take_rest(piece);
+                            return Some(self.complete());
+                        }
+                        self.distrust();
+                    }
+                }
                 State::Fragment { rest, last } => {
                     let whole = last && self.length == 0 && piece.length >= rest && !self.tentative();
                     let taken = piece.length.min(rest);
@@ -592,7 +613,9 @@ impl RecordReader {
         while *have < 4 && piece.length > 0 {
             let Some(byte) = piece.bytes.first() else {
                 // The mark was not captured: the next boundary is unknown.
-                self.distrust();
+                self.state = State::Searching;
+                piece.skip((4 - *have).min(piece.length));
+                self.mark.1 = 0;
                 return;
             };
             if let Some(slot) = mark.get_mut(*have) {
@@ -620,6 +643,16 @@ impl RecordReader {
         } else {
             self.distrust();
         }
+    }
+
+    /// Takes the rest of a piece for that of a message whose end is not known: none of it was captured.
+    /// If there are further marks, they count as bytes of the message.
+    fn take_rest(&mut self, piece: &mut Piece<'_>) {
+        self.hole.get_or_insert(Reason::Truncated);
+        self.length = self.length.saturating_add(piece.length);
+        self.last = self.last.max(piece.ready);
+        piece.skip(piece.length);
+        self.inside = false;
     }
 
     /// Counts `taken` bytes, there with the packet `ready`, of a fragment that had `rest` left.
@@ -958,6 +991,47 @@ mod tests {
         assert_eq!((record.bytes.len(), record.length, record.limit), (26, 40, Reason::Truncated));
         let mut piece = Piece::new(&call, call.len(), stamp(2));
         assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &call[4..]);
+    }
+
+    /// A call in three fragments, of which the second and third have marks that are not there.
+    fn fragmented_call(xid: u8) -> Vec<u8> {
+        let message = null_call(xid);
+        let mut bytes = Vec::new();
+        for (last, part) in [(0, &message[4..32]), (0, &message[32..40]), (0x80, &message[40..])] {
+            bytes.extend([last, 0, 0, part.len() as u8]);
+            bytes.extend(part);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_message_whose_next_mark_was_not_captured_is_told_with_its_segment() {
+        for captured in [32, 33, 35] {
+            let (one, two) = (fragmented_call(1), fragmented_call(2));
+            let mut reader = RecordReader::new(true);
+            for (frame, call) in [(1, &one), (2, &two)] {
+                let mut piece = Piece::new(&call[..captured], call.len(), stamp(frame));
+                let record = reader.next(&mut piece, &NOTHING).unwrap();
+                assert_eq!((record.bytes, record.limit), (&call[4..32], Reason::Truncated), "{captured}");
+                assert_eq!((record.first.frame, record.last.frame), (frame, frame));
+                assert_eq!(record.length, 44, "and a mark");
+                assert!(reader.next(&mut piece, &NOTHING).is_none());
+            }
+            let mut piece = Piece::new(&one, one.len(), stamp(3));
+            assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &null_call(1)[4..]);
+        }
+    }
+
+    #[test]
+    fn so_is_one_whose_next_mark_was_lost() {
+        let (one, next) = (fragmented_call(1), null_call(2));
+        let mut reader = RecordReader::new(true);
+        let mut piece = Piece::new(&one[..32], 32, stamp(1));
+        assert!(reader.next(&mut piece, &NOTHING).is_none());
+        let record = reader.gap(one.len() - 32, stamp(2), &NOTHING).unwrap();
+        assert_eq!((record.bytes, record.limit, record.last.frame), (&one[4..32], Reason::Missing, 1));
+        let mut piece = Piece::new(&next, next.len(), stamp(2));
+        assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &next[4..]);
     }
 
     #[test]

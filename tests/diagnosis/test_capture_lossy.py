@@ -30,7 +30,7 @@ def test_what_tells_of_the_loss_is_told() -> None:
     assert seen.seen == (
         "The capturing host dropped 20 packets. 2.00 KiB that were sent, and acknowledged or "
         "followed by more, are not in it. Replies without their call: 3 of 100. Its file "
-        "breaks off: a.pcap: the file ends."
+        "is damaged: a.pcap: the file ends."
     )
     assert seen.severity == "warning"
 

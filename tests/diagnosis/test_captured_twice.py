@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.diagnosis.material import Material
+from pcapnfs.diagnosis.rules import tcp_loss
 from pcapnfs.diagnosis.rules.captured_twice import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_tcp_loss import LOSSY
 
 
 def twice(copies: int, packets: int, calls: int = 5) -> Material:
@@ -37,3 +39,31 @@ def test_one_interface_is_enough() -> None:
 @pytest.mark.parametrize(("copies", "packets", "calls"), [(9, 20, 5), (10, 201, 5), (99, 200, 0)])
 def test_a_few_copies_or_no_nfs_are_not_worth_a_word(copies: int, packets: int, calls: int) -> None:
     assert seen_by(RULE, twice(copies, packets, calls)) == []
+
+
+def test_packets_of_two_clocks_are_no_loss() -> None:
+    pair = replace(LOSSY, client_resent=900, server_resent=950, stalls=0, time_s={})
+    found = nothing(tcp_stalls=(pair,))
+    two = replace(found, capture=replace(found.capture, files=("client.pcap", "server.pcap")))
+    (seen,) = seen_by(RULE, two)
+    assert seen.seen.startswith(
+        "1\u2009850 of 4\u2009000 segments with data (46.2 %) came a second"
+    )
+    assert seen_by(tcp_loss.RULE, two) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "files"),
+    [
+        ({}, ("one.pcap",)),
+        ({"stalls": 1}, ("a", "b")),
+        ({"client_resent": 500}, ("a", "b")),
+        ({"client_resent": 2000, "server_resent": 0}, ("a", "b")),
+    ],
+)
+def test_what_a_network_does_is_one(change: dict[str, int], files: tuple[str, ...]) -> None:
+    pair = replace(LOSSY, **{"client_resent": 900, "server_resent": 950, "stalls": 0} | change)  # type: ignore[arg-type]
+    found = nothing(tcp_stalls=(pair,))
+    given = replace(found, capture=replace(found.capture, files=files))
+    assert seen_by(RULE, given) == []
+    assert len(seen_by(tcp_loss.RULE, given)) == 1

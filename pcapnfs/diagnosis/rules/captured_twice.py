@@ -12,6 +12,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.tcp_stalls import TcpStalls
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -23,13 +24,37 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+ANOTHER_CLOCK = 0.45
+"""Share of segments sent again from which on two captures are taken for two of the same packets:
+all of them came again, which no network does."""
+
 COPY = "duplicate"
 """The kind of packet that is a copy of another."""
 
 
+def by_another_clock(material: Material, pair: TcpStalls) -> bool:
+    """Whether what TCP seems to have sent again are the packets of another capture.
+
+    Copies are known by coming within moments; two machines' clocks may be further apart.
+    """
+    resent = pair.client_resent + pair.server_resent
+    return (
+        len(material.capture.files) > 1
+        and not pair.stalls
+        and resent >= ANOTHER_CLOCK * pair.segments
+        and min(pair.client_resent, pair.server_resent) > 0
+    )
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for the capture."""
+    """One for the capture, and for each client and server with two captures by two clocks."""
     capture = material.capture
+    yield from (
+        _by_another_clock(pair)
+        for pair in material.tcp_stalls
+        if by_another_clock(material, pair)
+        and pair.client_resent + pair.server_resent >= values[LEAST.name]
+    )
     copies = capture.packet_kinds.get(COPY, 0)
     if (
         not material.trust.rpc_calls
@@ -54,6 +79,31 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         ),
         confidence="certain",
         data=f"{times(capture.packets, 'packet')}",
+    )
+
+
+def _by_another_clock(pair: TcpStalls) -> Observed:
+    resent = pair.client_resent + pair.server_resent
+    return Observed(
+        severity="warning",
+        title="Two captures hold the same packets by clocks that are apart",
+        seen=f"{units.count(resent)} of {times(pair.segments, 'segment')} with data "
+        f"({units.share(resent / pair.segments)}) came a second time, in both directions, and no "
+        "call stood still for it.",
+        why="Copies of packets are left out where they come within moments of one another. These "
+        "came later: two machines captured the same packets, and their clocks differ. All of them "
+        "count as sent again, and times from one capture's packet to the other's are none.",
+        advice=(
+            Advice("Give one of the captures alone, that of the client for what it waited for."),
+            Advice(
+                "To see both ends at once, put one clock right first: editcap -t SECONDS IN OUT; "
+                "NTP or PTP on both machines keeps them together for the next capture."
+            ),
+        ),
+        confidence="likely",
+        data=f"{times(pair.segments, 'segment')} on {times(pair.connections, 'connection')}",
+        frames=pair.frames,
+        about=(pair.client, pair.server),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
+from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.diagnosis.wording import times
@@ -35,6 +36,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         resent = pair.client_resent + pair.server_resent
         if resent < values[LEAST.name] or resent <= values[SHARE.name] * pair.segments:
             continue
+        if by_another_clock(material, pair):
+            continue  # The rule captured_twice says so.
         claims = by_row(pair.time_s)
         severity = by_cost(material, claims)
         if severity == "note" and resent >= values[GRAVE.name] * pair.segments:

@@ -113,19 +113,21 @@ class ClientClock(Record):
         """The clock by causes of a verdict, seconds.
 
         Transfer, waiting and client are rows of the budget. The others are divided: a round trip of
-        each call; of stable calls, what they take beyond it, is persistence; the rest is the
-        server's.
+        each call; of stable calls, what they take beyond it, is persistence; of calls without a
+        known outcome, nobody knows; the rest is the server's.
         """
         rtt = self.rtt_s or 0.0
         round_trips = sum(self.part(row, rtt) for row in KINDS)
         persisted = self.part("stable", rtt + self.persist_s) - self.part("stable", rtt)
+        unknown = self.budget.unknown_s - self.part("unknown", rtt)
         called = sum(float(getattr(self.budget, f"{row}_s")) for row in KINDS)
         return {
             "persistence": persisted,
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s,
             "waiting": self.budget.waiting_s,
-            "server": max(0.0, called - round_trips - persisted),
+            "server": max(0.0, called - round_trips - persisted - unknown),
+            "unknown": unknown,
             "client": self.budget.client_s,
         }
 

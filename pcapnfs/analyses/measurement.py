@@ -121,6 +121,10 @@ class Measurement(Record):
     """Time in which the calls' own bytes were moving, added up over calls, seconds."""
     postponed_s: float
     """Time that calls waited until the server was ready or reachable, added up, seconds."""
+    unknown_s: float
+    """Time outstanding of calls without a known outcome, without these two, added up, seconds."""
+    unknown_calls: int
+    """Such calls."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -164,6 +168,14 @@ class Measurement(Record):
     def resent(self) -> bool:
         """Whether most stable calls were sent again, so that their time is not the storage's."""
         return mostly_resent(self.timed_once, int(self.sums.timed.sum()))
+
+    def unknown_beyond_s(self, rtt_s: float) -> float:
+        """What the calls without a known outcome took beyond a round trip, added up, seconds.
+
+        Args:
+            rtt_s: The round trip, seconds.
+        """
+        return max(0.0, self.unknown_s - self.unknown_calls * rtt_s)
 
     def with_rtt(self, rtt_s: float | None) -> Measurement:
         """The same with a round trip that was given, if the trace tells none."""
@@ -238,6 +250,8 @@ def measure(
         absorbs=storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         postponed_s=calls.postponed_s,
+        unknown_s=calls.unknown_s,
+        unknown_calls=calls.unknown_calls,
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,

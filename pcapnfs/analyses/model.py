@@ -359,6 +359,9 @@ def _evidence(
         costs=costs,
         transfer_s=0.0 if measured is None else measured.transfer_s * part,
         waiting_s=0.0 if measured is None else measured.postponed_s * part,
+        unknown_s=0.0
+        if measured is None
+        else measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
         stable_s=moved(measured.stable_median_s) if measured is not None and told else None,
         small_s=moved(measured.small_median_s) if measured is not None else None,
         forecast=True,

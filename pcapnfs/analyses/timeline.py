@@ -19,7 +19,7 @@ from pcapnfs.analyses import parts, traffic
 from pcapnfs.analyses.arrays import counted, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
-from pcapnfs.analyses.outstanding import TRANSFER, outstanding
+from pcapnfs.analyses.outstanding import KINDS, TRANSFER, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.texts import among, position
@@ -58,6 +58,9 @@ those that docs/operations.md calls small."""
 PROGRAMS = (*NFS_PROGRAMS, NLM)
 """NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
 not counted. What mounts and unmounts (MOUNT, portmapper) is before and after the run."""
+
+UNKNOWN = KINDS.index("unknown")
+"""Kind of a call without a known outcome."""
 
 LEAST_CALLS = 30
 """Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
@@ -124,6 +127,10 @@ class Timeline(Record):
     postponed_s: float
     """The part of it in which the client waited until the server was ready or reachable, seconds;
     with the whole of calls that the server asked to send again later."""
+    unknown_s: float
+    """How long calls without a known outcome were outstanding, without these parts, seconds."""
+    unknown_calls: int
+    """Such calls that are counted."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -145,6 +152,9 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     refused, chosen = facts.pop("refused"), facts.pop("program")
     intervals, client = calls.intervals, calls.intervals.group
     transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
+    outcome = chosen & (calls.kind == UNKNOWN)
+    unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
+    del outcome
     longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
     service = facts.pop("srt")
     answered = service >= 0
@@ -199,6 +209,8 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         busy_s=busy,
         transfer_s=transfer / NANOSECONDS,
         postponed_s=postponed / NANOSECONDS,
+        unknown_s=unknown / NANOSECONDS,
+        unknown_calls=unknown_calls,
     )
 
 
@@ -288,6 +300,13 @@ def _parts(
     waited = refused & chosen
     whole = (intervals.end[waited] - intervals.begin[waited]).sum()
     return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)
+
+
+def _whole(intervals: Intervals, which: Flags) -> float:
+    """For how long some calls were outstanding without their parts, added up, ns."""
+    of = which[intervals.part_of]
+    inner = (intervals.part_end - intervals.part_begin)[of].sum()
+    return float((intervals.end - intervals.begin)[which].sum() - inner)
 
 
 def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:

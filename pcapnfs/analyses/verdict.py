@@ -38,15 +38,18 @@ FAST_RATIO = 1.5
 ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
 
-CAUSES = ("persistence", "round_trips", "transfer", "waiting", "server", "client")
+CAUSES = ("persistence", "round_trips", "transfer", "waiting", "server", "unknown", "client")
 """Codes of the causes."""
+
+MOSTLY_UNKNOWN = 0.5
+"""From this share on, what nobody knows is named alone: any other cause may be in it."""
 
 
 class Cause(Record):
     """A part of the time."""
 
     cause: str
-    """`persistence`, `round_trips`, `transfer`, `waiting`, `server` or `client`."""
+    """`persistence`, `round_trips`, `transfer`, `waiting`, `server`, `unknown` or `client`."""
     time_s: float
     """What it takes, seconds."""
     share: float | None
@@ -68,12 +71,12 @@ class ClientVerdict(Record):
     """Its verdict with the numbers, in English."""
     named: tuple[str, ...]
     """The causes that take the largest share, or a large one, of the time in which it was active,
-    largest first; empty without any time."""
+    largest first; `unknown` alone where that is half of it; empty without any time."""
     storage: str | None
     """What its stable calls look like, as of the verdict; None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
-    time budget; the other three divide the rest of it."""
+    time budget; the other four divide the rest of it."""
 
 
 class Verdict(Record):
@@ -83,8 +86,9 @@ class Verdict(Record):
     """The verdict with its numbers, in English; of several clients those of the first three, the
     one that waited longest first."""
     named: tuple[str, ...]
-    """The largest cause and whatever else takes a large share, largest first; empty without any
-    time. Of several clients those of the one that waited longest; so are the next two."""
+    """The largest cause and whatever else takes a large share, largest first; `unknown` alone where
+    that is half of the time; empty without any time. Of several clients those of the one that
+    waited longest; so are the next two."""
     storage: str | None
     """What the stable calls look like: `disk` (rotational latency), `slow` (more than one access to
     a disk, or a busy one), `flash` (faster than a disk turns), `memory` (an async export, or a
@@ -110,6 +114,8 @@ class Evidence(Record):
     """The part of what calls take beyond both that was moving their bytes."""
     waiting_s: float
     """The part of it in which the server was not ready, or not reached."""
+    unknown_s: float
+    """The part of it of calls without a known outcome."""
     stable_s: float | None
     """Median service time of the stable calls; None when persistence was not measured."""
     small_s: float | None
@@ -132,12 +138,15 @@ def verdict(evidence: Evidence) -> Verdict:
     storage = _storage(evidence)
     persistence = costs.persistence_s * (_typical(evidence) if storage == "memory" else 1.0)
     beyond = costs.beyond_s + costs.persistence_s - persistence
+    left = max(0.0, beyond - max(0.0, transfer) - waiting)
+    unknown = min(evidence.unknown_s / costs.concurrency, left)
     parts = {
         "persistence": persistence,
         "round_trips": costs.round_trips_s,
         "transfer": max(0.0, transfer),
         "waiting": waiting,
-        "server": max(0.0, beyond - max(0.0, transfer) - waiting),
+        "server": left - unknown,
+        "unknown": unknown,
         "client": costs.client_time_s,
     }
     causes = causes_of(_owned(evidence, parts))
@@ -170,6 +179,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             costs=measured.costs(),
             transfer_s=measured.transfer_s,
             waiting_s=measured.postponed_s,
+            unknown_s=measured.unknown_beyond_s(measured.rtt_s),
             stable_s=measured.stable_median_s if told else None,
             small_s=measured.small_median_s,
             forecast=False,
@@ -267,6 +277,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         costs=costs,
         transfer_s=0.0,
         waiting_s=0.0,
+        unknown_s=0.0,
         stable_s=clock.stable_median_s if clock.few is None else None,
         small_s=clock.small_median_s,
         forecast=False,
@@ -297,7 +308,9 @@ def causes_of(parts: Mapping[str, float]) -> tuple[Cause, ...]:
 
 
 def named_of(causes: tuple[Cause, ...]) -> tuple[str, ...]:
-    """The largest, and what takes a large share."""
+    """The largest, and what takes a large share; what is unknown alone where that is most."""
+    if any(each.cause == "unknown" and (each.share or 0.0) >= MOSTLY_UNKNOWN for each in causes):
+        return ("unknown",)
     return tuple(
         each.cause
         for place, each in enumerate(causes)
@@ -381,6 +394,7 @@ def _reasons(
         if evidence.resent and costs.persist_s
         else "the server was not ready, or not reached",
         "server": "reads, listings, and what else took longer than a round trip",
+        "unknown": "no reply, or one that cannot be read",
         "client": "no call under way",
     }
     titles = {
@@ -389,6 +403,7 @@ def _reasons(
         "transfer": "transfer",
         "waiting": "waiting for the server",
         "server": "the server",
+        "unknown": "calls of unknown outcome",
         "client": "the client itself",
     }
     shares = {each.cause: each.share for each in causes}
@@ -401,7 +416,8 @@ def _reasons(
         for each in others
         if (each.share or 0.0) >= REST_SHARE or each in least
     ]
-    text = " and ".join(reasons)
+    text = "what the capture does not tell: " if named == ("unknown",) else ""
+    text += " and ".join(reasons)
     text += f"; {', '.join(rest)}" if rest else ""
     text += "."
     if storage == "memory":

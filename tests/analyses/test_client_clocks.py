@@ -75,7 +75,8 @@ def agrees(told: ClientVerdict, budget: Budget) -> None:
     for name in SAME:
         assert times[name] == rows[name]
     assert times["persistence"] <= rows["stable"] + 1e-9
-    divided = times["persistence"] + times["round_trips"] + times["server"]
+    assert times["unknown"] <= rows["unknown"]
+    divided = sum(times[name] for name in CAUSES if name not in SAME)
     assert divided == pytest.approx(sum(rows[row] for row in DIVIDED), abs=1e-8)
     assert told.clock_s == budget.wall_s
     assert sum(times.values()) == pytest.approx(budget.wall_s)
@@ -115,6 +116,21 @@ def test_each_client_has_the_limit_that_is_its_own() -> None:
     assert (network.storage, disk.storage) == (None, "disk")
     assert (verdict.client, verdict.named) == (NETWORK, network.named)
     assert (verdict.causes, verdict.storage, verdict.rest) == (network.causes, None, None)
+
+
+def test_what_nobody_knows_of_a_client_is_not_the_servers() -> None:
+    """The outcome of 90 of its calls was cut off: a round trip of each is known, and no more."""
+    cut = [
+        {**row, "stability": "unknown"} if row["op"] == "CREATE" else row
+        for row in waits_for_disk()
+    ]
+    verdict, _ = judged([*cut, *waits_for_network()])
+    (told,) = (each for each in verdict.clients if each.client == DISK)
+    assert shares(told)["unknown"] == pytest.approx(0.405)
+    assert shares(told)["round_trips"] == pytest.approx(0.03)
+    assert shares(told)["server"] == pytest.approx(0, abs=1e-9)
+    assert told.named[0] == "unknown"
+    assert "its time went into what the capture does not tell: " in told.sentence
 
 
 def test_the_sentence_says_whose_clock_it_is_and_begins_with_who_lost_most() -> None:

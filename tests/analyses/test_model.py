@@ -272,6 +272,28 @@ def test_other_calls_take_what_they_took() -> None:
     assert found.forecast_s == pytest.approx(found.measured_s)
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_calls_of_unknown_outcome_are_a_cause_of_their_own(*, lost: bool) -> None:
+    """Their replies were cut, or are not there: what they took beyond a round trip, nobody knows.
+
+    A call without reply is taken to wait until a later one is answered.
+    """
+    nothing = dict.fromkeys(("reply_first_time", "reply_time", "srt", "status_name"))
+    calls = [
+        {**row, "stability": "unknown"} | (nothing if lost else {}) if row["op"] == "CREATE"
+        else row
+        for row in run(stable=("CREATE",))
+    ]  # fmt: skip
+    with trace_of(files=objects(), calls=calls) as trace:
+        found = model(trace)
+    assert found.verdict is not None
+    times = {each.cause: each.time_s for each in found.verdict.causes}
+    assert times["server"] == pytest.approx(0, abs=1e-6)
+    assert found.verdict.named[0] == "unknown"
+    if not lost:
+        assert times["unknown"] == pytest.approx(40 * 0.005)
+
+
 def test_without_regular_files_directories_are_counted() -> None:
     folders = [file(number, f"d{number}", "directory") for number in range(1, FILES + 1)]
     with trace_of(files=folders, calls=run(stable=())) as trace:

@@ -22,6 +22,7 @@ DISK = Evidence(
     ),
     transfer_s=0.0,
     waiting_s=0.0,
+    unknown_s=0.0,
     stable_s=0.0083,
     small_s=None,
     forecast=False,
@@ -29,10 +30,13 @@ DISK = Evidence(
 )
 
 
-def found(transfer_s: float = 0.0, waiting_s: float = 0.0, **costs: float) -> Verdict:
+def found(
+    transfer_s: float = 0.0, waiting_s: float = 0.0, unknown_s: float = 0.0, **costs: float
+) -> Verdict:
     stable = costs.pop("stable_s", None)
     evidence = replace(DISK, costs=replace(DISK.costs, **costs), stable_s=stable)
-    return verdict(replace(evidence, transfer_s=transfer_s, waiting_s=waiting_s))
+    parts = {"transfer_s": transfer_s, "waiting_s": waiting_s, "unknown_s": unknown_s}
+    return verdict(replace(evidence, **parts))
 
 
 def test_a_disk_without_a_write_cache() -> None:
@@ -96,6 +100,31 @@ def test_data_on_the_wire_and_the_servers_own_work() -> None:
     assert read.named == ("server",)
     waited = found(other_s=0.1, waiting_s=95.0, persist_s=0.0)
     assert waited.named == ("waiting",)
+
+
+def test_what_nobody_knows_is_not_the_servers() -> None:
+    """Calls without a known outcome: a disk, the server or anything else may be in them."""
+    some = found(other_s=0.04, unknown_s=30.0)
+    times = {each.cause: each.time_s for each in some.causes}
+    assert times["unknown"] == pytest.approx(30.0)
+    assert times["server"] == pytest.approx(10.0)
+    assert set(some.named) == {"unknown", "persistence"}
+    assert "calls of unknown outcome 40." in some.sentence
+
+
+def test_where_most_is_unknown_no_culprit_is_named() -> None:
+    told = found(other_s=0.04, unknown_s=40.0, persist_s=0.006)
+    assert told.named == ("unknown",)
+    assert told.sentence.startswith(
+        "The time went into what the capture does not tell: calls of unknown outcome 60.2 % (no "
+        "reply, or one that cannot be read); persistence 36.1 %."
+    )
+
+
+def test_what_is_unknown_takes_no_more_than_there_is() -> None:
+    told = found(other_s=0.01, transfer_s=4.0, unknown_s=30.0)
+    times = {each.cause: each.time_s for each in told.causes}
+    assert (times["server"], times["unknown"]) == (0.0, pytest.approx(6.0))
 
 
 def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:

@@ -32,7 +32,8 @@ from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
-from pcapnfs.analyses.timeline import Timeline, timeline
+from pcapnfs.analyses.tcp_stalls import lost_by_client
+from pcapnfs.analyses.timeline import Lost, Timeline, timeline
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -125,6 +126,9 @@ class Measurement(Record):
     """Time outstanding of calls without a known outcome, without these two, added up, seconds."""
     unknown_calls: int
     """Such calls."""
+    lost: Lost
+    """What calls stood still until TCP sent again what was lost; in no round trip, and in no
+    persistence."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -172,10 +176,13 @@ class Measurement(Record):
     def unknown_beyond_s(self, rtt_s: float) -> float:
         """What the calls without a known outcome took beyond a round trip, added up, seconds.
 
+        What they stood still for what was lost is not in it.
+
         Args:
             rtt_s: The round trip, seconds.
         """
-        return max(0.0, self.unknown_s - self.unknown_calls * rtt_s)
+        lost = self.lost.unknown_s
+        return max(0.0, self.unknown_s - self.unknown_calls * rtt_s - lost)
 
     def with_rtt(self, rtt_s: float | None) -> Measurement:
         """The same with a round trip that was given, if the trace tells none."""
@@ -232,7 +239,8 @@ def measure(
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks = None
     if len(calls.clients) > 1:
-        clocks = client_clocks(found, calls, network.ways, rtt, booked)
+        lost = lost_by_client(trace)
+        clocks = client_clocks(found, calls, network.ways, rtt, booked, lost)
     return Measurement(
         files=files,
         counted=counted,
@@ -252,6 +260,7 @@ def measure(
         postponed_s=calls.postponed_s,
         unknown_s=calls.unknown_s,
         unknown_calls=calls.unknown_calls,
+        lost=calls.lost,
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,

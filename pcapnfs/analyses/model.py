@@ -357,7 +357,11 @@ def _evidence(
 
     return Evidence(
         costs=costs,
-        transfer_s=0.0 if measured is None else measured.transfer_s * part,
+        transfer_s=0.0
+        if measured is None
+        else (measured.transfer_s - measured.lost.transfer_s) * part,
+        lost_s=0.0 if measured is None else measured.lost.calls_s * part,
+        lost_idle_s=0.0 if measured is None else measured.lost.idle_s * part,
         waiting_s=0.0 if measured is None else measured.postponed_s * part,
         unknown_s=0.0
         if measured is None

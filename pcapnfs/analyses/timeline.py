@@ -16,12 +16,14 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
-from pcapnfs.analyses.arrays import counted, pieces
+from pcapnfs.analyses import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.arrays import counted, find, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import KINDS, TRANSFER, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.tcp_stalls import stalled
 from pcapnfs.analyses.texts import among, position
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _objects.READS,
     _outstanding.READS,
+    _tcp_stalls.STALLED_READS,
     columns.of(
         calls="call callback connection program op reply_time srt transmissions status_name "
         "stability file",
@@ -81,6 +84,19 @@ class Units(Record):
     """Their shares of the time in which calls were outstanding, added up, seconds."""
 
 
+class Lost(Record):
+    """For how long calls stood still until TCP sent again what was lost, seconds."""
+
+    calls_s: float = 0.0
+    """While they were outstanding, added up over calls."""
+    transfer_s: float = 0.0
+    """The part of it in which their own bytes were moving."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+    idle_s: float = 0.0
+    """Before they came by, while none was outstanding."""
+
+
 class Timeline(Record):
     """Arrays with an element for each call of a client, in order of its first byte."""
 
@@ -112,7 +128,7 @@ class Timeline(Record):
     """The stable operations."""
     service_s: Floats
     """From the complete call to the complete reply, as the client saw it, seconds; 0 without
-    reply."""
+    reply. Without what the call stood still until TCP sent again what was lost."""
     idle_s: Floats
     """The time right before it in which none was, seconds."""
     alone: Flags
@@ -131,6 +147,8 @@ class Timeline(Record):
     """How long calls without a known outcome were outstanding, without these parts, seconds."""
     unknown_calls: int
     """Such calls that are counted."""
+    lost: Lost
+    """What TCP's retransmission timer took of all this."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -158,9 +176,16 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
     service = facts.pop("srt")
     answered = service >= 0
+    still = stalled(trace)
+    places = None if still is None else find(calls.call, still.call)
     for piece in pieces(len(service)):
         service[piece] += longer[connection[piece]]
     service[~answered] = 0
+    unsure = np.zeros(0, np.bool_)
+    if still is not None and places is not None:
+        service[places] = np.maximum(service[places] - still.inside_ns, 0)
+        still.longer_ns[~chosen[places]] = 0
+        unsure = calls.kind[places] == UNKNOWN
     shows = answered & ~refused
     del connection, refused, answered
     intervals = _together(intervals, chosen)
@@ -180,6 +205,17 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         share_s=shares,
     )
     del intervals
+    lost = Lost()
+    if still is not None and places is not None:
+        late = np.zeros(len(service))
+        late[places] = still.late_ns
+        lost = Lost(
+            calls_s=float(still.longer_ns.sum()) / NANOSECONDS,
+            transfer_s=float(still.longer_ns[still.transfer].sum()) / NANOSECONDS,
+            unknown_s=float(still.longer_ns[unsure & ~still.transfer].sum()) / NANOSECONDS,
+            idle_s=float(np.minimum(late[order] / NANOSECONDS, idle_s).sum()),
+        )
+        del late
     service_s = np.empty(len(order))
     for piece in pieces(len(order)):
         np.divide(service[order[piece]], NANOSECONDS, out=service_s[piece])
@@ -211,6 +247,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         postponed_s=postponed / NANOSECONDS,
         unknown_s=unknown / NANOSECONDS,
         unknown_calls=unknown_calls,
+        lost=lost,
     )
 
 

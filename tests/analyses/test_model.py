@@ -294,6 +294,33 @@ def test_calls_of_unknown_outcome_are_a_cause_of_their_own(*, lost: bool) -> Non
         assert times["unknown"] == pytest.approx(40 * 0.005)
 
 
+def test_what_stood_still_for_lost_segments_is_in_no_round_trip() -> None:
+    """Four CREATEs and four LOOKUPs stand still for 200 ms each; eight segments were sent again."""
+    late_ms, calls, shift = 200, [], 0
+    for number, row in enumerate(run()):
+        times = {name: int(str(row[name])) + shift for name in _TIMES}
+        if number % 15 == 0:
+            shift += late_ms * MILLISECOND
+            times |= {name: times[name] + late_ms * MILLISECOND for name in _TIMES[2:]}
+            times["srt"] = times["reply_time"] - times["call_time"]
+        calls.append({**row, **times, "connection": 0})
+    lossy = {**connection(0.8, 0.001), "connection": 0, "transport": "TCP"}
+    lossy |= {"client": "10.0.0.2", "server": "10.0.0.1", "client_resent": 8}
+    with trace_of(files=objects(), calls=calls, connections=[lossy]) as trace:
+        found = model(trace)
+    assert found.rtt_s == pytest.approx(0.001)
+    assert found.persist_s == pytest.approx(0.005)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert found.verdict is not None
+    times_s = {each.cause: each.time_s for each in found.verdict.causes}
+    assert times_s["loss"] == pytest.approx(8 * 0.2)
+    assert times_s["server"] == pytest.approx(0, abs=1e-9)
+    assert found.verdict.named == ("loss",)
+
+
+_TIMES = ("call_first_time", "call_time", "reply_first_time", "reply_time")
+
+
 def test_without_regular_files_directories_are_counted() -> None:
     folders = [file(number, f"d{number}", "directory") for number in range(1, FILES + 1)]
     with trace_of(files=folders, calls=run(stable=())) as trace:

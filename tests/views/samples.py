@@ -1047,6 +1047,7 @@ def comparison() -> Comparison:
     before = ComparedRun(
         captures=("captures/2026-11/client1-sync-export.pcap",),
         run_s=30.0,
+        known=True,
         files=200,
         calls=1_240,
         stable_calls=1_220,

@@ -16,6 +16,7 @@ from pcapnfs.analyses.resampling import holdout_error, interval, resampled
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
+from pcapnfs.views.estimate import remarks
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
 
 FILES = 40
@@ -316,6 +317,46 @@ def test_what_stood_still_for_lost_segments_is_in_no_round_trip() -> None:
     assert times_s["loss"] == pytest.approx(8 * 0.2)
     assert times_s["server"] == pytest.approx(0, abs=1e-9)
     assert found.verdict.named == ("loss",)
+
+
+def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> None:
+    """It refuses an OPEN and takes it 4 s later: eight streams wait as long as one."""
+    late_ns = 4_000 * MILLISECOND
+    rows = run()
+    at = int(str(rows[-1]["reply_time"])) + 2 * MILLISECOND
+
+    def opening(number: int, sent: int, status: str) -> Row:
+        times = {"call_first_time": sent, "call_time": sent}
+        times |= dict.fromkeys(("reply_first_time", "reply_time"), sent + MILLISECOND)
+        return call(number, "OPEN", 1, file=1, status_name=status, **times)
+
+    refused = opening(len(rows) + 1, at, "NFS4ERR_GRACE")
+    taken = opening(len(rows) + 2, at + late_ns, "NFS4_OK")
+    with trace_of(files=objects(), calls=[*rows, refused, taken]) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+    streams = next(each for each in found.what_if if each.change == "streams")
+    client = 120 * 0.002
+    assert streams.forecast_s == pytest.approx(4 + (40 * 0.013 + 0.001) / STREAMS + client)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    assert given.verdict.named == ("waiting",)
+    waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
+    assert waiting.time_s == pytest.approx(4, rel=0.01)
+
+
+def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:
+    """Most stable calls were sent again: what they took is the wait for that."""
+    rows = [{**row, "transmissions": 2} if row["stability"] == "stable" else row for row in run()]
+    with trace_of(files=objects(), calls=rows) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(persist_s=0.005))
+    assert found.resent
+    assert [each.change for each in found.what_if] == ["measured", "streams"]
+    assert any("nothing tells what other storage would bring" in told for told in remarks(found))
+    # What the user gives is known.
+    assert not given.resent
+    assert "async" in {each.change for each in given.what_if}
 
 
 _TIMES = ("call_first_time", "call_time", "reply_first_time", "reply_time")

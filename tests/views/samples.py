@@ -397,6 +397,7 @@ def model() -> Model:
             KindOfStable("CREATE", 1000, 2e-3),
             KindOfStable("MKDIR", 10, None),
         ),
+        resent=False,
         inputs=(
             Input("files", 1000.0, 1000.0, "counted"),
             Input("rpcs_per_file", 10.0, 10.0, "counted"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.arrays import by_group, median, pieces
-from pcapnfs.analyses.budget import Booked, Budget, budgets
+from pcapnfs.analyses.budget import Booked, Budget, book, budgets
 from pcapnfs.analyses.call_times import (
     KindOfStable,
     kinds_of_stable,
@@ -158,11 +158,8 @@ class ClientClocks(Record):
     each: tuple[ClientClock, ...]
     """The clock of each, who waited longest first; the first thousand, without those that are told
     as one (`traffic.OTHERS`)."""
-
-    @property
-    def waited_s(self) -> float:
-        """Time in which calls were outstanding, of all clients added up, seconds."""
-        return self.total.wall_s - self.total.client_s
+    waited_s: float
+    """Time in which calls were outstanding, of all clients added up, seconds."""
 
 
 def client_clocks(
@@ -184,7 +181,10 @@ def client_clocks(
         lost_s: By client and row of the budget, for how long calls stood still for what was lost,
             seconds.
     """
+    booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
+    # Under TLS, time without any call that is seen is not the client's own.
+    waited = booked.waited_ns.sum(axis=1) / NANOSECONDS
     number = {client: place for place, client in enumerate(calls.clients)}
     means, active = _means(calls), _active(calls)
     members = by_group(line.client, len(calls.clients))
@@ -205,7 +205,7 @@ def client_clocks(
             ClientClock(
                 client=client,
                 budget=budget,
-                waited_s=budget.wall_s - budget.client_s,
+                waited_s=float(waited[place]),
                 active_s=float(active[place]) / NANOSECONDS,
                 means_s=tuple((means[place] / NANOSECONDS).tolist()),
                 calls=int(line.counted[mine].sum()),
@@ -222,7 +222,7 @@ def client_clocks(
                 lost_s=(lost_s or {}).get(client, {}),
             )
         )
-    return ClientClocks(total, tuple(found))
+    return ClientClocks(total, tuple(found), float(waited.sum()))
 
 
 def _means(calls: Outstanding) -> Floats:

@@ -25,10 +25,10 @@ from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
-from pcapnfs.views.compare import remarks
+from pcapnfs.views.compare import in_a_sentence, remarks
 from tests.damage import Damage, File, lose, snap
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
-from tests.unit.rows import ROOT
+from tests.unit.rows import ROOT, call, trace_of
 
 CAPTURES = {capture.name: capture for capture in lab_captures()}
 
@@ -182,6 +182,22 @@ def damaged(damage: Damage, folder: Path) -> Side:
 def undamaged() -> Side:
     with pcapnfs.open([SAMPLE]) as trace:
         return gather(trace)
+
+
+def test_the_time_of_a_call_without_reply_is_no_run_time() -> None:
+    with trace_of(calls=[call(1, "GETATTR", None)]) as trace:
+        unanswered = gather(trace)
+    for result in (of_sides(undamaged(), unanswered), of_sides(unanswered, undamaged())):
+        assert {result.before.known, result.after.known} == {False, True}
+        assert (result.factor, result.steps, result.foretold) == (None, (), ())
+        assert "run time is not known, since no call has its reply" in in_a_sentence(result)
+
+
+def test_under_tls_nobody_knows_how_long_a_run_took() -> None:
+    sealed = {"client_bytes": 600, "server_bytes": 400, "sealed_bytes": 990}
+    with trace_of(calls=[call(1, "NULL", 9)], connections=[sealed]) as trace:
+        result = of_sides(gather(trace), undamaged())
+    assert (result.before.known, result.factor, result.steps) == (False, None, ())
 
 
 def test_what_was_cut_off_did_not_change(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, shares, traffic
+from pcapnfs.analyses import given, shares, tcp_stalls, traffic
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses.call_times import KindOfStable, mostly_resent
 from pcapnfs.analyses.measurement import measure
@@ -244,28 +244,35 @@ def _rows(
     """By row of the budget, seconds.
 
     The shares of its calls, their parts beyond the round trip, and their parts of the network.
-    Without those that were sent again, unless most of the row were.
+    What calls stood still for lost segments is in the first alone. Without those that were sent
+    again, unless most of the row were.
     """
     mounts = traffic.mounts(trace)
     told = shares.where(f"""
         srt is not null and {among("stability", CLAIMED)}
         and not coalesce({among("status_name", NOT_READY)}, false)
     """)
+    still = "select null::ubigint as call, 0 as stall, 0 as inside where false"
+    if tcp_stalls.register(trace):
+        still = f"select call, stall, inside from {tcp_stalls.TABLE} where own and waited"
     found = trace.rows(
         f"""
         with added as (
             select {given.rows("mounts", "uinteger")} as mount,
                    {given.rows("added", "bigint")} as added
         ),
+        still as ({still}),
         timed as (
             select stability, transmissions = 1 as once, share,
-                   greatest(srt + coalesce(added, 0), 1) as took
+                   greatest(share - coalesce(stall, 0), 0) as rest,
+                   greatest(srt + coalesce(added, 0) - coalesce(inside, 0), 1) as took
             from calls join shares using (call) left join added using (mount)
+                 left join still using (call)
             where {told}
         )
         select stability, once, count(*), sum(share),
-               sum((share * (greatest(took - $rtt, 0) / took))::bigint),
-               sum((share * (least($network, took) / took))::bigint)
+               sum((rest * (greatest(took - $rtt, 0) / took))::bigint),
+               sum((rest * (least($network, took) / took))::bigint)
         from timed group by stability, once
         """,
         {

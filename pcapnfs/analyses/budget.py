@@ -51,7 +51,8 @@ class Budget(Record):
     """Waiting for operations that record client state (EXCHANGE_ID …), seconds."""
     unknown_s: float
     """Waiting for calls without reply, or whose outcome was cut, lost or encrypted and cannot be
-    told from the call either, seconds."""
+    told from the call either, seconds; of a client most of whose traffic is under TLS also all
+    time in which no call is seen."""
     transfer_s: float
     """Bytes of calls and replies of more than one segment on their way, from the first segment to
     the last, seconds."""
@@ -128,6 +129,11 @@ def budgets(
         open_ns = int(rows.sum())
         wall_ns = len(which) * calls.span_ns
         times = dict(zip(ROWS, [*rows.tolist(), wall_ns - open_ns], strict=True))
+        # Under TLS calls may be outstanding that nobody sees.
+        hidden = [place for place in which if calls.sealed[place]]
+        unseen_ns = len(hidden) * calls.span_ns - int(waited[hidden].sum())
+        times["unknown"] += unseen_ns
+        times["client"] -= unseen_ns
         added_ns, placed = (
             float(each[which] @ counts[which]) for each in (calls.added_ns, calls.placed_share)
         )

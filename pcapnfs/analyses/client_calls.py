@@ -99,6 +99,7 @@ class Client:
             part_kind=calls.part_kind[part][kept],
             added_ns=calls.added_ns[self._number : self._number + 1],
             placed_share=calls.placed_share[self._number : self._number + 1],
+            sealed=calls.sealed[self._number : self._number + 1],
         )
 
     def _parts(self, some: Places) -> tuple[Places, Places]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.arrays import by_group, median, pieces
-from pcapnfs.analyses.budget import Booked, Budget, budgets
+from pcapnfs.analyses.budget import Booked, Budget, book, budgets
 from pcapnfs.analyses.call_times import (
     KindOfStable,
     kinds_of_stable,
@@ -80,6 +80,9 @@ class ClientClock(Record):
     """Median of the same; None without any."""
     kinds: tuple[KindOfStable, ...]
     """Persistence by kind of stable call, longest sum first."""
+    lost_s: Mapping[str, float]
+    """By row of the budget, for how long calls stood still until TCP sent again what was lost,
+    seconds."""
 
     @property
     def persist_s(self) -> float:
@@ -112,22 +115,39 @@ class ClientClock(Record):
     def causes(self) -> dict[str, float]:
         """The clock by causes of a verdict, seconds.
 
-        Transfer, waiting and client are rows of the budget. The others are divided: a round trip of
-        each call; of stable calls, what they take beyond it, is persistence; the rest is the
-        server's.
+        Transfer, waiting and client are rows of the budget, without what of them is loss. The
+        others are divided: a round trip of each call; of stable calls, what they take beyond it, is
+        persistence; what calls stood still is loss; of calls without a known outcome, nobody knows;
+        the rest is the server's.
         """
         rtt = self.rtt_s or 0.0
         round_trips = sum(self.part(row, rtt) for row in KINDS)
         persisted = self.part("stable", rtt + self.persist_s) - self.part("stable", rtt)
+        unknown = self.budget.unknown_s - self.part("unknown", rtt)
+        unsure = min(unknown, self.lost_of("unknown"))
+        unknown -= unsure
         called = sum(float(getattr(self.budget, f"{row}_s")) for row in KINDS)
+        left = max(0.0, called - round_trips - persisted - unknown - unsure)
+        lost = min(left, sum(self.lost_of(row) for row in KINDS if row != "unknown"))
+        moving, late = self.lost_of("transfer"), self.lost_of("client")
         return {
             "persistence": persisted,
             "round_trips": round_trips,
-            "transfer": self.budget.transfer_s,
+            "transfer": self.budget.transfer_s - moving,
             "waiting": self.budget.waiting_s,
-            "server": max(0.0, called - round_trips - persisted),
-            "client": self.budget.client_s,
+            "loss": lost + unsure + moving + late,
+            "server": left - lost,
+            "unknown": unknown,
+            "client": self.budget.client_s - late,
         }
+
+    def lost_of(self, row: str) -> float:
+        """For how long calls stood still for what was lost, of a row of the budget, seconds.
+
+        Args:
+            row: One of `budget.ROWS`.
+        """
+        return min(self.lost_s.get(row, 0.0), float(getattr(self.budget, f"{row}_s")))
 
 
 class ClientClocks(Record):
@@ -138,11 +158,8 @@ class ClientClocks(Record):
     each: tuple[ClientClock, ...]
     """The clock of each, who waited longest first; the first thousand, without those that are told
     as one (`traffic.OTHERS`)."""
-
-    @property
-    def waited_s(self) -> float:
-        """Time in which calls were outstanding, of all clients added up, seconds."""
-        return self.total.wall_s - self.total.client_s
+    waited_s: float
+    """Time in which calls were outstanding, of all clients added up, seconds."""
 
 
 def client_clocks(
@@ -151,6 +168,7 @@ def client_clocks(
     ways: Mapping[str, Way],
     rtt_s: float | None,
     booked: Booked | None = None,
+    lost_s: Mapping[str, Mapping[str, float]] | None = None,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -160,8 +178,13 @@ def client_clocks(
         ways: By client, what TCP tells of its network.
         rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
         booked: The calls added up, where that is known already.
+        lost_s: By client and row of the budget, for how long calls stood still for what was lost,
+            seconds.
     """
+    booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
+    # Under TLS, time without any call that is seen is not the client's own.
+    waited = booked.waited_ns.sum(axis=1) / NANOSECONDS
     number = {client: place for place, client in enumerate(calls.clients)}
     means, active = _means(calls), _active(calls)
     members = by_group(line.client, len(calls.clients))
@@ -182,7 +205,7 @@ def client_clocks(
             ClientClock(
                 client=client,
                 budget=budget,
-                waited_s=budget.wall_s - budget.client_s,
+                waited_s=float(waited[place]),
                 active_s=float(active[place]) / NANOSECONDS,
                 means_s=tuple((means[place] / NANOSECONDS).tolist()),
                 calls=int(line.counted[mine].sum()),
@@ -196,9 +219,10 @@ def client_clocks(
                 stable_mean_s=float(service.mean()) if len(service) else None,
                 stable_median_s=median(service) if len(service) else None,
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
+                lost_s=(lost_s or {}).get(client, {}),
             )
         )
-    return ClientClocks(total, tuple(found))
+    return ClientClocks(total, tuple(found), float(waited.sum()))
 
 
 def _means(calls: Outstanding) -> Floats:

@@ -32,7 +32,8 @@ from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
-from pcapnfs.analyses.timeline import Timeline, timeline
+from pcapnfs.analyses.tcp_stalls import lost_by_client
+from pcapnfs.analyses.timeline import Lost, Timeline, timeline
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -121,6 +122,13 @@ class Measurement(Record):
     """Time in which the calls' own bytes were moving, added up over calls, seconds."""
     postponed_s: float
     """Time that calls waited until the server was ready or reachable, added up, seconds."""
+    unknown_s: float
+    """Time outstanding of calls without a known outcome, without these two, added up, seconds."""
+    unknown_calls: int
+    """Such calls."""
+    lost: Lost
+    """What calls stood still until TCP sent again what was lost; in no round trip, and in no
+    persistence."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -164,6 +172,17 @@ class Measurement(Record):
     def resent(self) -> bool:
         """Whether most stable calls were sent again, so that their time is not the storage's."""
         return mostly_resent(self.timed_once, int(self.sums.timed.sum()))
+
+    def unknown_beyond_s(self, rtt_s: float) -> float:
+        """What the calls without a known outcome took beyond a round trip, added up, seconds.
+
+        What they stood still for what was lost is not in it.
+
+        Args:
+            rtt_s: The round trip, seconds.
+        """
+        lost = self.lost.unknown_s
+        return max(0.0, self.unknown_s - self.unknown_calls * rtt_s - lost)
 
     def with_rtt(self, rtt_s: float | None) -> Measurement:
         """The same with a round trip that was given, if the trace tells none."""
@@ -220,7 +239,8 @@ def measure(
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks = None
     if len(calls.clients) > 1:
-        clocks = client_clocks(found, calls, network.ways, rtt, booked)
+        lost = lost_by_client(trace)
+        clocks = client_clocks(found, calls, network.ways, rtt, booked, lost)
     return Measurement(
         files=files,
         counted=counted,
@@ -238,6 +258,9 @@ def measure(
         absorbs=storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         postponed_s=calls.postponed_s,
+        unknown_s=calls.unknown_s,
+        unknown_calls=calls.unknown_calls,
+        lost=calls.lost,
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,

@@ -127,6 +127,9 @@ class Model(Record):
     interval of a forecast with another one then holds both; None when the trace does not tell."""
     persist_by_op: tuple[KindOfStable, ...]
     """Persistence by kind of stable call."""
+    resent: bool
+    """Most stable calls were sent again before they were answered, so that persistence is what that
+    took, nothing tells how slow storage is, and no other storage is forecast."""
     inputs: tuple[Input, ...]
     """Every input with its source."""
     missing: tuple[str, ...]
@@ -233,6 +236,7 @@ def _finished(
         pauses_s=costs.pauses_s,
         absorbs_rtt=None if measured is None else measured.absorbs,
         persist_by_op=() if measured is None else measured.kinds,
+        resent=_resent(measured, given),
         inputs=_inputs(measured, given, costs),
         missing=missing,
         what_if=rows,
@@ -298,7 +302,20 @@ def _change(measured: Measurement | None, given: Overrides) -> Change:
         persist_s=given.persist_s,
         client_s=given.client_s,
         streams=given.streams,
+        waiting_s=_waiting_s(measured),
     )
+
+
+def _waiting_s(measured: Measurement | None) -> float:
+    """For how long the server was not ready or not reached, by file, seconds."""
+    return 0.0 if measured is None else measured.postponed_s / max(1, measured.files)
+
+
+def _more_at_once(measured: Measurement | None, given: Overrides) -> float:
+    """How many times as many calls are under way as were, where streams are given."""
+    if measured is None or given.streams is None:
+        return 1.0
+    return given.streams / measured.concurrency
 
 
 def _network_s(measured: Measurement | None, given: Overrides) -> float | None:
@@ -322,7 +339,8 @@ def _what_if(
     if measured is None or given.any:
         yield replace(scenario("given", None, base, asked), factor=1.0)
     costs, network = start.costs, _network_s(measured, given) or 0.0
-    stable = costs.syncops_per_file > 0 and costs.persist_s > 0
+    resent = _resent(measured, given)
+    stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and not resent
     if stable:
         yield scenario("async", 0.0, start, Change(persist_s=0.0))
     if stable and costs.persist_s > LOG_DEVICE_S:
@@ -331,13 +349,15 @@ def _what_if(
         shorter = network * RTT_PART
         yield scenario("rtt", shorter, start, Change(rtt_added_s=shorter - network))
     if costs.concurrency < STREAMS:
-        yield scenario("streams", float(STREAMS), start, Change(streams=STREAMS))
+        waiting = _waiting_s(measured) * _more_at_once(measured, given)
+        more = Change(streams=STREAMS, waiting_s=waiting)
+        yield scenario("streams", float(STREAMS), start, more)
     for name, value, change in otherwise:
         yield scenario(name, value, start, change)
     moved = 0.0
     if measured is not None and measured.files:
         moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
-    if measured is not None:
+    if measured is not None and not resent:
         yield scenario(
             "local", None, start, Change(rtt_added_s=-network, persist_s=0.0, other_saved_s=moved)
         )
@@ -357,15 +377,29 @@ def _evidence(
 
     return Evidence(
         costs=costs,
-        transfer_s=0.0 if measured is None else measured.transfer_s * part,
-        waiting_s=0.0 if measured is None else measured.postponed_s * part,
+        transfer_s=0.0
+        if measured is None
+        else (measured.transfer_s - measured.lost.transfer_s) * part,
+        lost_s=0.0 if measured is None else measured.lost.calls_s * part,
+        lost_idle_s=0.0 if measured is None else measured.lost.idle_s * part,
+        waiting_s=0.0
+        if measured is None
+        else measured.postponed_s * part * _more_at_once(measured, given),
+        unknown_s=0.0
+        if measured is None
+        else measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
         stable_s=moved(measured.stable_median_s) if measured is not None and told else None,
         small_s=moved(measured.small_median_s) if measured is not None else None,
         forecast=True,
         few=measured.stable_calls if measured is not None and FEW in missing else None,
         clients=1 if measured is None else measured.several,
-        resent=measured is not None and given.persist_s is None and measured.resent,
+        resent=_resent(measured, given),
     )
+
+
+def _resent(measured: Measurement | None, given: Overrides) -> bool:
+    """Whether what stable calls took tells nothing of storage, since most were sent again."""
+    return measured is not None and given.persist_s is None and measured.resent
 
 
 def _sources(measured: Measurement | None, given: Overrides) -> dict[str, str]:

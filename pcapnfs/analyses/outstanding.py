@@ -27,10 +27,12 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import parts, same_calls, traffic
+from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.same_calls import NOT_READY
+from pcapnfs.analyses.sealing import sealed_clients
 from pcapnfs.analyses.texts import among, place
 from pcapnfs.record import Record
 
@@ -50,6 +52,7 @@ READS = columns.together(
     _network_path.READS,
     same_calls.READS,
     traffic.READS,
+    _sealing.CLIENTS_READS,
     columns.of(
         calls="call mount callback connection stability call_first_time call_time "
         "reply_first_time reply_time transmissions status_name",
@@ -96,6 +99,9 @@ class Outstanding(Record):
     """By client, what was added to each call, mean over its calls, ns."""
     placed_share: NDArray[np.float64]
     """By client, the share of its calls, 0…1, of which it is known where they were captured."""
+    sealed: NDArray[np.bool_]
+    """By client, whether most of what it sent and got is under TLS: nobody knows what was
+    outstanding when no call is seen."""
 
 
 Added = Mapping[tuple[str, str], int]
@@ -114,6 +120,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     pairs, rows = _rows(trace, span)
     clients = sorted({client for client, _ in pairs})
     number = {client: place for place, client in enumerate(clients)}
+    sealed = sealed_clients(trace)
     known = network_path(trace).added_ns if added_ns is None else added_ns
     added = np.array([known.get(pair, 0) for pair in pairs], np.int64)
     placed = np.array([pair in known for pair in pairs], np.bool_)
@@ -173,6 +180,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         part_kind=kinds[kept],
         added_ns=np.bincount(of_pair, counts * added, len(clients)) / of_clients,
         placed_share=np.bincount(of_pair, counts * placed, len(clients)) / of_clients,
+        sealed=np.array([client in sealed for client in clients], np.bool_),
     )
 
 

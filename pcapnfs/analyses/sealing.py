@@ -27,6 +27,12 @@ MOST = 0.5
 """Share from which on what can be read stands for nothing but itself."""
 
 
+CLIENTS_READS = columns.of(
+    connections="client sealed_bytes client_bytes server_bytes",
+)
+"""The columns that `sealed_clients` reads."""
+
+
 class Sealing(Record):
     """What is sealed."""
 
@@ -59,6 +65,17 @@ def sealing(trace: Trace) -> Sealing:
         calls_share=calls / answered if answered else None,
     )
 
+
+def sealed_clients(trace: Trace) -> frozenset[str]:
+    """Addresses of the clients of whose payload most is under TLS, so that no call is seen."""
+    return frozenset(client for (client,) in trace.rows(_CLIENTS, {"most": MOST}))
+
+
+_CLIENTS = """
+    select client from connections group by client
+    having sum(sealed_bytes) > 0
+        and sum(sealed_bytes) >= $most * sum(client_bytes::bigint + server_bytes::bigint)
+"""
 
 _SEALED = """
     select connections.*, calls.* from

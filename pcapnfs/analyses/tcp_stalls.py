@@ -16,22 +16,36 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import round_trip, shares
+from pcapnfs.analyses.once import once
+from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
 
-READS = columns.together(
+STALLED_READS = columns.together(
     round_trip.READS,
     shares.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
-        "call_time reply_first_time reply_time",
-        connections="connection transport client server client_segments server_segments "
-        "client_resent server_resent out_of_order client_zero_window server_zero_window",
+        "call_time reply_first_time reply_time transmissions status_name",
+        connections="connection transport client_resent server_resent",
+    ),
+)
+"""The columns that tell which calls stood still."""
+
+READS = columns.together(
+    STALLED_READS,
+    columns.of(
+        connections="client server client_segments server_segments out_of_order "
+        "client_zero_window server_zero_window"
     ),
 )
 """The columns that the queries here read."""
@@ -42,8 +56,30 @@ TIMEOUT_NS = 190_000_000
 PAUSE_NS = 1_000_000_000
 """A longer pause before a call is the client's own: a first time-out is hardly ever as long."""
 
+TABLE = "tcp_stalls"
+"""The table that `register` makes, with a row for each call that stood still: `call`, `client`,
+`server`, `call_frame`; `row` of the time budget; `stall`, what it took of the clock, ns; `waited`,
+whether it was outstanding `longer` ns than others, or came late; `inside`, what of that is in its
+service time, ns; `own`: nothing else makes it long, since it was sent once and not told to come
+again."""
+
 EXAMPLES = 5
 """Frames that are told."""
+
+
+class Stalled(Record):
+    """Calls that stood still, and that nothing else made longer."""
+
+    call: NDArray[np.uint64]
+    """Number of each (table calls), ascending."""
+    transfer: NDArray[np.bool_]
+    """Its own bytes were moving meanwhile."""
+    longer_ns: NDArray[np.int64]
+    """How much longer it was outstanding, ns; 0 where it came late."""
+    inside_ns: NDArray[np.int64]
+    """What of that is in its service time, ns."""
+    late_ns: NDArray[np.int64]
+    """How much later it came, ns; 0 where it was outstanding longer."""
 
 
 class TcpStalls(Record):
@@ -79,18 +115,7 @@ class TcpStalls(Record):
 def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     """Count, for each client and server with TCP between them."""
     pairs = trace.rows(_PAIRS)
-    if any(integer(pair[4]) + integer(pair[5]) for pair in pairs):
-        shares.register(trace)
-        at_client = [
-            [pair.client, pair.server]
-            for pair in round_trip.round_trips(trace).pairs
-            if pair.vantage == "client"
-        ]
-        limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS, "at_client": at_client}
-        with closing(trace.cursor()) as cursor:
-            times, examples = _stalls(cursor.execute(_STALLS, limits).fetchall())
-    else:
-        times, examples = {}, {}
+    times, examples = _stalls(trace.rows(_STALLED)) if register(trace) else ({}, {})
     return tuple(
         TcpStalls(
             client=client,
@@ -120,6 +145,39 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     )
 
 
+def stalled(trace: Trace) -> Stalled | None:
+    """The calls that stood still; None where nothing was sent again."""
+    return Stalled(**trace.arrays(_OWN)) if register(trace) else None
+
+
+def lost_by_client(trace: Trace) -> dict[str, dict[str, float]]:
+    """What such calls took of the clock, by client and row of the time budget, seconds."""
+    found: dict[str, dict[str, float]] = {}
+    for client, row, time_ns in trace.rows(_LOST) if register(trace) else ():
+        found.setdefault(client, {})[row] = seconds(time_ns) or 0.0
+    return found
+
+
+@once
+def register(trace: Trace) -> bool:
+    """Make the table `tcp_stalls` of a trace, and say whether there can be anything in it.
+
+    Without segments sent again there is no table.
+    """
+    if not trace.rows(_SENT_AGAIN):
+        return False
+    shares.register(trace)
+    at_client = [
+        [pair.client, pair.server]
+        for pair in round_trip.round_trips(trace).pairs
+        if pair.vantage == "client"
+    ]
+    limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS, "at_client": at_client}
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(f"create table {TABLE} as {_STALLS}", limits)
+    return True
+
+
 Pair = tuple[str, str]
 
 
@@ -143,8 +201,28 @@ _PAIRS = """
     group by client, server order by 4 desc, client, server
 """
 
+_SENT_AGAIN = """
+    select 1 from connections
+    where transport = 'TCP' and client_resent + server_resent > 0 limit 1
+"""
+
+_OWN = f"""
+    select call::ubigint as call, row = 'transfer' as transfer,
+           case when waited then longer else 0 end::bigint as longer_ns, inside as inside_ns,
+           case when waited then 0 else stall end::bigint as late_ns
+    from {TABLE} where own order by call
+"""
+
+_LOST = f"""
+    select client, row, sum(stall)::bigint from {TABLE} where own group by client, row
+"""
+
+_STALLED = f"""
+    select client, server, row, stall, call_frame from {TABLE} order by stall desc, call
+"""
+
 # What a call took counts only beyond the median of its kind. No call counts twice.
-_STALLS = """
+_STALLS = f"""
     with suspects as (
         select connection, client_resent + server_resent as resent
         from connections where transport = 'TCP' and client_resent + server_resent > 0
@@ -176,8 +254,10 @@ _STALLS = """
     select client, server,
            case when not waited then 'client' when moving >= $timeout then 'transfer'
                 else stability end as row,
-           stall::bigint, call_frame
+           stall::bigint as stall, call_frame, call, waited, longer,
+           case when waited then greatest(longer - (call_time - call_first_time), 0) else 0
+               end::bigint as inside,
+           transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own
     from stalled
     qualify row_number() over (partition by connection order by stall desc, call) <= resent
-    order by stall desc, call
 """

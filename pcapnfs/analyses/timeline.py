@@ -16,12 +16,14 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
-from pcapnfs.analyses.arrays import counted, pieces
+from pcapnfs.analyses import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.arrays import counted, find, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
-from pcapnfs.analyses.outstanding import TRANSFER, outstanding
+from pcapnfs.analyses.outstanding import KINDS, TRANSFER, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.tcp_stalls import stalled
 from pcapnfs.analyses.texts import among, position
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _objects.READS,
     _outstanding.READS,
+    _tcp_stalls.STALLED_READS,
     columns.of(
         calls="call callback connection program op reply_time srt transmissions status_name "
         "stability file",
@@ -59,6 +62,9 @@ PROGRAMS = (*NFS_PROGRAMS, NLM)
 """NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
 not counted. What mounts and unmounts (MOUNT, portmapper) is before and after the run."""
 
+UNKNOWN = KINDS.index("unknown")
+"""Kind of a call without a known outcome."""
+
 LEAST_CALLS = 30
 """Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
 
@@ -76,6 +82,19 @@ class Units(Record):
     """How long its calls were outstanding, added up, seconds."""
     share_s: Floats
     """Their shares of the time in which calls were outstanding, added up, seconds."""
+
+
+class Lost(Record):
+    """For how long calls stood still until TCP sent again what was lost, seconds."""
+
+    calls_s: float = 0.0
+    """While they were outstanding, added up over calls."""
+    transfer_s: float = 0.0
+    """The part of it in which their own bytes were moving."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+    idle_s: float = 0.0
+    """Before they came by, while none was outstanding."""
 
 
 class Timeline(Record):
@@ -109,7 +128,7 @@ class Timeline(Record):
     """The stable operations."""
     service_s: Floats
     """From the complete call to the complete reply, as the client saw it, seconds; 0 without
-    reply."""
+    reply. Without what the call stood still until TCP sent again what was lost."""
     idle_s: Floats
     """The time right before it in which none was, seconds."""
     alone: Flags
@@ -124,6 +143,12 @@ class Timeline(Record):
     postponed_s: float
     """The part of it in which the client waited until the server was ready or reachable, seconds;
     with the whole of calls that the server asked to send again later."""
+    unknown_s: float
+    """How long calls without a known outcome were outstanding, without these parts, seconds."""
+    unknown_calls: int
+    """Such calls that are counted."""
+    lost: Lost
+    """What TCP's retransmission timer took of all this."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -145,12 +170,22 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     refused, chosen = facts.pop("refused"), facts.pop("program")
     intervals, client = calls.intervals, calls.intervals.group
     transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
+    outcome = chosen & (calls.kind == UNKNOWN)
+    unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
+    del outcome
     longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
     service = facts.pop("srt")
     answered = service >= 0
+    still = stalled(trace)
+    places = None if still is None else find(calls.call, still.call)
     for piece in pieces(len(service)):
         service[piece] += longer[connection[piece]]
     service[~answered] = 0
+    unsure = np.zeros(0, np.bool_)
+    if still is not None and places is not None:
+        service[places] = np.maximum(service[places] - still.inside_ns, 0)
+        still.longer_ns[~chosen[places]] = 0
+        unsure = calls.kind[places] == UNKNOWN
     shows = answered & ~refused
     del connection, refused, answered
     intervals = _together(intervals, chosen)
@@ -170,6 +205,17 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         share_s=shares,
     )
     del intervals
+    lost = Lost()
+    if still is not None and places is not None:
+        late = np.zeros(len(service))
+        late[places] = still.late_ns
+        lost = Lost(
+            calls_s=float(still.longer_ns.sum()) / NANOSECONDS,
+            transfer_s=float(still.longer_ns[still.transfer].sum()) / NANOSECONDS,
+            unknown_s=float(still.longer_ns[unsure & ~still.transfer].sum()) / NANOSECONDS,
+            idle_s=float(np.minimum(late[order] / NANOSECONDS, idle_s).sum()),
+        )
+        del late
     service_s = np.empty(len(order))
     for piece in pieces(len(order)):
         np.divide(service[order[piece]], NANOSECONDS, out=service_s[piece])
@@ -199,6 +245,9 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         busy_s=busy,
         transfer_s=transfer / NANOSECONDS,
         postponed_s=postponed / NANOSECONDS,
+        unknown_s=unknown / NANOSECONDS,
+        unknown_calls=unknown_calls,
+        lost=lost,
     )
 
 
@@ -288,6 +337,13 @@ def _parts(
     waited = refused & chosen
     whole = (intervals.end[waited] - intervals.begin[waited]).sum()
     return float(durations[transfer].sum()), float(durations[~transfer].sum() + whole)
+
+
+def _whole(intervals: Intervals, which: Flags) -> float:
+    """For how long some calls were outstanding without their parts, added up, ns."""
+    of = which[intervals.part_of]
+    inner = (intervals.part_end - intervals.part_begin)[of].sum()
+    return float((intervals.end - intervals.begin)[which].sum() - inner)
 
 
 def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:

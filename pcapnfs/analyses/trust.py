@@ -127,6 +127,15 @@ class Trust(Record):
         return self.sealed.mostly or _directions.mostly(self.calls_alone, self.rpc_calls)
 
     @property
+    def mostly_unseen(self) -> bool:
+        """Whether most calls or their replies cannot even be seen, as under TLS.
+
+        Then nothing tells how long they took in all. Under Kerberos they can be seen.
+        """
+        tls = (self.sealed.bytes_share or 0.0) >= _sealing.MOST
+        return tls or _directions.mostly(self.calls_alone, self.rpc_calls)
+
+    @property
     def lost_bytes(self) -> int:
         """Bytes that are missing of directions that were captured."""
         return self.missing_bytes - self.bytes_alone

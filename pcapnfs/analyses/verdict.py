@@ -35,18 +35,27 @@ FAST_DIFFERENCE_S = 0.0003
 FAST_RATIO = 1.5
 """And when it takes less than so many round trips, it may not have been on any storage at all."""
 
+SKEWED = 2.0
+"""Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
+
 ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
 
-CAUSES = ("persistence", "round_trips", "transfer", "waiting", "server", "client")
+CAUSES = (
+    "persistence", "round_trips", "transfer", "waiting", "loss", "server", "unknown", "client",
+)  # fmt: skip
 """Codes of the causes."""
+
+MOSTLY_UNKNOWN = 0.5
+"""From this share on, what nobody knows is named alone: any other cause may be in it."""
 
 
 class Cause(Record):
     """A part of the time."""
 
     cause: str
-    """`persistence`, `round_trips`, `transfer`, `waiting`, `server` or `client`."""
+    """`persistence`, `round_trips`, `transfer`, `waiting`, `loss`, `server`, `unknown` or
+    `client`."""
     time_s: float
     """What it takes, seconds."""
     share: float | None
@@ -68,12 +77,12 @@ class ClientVerdict(Record):
     """Its verdict with the numbers, in English."""
     named: tuple[str, ...]
     """The causes that take the largest share, or a large one, of the time in which it was active,
-    largest first; empty without any time."""
+    largest first; `unknown` alone where that is half of it; empty without any time."""
     storage: str | None
     """What its stable calls look like, as of the verdict; None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
-    time budget; the other three divide the rest of it."""
+    time budget, without what of `loss` is in them; the others divide the rest of it."""
 
 
 class Verdict(Record):
@@ -83,8 +92,9 @@ class Verdict(Record):
     """The verdict with its numbers, in English; of several clients those of the first three, the
     one that waited longest first."""
     named: tuple[str, ...]
-    """The largest cause and whatever else takes a large share, largest first; empty without any
-    time. Of several clients those of the one that waited longest; so are the next two."""
+    """The largest cause and whatever else takes a large share, largest first; `unknown` alone where
+    that is half of the time; empty without any time. Of several clients those of the one that
+    waited longest; so are the next two."""
     storage: str | None
     """What the stable calls look like: `disk` (rotational latency), `slow` (more than one access to
     a disk, or a busy one), `flash` (faster than a disk turns), `memory` (an async export, or a
@@ -110,6 +120,12 @@ class Evidence(Record):
     """The part of what calls take beyond both that was moving their bytes."""
     waiting_s: float
     """The part of it in which the server was not ready, or not reached."""
+    unknown_s: float
+    """The part of it of calls without a known outcome."""
+    lost_s: float
+    """The part of it in which they stood still until TCP sent again what was lost."""
+    lost_idle_s: float
+    """The same of the time in which no call was under way, of all calls together."""
     stable_s: float | None
     """Median service time of the stable calls; None when persistence was not measured."""
     small_s: float | None
@@ -132,13 +148,22 @@ def verdict(evidence: Evidence) -> Verdict:
     storage = _storage(evidence)
     persistence = costs.persistence_s * (_typical(evidence) if storage == "memory" else 1.0)
     beyond = costs.beyond_s + costs.persistence_s - persistence
+    left = max(0.0, beyond - max(0.0, transfer) - waiting)
+    # What calls stood still was seen of each; the round trip is a mean, too long for other calls.
+    lost = min(evidence.lost_s / costs.concurrency, left + costs.round_trips_s)
+    late = min(evidence.lost_idle_s, costs.client_time_s)
+    round_trips = costs.round_trips_s - max(0.0, lost - left)
+    left = max(0.0, left - lost)
+    unknown = min(evidence.unknown_s / costs.concurrency, left)
     parts = {
         "persistence": persistence,
-        "round_trips": costs.round_trips_s,
+        "round_trips": round_trips,
         "transfer": max(0.0, transfer),
         "waiting": waiting,
-        "server": max(0.0, beyond - max(0.0, transfer) - waiting),
-        "client": costs.client_time_s,
+        "loss": lost + late,
+        "server": left - unknown,
+        "unknown": unknown,
+        "client": costs.client_time_s - late,
     }
     causes = causes_of(_owned(evidence, parts))
     named = named_of(causes)
@@ -168,8 +193,11 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
     return verdict(
         Evidence(
             costs=measured.costs(),
-            transfer_s=measured.transfer_s,
+            transfer_s=measured.transfer_s - measured.lost.transfer_s,
             waiting_s=measured.postponed_s,
+            unknown_s=measured.unknown_beyond_s(measured.rtt_s),
+            lost_s=measured.lost.calls_s,
+            lost_idle_s=measured.lost.idle_s,
             stable_s=measured.stable_median_s if told else None,
             small_s=measured.small_median_s,
             forecast=False,
@@ -233,7 +261,8 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = causes_of(parts)
-    named = named_of(causes_of(parts | {"client": max(0.0, clock.active_s - clock.waited_s)}))
+    idle = max(0.0, clock.active_s - clock.waited_s - clock.lost_of("client"))
+    named = named_of(causes_of(parts | {"client": idle}))
     wall = clock.budget.wall_s
     if clock.active_s < ACTIVE_SHARE * wall:
         told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
@@ -267,6 +296,9 @@ def _evidence(clock: ClientClock) -> Evidence:
         costs=costs,
         transfer_s=0.0,
         waiting_s=0.0,
+        unknown_s=0.0,
+        lost_s=0.0,
+        lost_idle_s=0.0,
         stable_s=clock.stable_median_s if clock.few is None else None,
         small_s=clock.small_median_s,
         forecast=False,
@@ -297,7 +329,9 @@ def causes_of(parts: Mapping[str, float]) -> tuple[Cause, ...]:
 
 
 def named_of(causes: tuple[Cause, ...]) -> tuple[str, ...]:
-    """The largest, and what takes a large share."""
+    """The largest, and what takes a large share; what is unknown alone where that is most."""
+    if any(each.cause == "unknown" and (each.share or 0.0) >= MOSTLY_UNKNOWN for each in causes):
+        return ("unknown",)
     return tuple(
         each.cause
         for place, each in enumerate(causes)
@@ -324,6 +358,14 @@ def _storage(evidence: Evidence) -> str | None:
 def _small_s(evidence: Evidence) -> float:
     """What a call that needs no storage usually takes."""
     return evidence.costs.rtt_s if evidence.small_s is None else evidence.small_s
+
+
+def _skewed(evidence: Evidence) -> str:
+    """What a call usually takes, where that is far from the mean."""
+    usual = _small_s(evidence)
+    if evidence.costs.rtt_s <= SKEWED * usual:
+        return ""
+    return f" in the mean, {units.duration(usual)} in the median"
 
 
 def _typical(evidence: Evidence) -> float:
@@ -373,7 +415,7 @@ def _reasons(
         + (f": {_STORAGE[storage]}" if storage in ("disk", "slow") else "")
         + only,
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
-        f"{units.duration(costs.rtt_s)}",
+        f"{units.duration(costs.rtt_s)}{_skewed(evidence)}",
         "transfer": "data on the wire",
         "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
@@ -381,6 +423,8 @@ def _reasons(
         if evidence.resent and costs.persist_s
         else "the server was not ready, or not reached",
         "server": "reads, listings, and what else took longer than a round trip",
+        "loss": "calls stood still until TCP's retransmission timer ran out",
+        "unknown": "no reply, or one that cannot be read",
         "client": "no call under way",
     }
     titles = {
@@ -388,7 +432,9 @@ def _reasons(
         "round_trips": "round trips",
         "transfer": "transfer",
         "waiting": "waiting for the server",
+        "loss": "lost segments",
         "server": "the server",
+        "unknown": "calls of unknown outcome",
         "client": "the client itself",
     }
     shares = {each.cause: each.share for each in causes}
@@ -401,7 +447,8 @@ def _reasons(
         for each in others
         if (each.share or 0.0) >= REST_SHARE or each in least
     ]
-    text = " and ".join(reasons)
+    text = "what the capture does not tell: " if named == ("unknown",) else ""
+    text += " and ".join(reasons)
     text += f"; {', '.join(rest)}" if rest else ""
     text += "."
     if storage == "memory":

@@ -47,6 +47,9 @@ class Change(Record):
     """The client's own time for each call; pauses go with it; None: unchanged."""
     streams: float | None = None
     """Calls under way at the same time; None: unchanged."""
+    waiting_s: float = 0.0
+    """Of each file, what of the time beyond round trips and persistence the server was not ready
+    for: more streams wait for it all the same."""
 
     def of(self, costs: Costs[Number]) -> Costs[Number]:
         """The inputs with the change."""
@@ -55,6 +58,7 @@ class Change(Record):
         rpcs = _positive(asked - self.rpcs_saved)
         client = _set(costs.client_s, self.client_s)
         pauses = costs.pauses_s if self.client_s is None else costs.pauses_s * 0.0
+        concurrency = _set(costs.concurrency, self.streams)
         return Costs(
             files=files,
             rpcs_per_file=rpcs,
@@ -63,11 +67,14 @@ class Change(Record):
                 _set(costs.syncops_per_file, self.syncops_per_file) - self.syncops_saved
             ),
             persist_s=_set(costs.persist_s, self.persist_s),
-            other_s=costs.other_s - self.other_saved_s,
+            # More calls wait at the same time, and none of them for less.
+            other_s=costs.other_s
+            - self.other_saved_s
+            + self.waiting_s * (concurrency / costs.concurrency - 1.0),
             client_s=client,
             # What the program does between calls remains where calls are saved.
             pauses_s=pauses + files * (asked - rpcs) * client,
-            concurrency=_set(costs.concurrency, self.streams),
+            concurrency=concurrency,
         )
 
     def extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
@@ -99,11 +106,17 @@ class Base(Record):
     """The same of resamples; None with too few files."""
     absorbs: bool
     """Stable calls end on a clock of the storage."""
+    together_s: float = 0.0
+    """Of each file, what calls wait for the server only since streams wait at the same time."""
 
     def with_change(self, change: Change) -> Base:
         """The same with a change, from which further changes start."""
         resamples = None if self.resamples is None else change.of(self.resamples)
-        return replace(self, costs=change.of(self.costs), resamples=resamples)
+        costs = change.of(self.costs)
+        more = change.waiting_s * (costs.concurrency / self.costs.concurrency - 1.0)
+        return replace(
+            self, costs=costs, resamples=resamples, together_s=self.together_s + max(0.0, more)
+        )
 
     def spread(self, change: Change) -> tuple[float, float] | None:
         """The ends of the interval of a forecast; None with too few files."""
@@ -121,7 +134,10 @@ class Base(Record):
         cases = [change.of(self.costs), *change.extremes(self.costs, absorbs=self.absorbs)]
         ends = [case.forecast_s for case in cases]
         if change.streams is None:
-            ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
+            ends += [
+                replace(case, concurrency=1.0, other_s=case.other_s - self.together_s).forecast_s
+                for case in cases
+            ]
         ends += self.spread(change) or ()
         return min(ends), max(ends)
 

@@ -43,9 +43,11 @@ def findings(
 
     Example: pcapnfs findings slow.pcap
     """
+    from pcapnfs.analyses import trust as trusting
     from pcapnfs.diagnosis import judging, thresholds
 
     values = thresholds.chosen(judging.thresholds(), threshold or (), config)
     with options.open_trace(captures, port, memory, judging.READS) as trace:
         result = judging.findings(trace, values=values)
-    output.answer(result, lambda: views.findings.screen(result), json=json)
+        lost = trusting.trust(trace)
+    output.answer(result, lambda: views.findings.screen(result), json=json, trust=lost)

@@ -12,7 +12,7 @@ from pcapnfs.analyses.trust import Trust
 from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.causes import Cause, causes, left_open
 from pcapnfs.comparison.foretold import Foretold, foretold
-from pcapnfs.comparison.gaps import broken_off, clear_from
+from pcapnfs.comparison.gaps import broken_off, clear_from, known
 from pcapnfs.comparison.matching import (
     FileChanges,
     FindingChange,
@@ -39,7 +39,10 @@ class Run(Record):
     captures: tuple[str, ...]
     """Its captures, as they were named."""
     run_s: float
-    """From the first call to the last reply, seconds."""
+    """From the first call to the last reply that can be seen, seconds; see `known`."""
+    known: bool
+    """`run_s` is how long the run took. Not where no call has its reply, most of the traffic is
+    under TLS or of one direction, or packets have no times."""
     files: int
     """Files that the model counts."""
     calls: int
@@ -63,9 +66,10 @@ class Comparison(Record):
     after: Run
     """The run after."""
     change_s: float
-    """How much longer the run after took, seconds; negative: shorter."""
+    """How much longer the run after took, seconds; negative: shorter. It says nothing where either
+    run time is not known (`known`)."""
     factor: float | None
-    """Run time after by run time before; None when that was 0."""
+    """Run time after by run time before; None when that was 0, or when either is not known."""
     by_file: bool
     """Both sides count files of one kind; else what steps say for each file is for the whole
     run."""
@@ -81,7 +85,8 @@ class Comparison(Record):
     """Part of the longer run time from which on a step may be clear: a twentieth, or more where
     what the captures lack could make as much."""
     foretold: tuple[Foretold, ...]
-    """What BEFORE would have foretold of AFTER; empty where there is no model of both."""
+    """What BEFORE would have foretold of AFTER; empty where there is no model of both, or
+    either run time is not known."""
     operations: tuple[OperationChange, ...]
     """Operations, the largest difference of time first."""
     files: FileChanges
@@ -117,11 +122,12 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     operations = operation_changes(before.times, after.times)
     spans = before.measured.span_s, after.measured.span_s
     least = clear_from(before, after)
+    both_known = known(before) and known(after)
     return Comparison(
         before=_run(before),
         after=_run(after),
         change_s=spans[1] - spans[0],
-        factor=spans[1] / spans[0] if spans[0] > 0 else None,
+        factor=spans[1] / spans[0] if spans[0] > 0 and both_known else None,
         by_file=comparable(before.measured, after.measured),
         causes=causes(before, after, operations),
         left_open=left_open(before, after),
@@ -134,7 +140,7 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
         if least < 1
         else (),
         clear_from=least,
-        foretold=foretold(before.measured, after.measured),
+        foretold=foretold(before.measured, after.measured) if both_known else (),
         operations=operations,
         files=file_changes(before.files, after.files, top=top),
         patterns=pattern_changes(before.classes, after.classes, top=top),
@@ -147,6 +153,7 @@ def _run(side: Side) -> Run:
     return Run(
         captures=side.captures,
         run_s=measured.span_s,
+        known=known(side),
         files=measured.files,
         calls=measured.calls,
         stable_calls=measured.stable_calls,

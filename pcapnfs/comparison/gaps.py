@@ -25,11 +25,23 @@ as long as the mean one (a WRITE among SETATTRs)."""
 def clear_from(before: Side, after: Side) -> float:
     """Part of the longer run time that a step must have which what is missing does not explain.
 
-    At 1 it explains anything.
+    At 1 it explains anything: so it does where the time of a run is not known.
     """
+    if not (known(before) and known(after)):
+        return 1.0
     unlike = abs(_undecoded(before) - _undecoded(after))
     missing = max(_lost(before), _lost(after)) + unlike
     return min(1.0, max(NOTICEABLE, TIMES * missing))
+
+
+def known(side: Side) -> bool:
+    """Whether a capture tells how long its run took.
+
+    Not where no call has its reply, where most cannot be seen, or where packets have no times.
+    """
+    trust = side.trust
+    timed = trust.untimed_packets < side.capture.packets
+    return bool(trust.matched) and timed and not trust.mostly_unseen
 
 
 def broken_off(before: Trust, after: Trust) -> bool:

@@ -40,7 +40,7 @@ TITLES = {
     "unstable_write": "unstable writes",
     "read": "reads",
     "state": "client state",
-    "unknown": "unknown: no reply, not captured",
+    "unknown": "unknown: no reply, or unreadable",
     "transfer": "transfer: bytes on their way",
     "waiting": "waiting: server not ready",
     "client": "client: no call outstanding",

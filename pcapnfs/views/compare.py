@@ -123,7 +123,7 @@ def _runs(result: Comparison) -> RenderableType:
 def _run(title: str, run: Run) -> list[str]:
     return [
         title,
-        units.duration(run.run_s),
+        units.duration(run_s(run)),
         units.count(run.files),
         units.count(run.calls),
         units.count(run.stable_calls),
@@ -133,7 +133,20 @@ def _run(title: str, run: Run) -> list[str]:
 
 
 def in_a_sentence(result: Comparison) -> str:
-    """How the run time changed."""
+    """How the run time changed, or whose is not known."""
+    runs = {"BEFORE": result.before, "AFTER": result.after}
+    unknown = {title: run for title, run in runs.items() if not run.known}
+    if unknown:
+        each = [
+            f"{title}'s run time is not known, since {_why_unknown(run)}"
+            for title, run in unknown.items()
+        ]
+        each += [
+            f"{title} took {units.duration(run.run_s)}"
+            for title, run in runs.items()
+            if title not in unknown
+        ]
+        return f"{'; '.join(each)}."
     before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
     if before == after:
         return f"Both runs took {after}."
@@ -144,6 +157,20 @@ def in_a_sentence(result: Comparison) -> str:
         factor = 1 / result.factor if less else result.factor
         told += f", {units.number(factor)} times as {'fast' if less else 'long'}"
     return told + "."
+
+
+def run_s(run: Run) -> float | None:
+    """How long a run took, seconds; None where that is not known."""
+    return run.run_s if run.known else None
+
+
+def _why_unknown(run: Run) -> str:
+    """Why nobody knows how long a run took, in a clause."""
+    if not run.trust.matched:
+        return "no call has its reply"
+    if run.trust.mostly_unseen:
+        return "most of its calls cannot be seen"
+    return "its packets have no times"
 
 
 def remarks(result: Comparison) -> list[str]:

@@ -209,7 +209,12 @@ def figure(model: Model, time_s: float | None) -> str:
 def remarks(model: Model) -> list[str]:
     """What the figures leave open."""
     told = [f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}." for code in model.missing]
-    if model.absorbs_rtt:
+    if model.resent:
+        told.append(
+            "Most stable calls were sent again before they were answered: what they took is the "
+            "time until then, and nothing tells what other storage would bring."
+        )
+    elif model.absorbs_rtt:
         told.append(
             "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
 """Colours of the severities."""
 
+OWN_SHARE = 0.01
+"""A smaller part of a cost is no more than a trace."""
+
 IN_SHORT = 6
 """Findings that the summary names."""
 
@@ -85,8 +88,24 @@ def cost(found: Finding) -> str:
     """What it costs, in time and as a share; empty when it costs none."""
     if found.cost_s is None or found.alone_s is None:
         return ""
+    if shared(found):
+        return f"{units.duration(found.alone_s)}, shared"
     shown = f"{units.duration(found.cost_s)}"
     return shown if found.cost_share is None else f"{shown}, {units.share(found.cost_share)}"
+
+
+def shared(found: Finding) -> bool:
+    """Whether other findings have claimed all that it costs, or all but a trace."""
+    return (found.cost_s or 0.0) < OWN_SHARE * (found.alone_s or 0.0)
+
+
+def costs(found: Finding) -> str:
+    """The same in a clause of its own."""
+    if not (told := cost(found)):
+        return ""
+    if shared(found):
+        return f"{units.duration(found.alone_s)} of the time, which other findings claim already"
+    return f"{told} of the time"
 
 
 def _finding(found: Finding) -> list[RenderableType]:
@@ -115,8 +134,8 @@ def _finding(found: Finding) -> list[RenderableType]:
 def _costs(found: Finding) -> str:
     if found.cost_s is None or found.alone_s is None:
         return ""
-    sentence = f"{cost(found)} of the time"
-    if found.alone_s - found.cost_s > 0.01 * found.alone_s:
+    sentence = costs(found)
+    if not shared(found) and found.alone_s - found.cost_s > OWN_SHARE * found.alone_s:
         sentence += f" ({units.duration(found.alone_s)} counting what other findings share)"
     return sentence
 

@@ -56,6 +56,7 @@ def outstanding(calls: list[Call], order: list[int]) -> Outstanding:
         part_kind=column([place % 2 for place in range(len(parts))]).astype(np.uint8),
         added_ns=np.array([1.0, 2.0, 3.0]),
         placed_share=np.array([0.0, 0.5, 1.0]),
+        sealed=np.array([False, True, False]),
     )
 
 

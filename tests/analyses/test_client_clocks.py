@@ -75,7 +75,8 @@ def agrees(told: ClientVerdict, budget: Budget) -> None:
     for name in SAME:
         assert times[name] == rows[name]
     assert times["persistence"] <= rows["stable"] + 1e-9
-    divided = times["persistence"] + times["round_trips"] + times["server"]
+    assert times["unknown"] <= rows["unknown"]
+    divided = sum(times[name] for name in CAUSES if name not in SAME)
     assert divided == pytest.approx(sum(rows[row] for row in DIVIDED), abs=1e-8)
     assert told.clock_s == budget.wall_s
     assert sum(times.values()) == pytest.approx(budget.wall_s)
@@ -115,6 +116,66 @@ def test_each_client_has_the_limit_that_is_its_own() -> None:
     assert (network.storage, disk.storage) == (None, "disk")
     assert (verdict.client, verdict.named) == (NETWORK, network.named)
     assert (verdict.causes, verdict.storage, verdict.rest) == (network.causes, None, None)
+
+
+def test_what_nobody_knows_of_a_client_is_not_the_servers() -> None:
+    """The outcome of 90 of its calls was cut off: a round trip of each is known, and no more."""
+    cut = [
+        {**row, "stability": "unknown"} if row["op"] == "CREATE" else row
+        for row in waits_for_disk()
+    ]
+    verdict, _ = judged([*cut, *waits_for_network()])
+    (told,) = (each for each in verdict.clients if each.client == DISK)
+    assert shares(told)["unknown"] == pytest.approx(0.405)
+    assert shares(told)["round_trips"] == pytest.approx(0.03)
+    assert shares(told)["server"] == pytest.approx(0, abs=1e-9)
+    assert told.named[0] == "unknown"
+    assert "its time went into what the capture does not tell: " in told.sentence
+
+
+def test_what_one_client_stood_still_for_lost_segments_is_its_own() -> None:
+    """Every tenth GETATTR of one client takes 200 ms longer; it begins anew after each."""
+    lossy, shift = [], 0
+    for number, row in enumerate(calls_of(NETWORK, 0, "GETATTR", 1, 40)):
+        times = {name: int(str(row[name])) + shift for name in SENT}
+        lasts = (201 if number % 10 == 9 else 1) * MILLISECOND
+        shift += lasts - MILLISECOND
+        ends = dict.fromkeys(("reply_first_time", "reply_time"), times["call_time"] + lasts)
+        lossy.append({**row, **times, **ends, "srt": lasts, "connection": 7})
+    resent = {"connection": 7, "transport": "TCP", "client": NETWORK, "client_resent": 4}
+    rows = [*lossy, *waits_for_disk()]
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[resent]) as trace:
+        verdict = model(trace).verdict
+        each = time_budget(trace, top=0).clients
+    assert verdict is not None
+    budgets = {str(clock.client): clock for clock in each}
+    by_client = {told.client: told for told in verdict.clients}
+    for told in verdict.clients:
+        agrees(told, budgets[told.client])
+    # 4 × 200 ms of 2 s; the round trip is that of the others, 40 × 1 ms.
+    assert shares(by_client[NETWORK])["loss"] == pytest.approx(0.4)
+    assert shares(by_client[NETWORK])["round_trips"] == pytest.approx(0.02)
+    assert by_client[NETWORK].named[0] == "loss"
+    assert shares(by_client[DISK])["loss"] == 0
+
+
+def test_a_client_under_tls_waited_for_what_is_seen_and_the_rest_nobody_knows() -> None:
+    sealed = {"client": NETWORK, "client_bytes": 600, "server_bytes": 400, "sealed_bytes": 990}
+    clear = {"client": DISK, "client_bytes": 6000, "server_bytes": 4000}
+    rows = [*calls_of(NETWORK, 0, "NULL", 8, 1), *waits_for_disk()]
+    files = [file(1, "a")]
+    with trace_of(TWO_SECONDS, calls=rows, files=files, connections=[sealed, clear]) as trace:
+        verdict = model(trace).verdict
+    assert verdict is not None
+    disk, told = verdict.clients
+    assert (disk.client, told.client) == (DISK, NETWORK)
+    assert told.waited_s == pytest.approx(0.008)
+    assert told.named == ("unknown",)
+    assert shares(told)["unknown"] == pytest.approx(1, abs=0.01)
+
+
+SENT = ("call_first_time", "call_time")
+"""When a call was sent."""
 
 
 def test_the_sentence_says_whose_clock_it_is_and_begins_with_who_lost_most() -> None:

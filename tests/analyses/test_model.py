@@ -16,6 +16,7 @@ from pcapnfs.analyses.resampling import holdout_error, interval, resampled
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
+from pcapnfs.views.estimate import remarks
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
 
 FILES = 40
@@ -270,6 +271,95 @@ def test_other_calls_take_what_they_took() -> None:
     assert found.other_s == pytest.approx(10 * 0.003)
     assert found.transfer_s == pytest.approx(10 * 0.001)
     assert found.forecast_s == pytest.approx(found.measured_s)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_calls_of_unknown_outcome_are_a_cause_of_their_own(*, lost: bool) -> None:
+    """Their replies were cut, or are not there: what they took beyond a round trip, nobody knows.
+
+    A call without reply is taken to wait until a later one is answered.
+    """
+    nothing = dict.fromkeys(("reply_first_time", "reply_time", "srt", "status_name"))
+    calls = [
+        {**row, "stability": "unknown"} | (nothing if lost else {}) if row["op"] == "CREATE"
+        else row
+        for row in run(stable=("CREATE",))
+    ]  # fmt: skip
+    with trace_of(files=objects(), calls=calls) as trace:
+        found = model(trace)
+    assert found.verdict is not None
+    times = {each.cause: each.time_s for each in found.verdict.causes}
+    assert times["server"] == pytest.approx(0, abs=1e-6)
+    assert found.verdict.named[0] == "unknown"
+    if not lost:
+        assert times["unknown"] == pytest.approx(40 * 0.005)
+
+
+def test_what_stood_still_for_lost_segments_is_in_no_round_trip() -> None:
+    """Four CREATEs and four LOOKUPs stand still for 200 ms each; eight segments were sent again."""
+    late_ms, calls, shift = 200, [], 0
+    for number, row in enumerate(run()):
+        times = {name: int(str(row[name])) + shift for name in _TIMES}
+        if number % 15 == 0:
+            shift += late_ms * MILLISECOND
+            times |= {name: times[name] + late_ms * MILLISECOND for name in _TIMES[2:]}
+            times["srt"] = times["reply_time"] - times["call_time"]
+        calls.append({**row, **times, "connection": 0})
+    lossy = {**connection(0.8, 0.001), "connection": 0, "transport": "TCP"}
+    lossy |= {"client": "10.0.0.2", "server": "10.0.0.1", "client_resent": 8}
+    with trace_of(files=objects(), calls=calls, connections=[lossy]) as trace:
+        found = model(trace)
+    assert found.rtt_s == pytest.approx(0.001)
+    assert found.persist_s == pytest.approx(0.005)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert found.verdict is not None
+    times_s = {each.cause: each.time_s for each in found.verdict.causes}
+    assert times_s["loss"] == pytest.approx(8 * 0.2)
+    assert times_s["server"] == pytest.approx(0, abs=1e-9)
+    assert found.verdict.named == ("loss",)
+
+
+def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> None:
+    """It refuses an OPEN and takes it 4 s later: eight streams wait as long as one."""
+    late_ns = 4_000 * MILLISECOND
+    rows = run()
+    at = int(str(rows[-1]["reply_time"])) + 2 * MILLISECOND
+
+    def opening(number: int, sent: int, status: str) -> Row:
+        times = {"call_first_time": sent, "call_time": sent}
+        times |= dict.fromkeys(("reply_first_time", "reply_time"), sent + MILLISECOND)
+        return call(number, "OPEN", 1, file=1, status_name=status, **times)
+
+    refused = opening(len(rows) + 1, at, "NFS4ERR_GRACE")
+    taken = opening(len(rows) + 2, at + late_ns, "NFS4_OK")
+    with trace_of(files=objects(), calls=[*rows, refused, taken]) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+    streams = next(each for each in found.what_if if each.change == "streams")
+    client = 120 * 0.002
+    assert streams.forecast_s == pytest.approx(4 + (40 * 0.013 + 0.001) / STREAMS + client)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    assert given.verdict.named == ("waiting",)
+    waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
+    assert waiting.time_s == pytest.approx(4, rel=0.01)
+
+
+def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:
+    """Most stable calls were sent again: what they took is the wait for that."""
+    rows = [{**row, "transmissions": 2} if row["stability"] == "stable" else row for row in run()]
+    with trace_of(files=objects(), calls=rows) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(persist_s=0.005))
+    assert found.resent
+    assert [each.change for each in found.what_if] == ["measured", "streams"]
+    assert any("nothing tells what other storage would bring" in told for told in remarks(found))
+    # What the user gives is known.
+    assert not given.resent
+    assert "async" in {each.change for each in given.what_if}
+
+
+_TIMES = ("call_first_time", "call_time", "reply_first_time", "reply_time")
 
 
 def test_without_regular_files_directories_are_counted() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.storage_clock import absorbs
-from pcapnfs.analyses.timeline import Timeline, Units
+from pcapnfs.analyses.timeline import Lost, Timeline, Units
 
 CALLS = 300
 
@@ -34,6 +34,9 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "busy_s": float(times.sum()),
         "transfer_s": 0.0,
         "postponed_s": 0.0,
+        "unknown_s": 0.0,
+        "unknown_calls": 0,
+        "lost": Lost(),
         "idle_s": gaps,
         "alone": yes,
     }

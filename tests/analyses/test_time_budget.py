@@ -88,6 +88,21 @@ def test_who_waited_longest_comes_first_and_the_total_has_everybody() -> None:
     assert rows_of(found.total) == {"unstable": 15, "client": 49_985}
 
 
+def test_under_tls_nobody_knows_what_was_outstanding() -> None:
+    """One call in the clear asks for TLS; all others are sealed. Another client has no TLS."""
+    tls = {"client": "10.0.0.2", "client_bytes": 600, "server_bytes": 400, "sealed_bytes": 990}
+    clear = {"client": "10.0.0.3", "client_bytes": 600, "server_bytes": 400}
+    rows = [call(1, "NULL", 4), call(2, "GETATTR", 2, client="10.0.0.3")]
+    told = meta(end_ns=START_NS + 100 * MILLISECOND)
+    with trace_of(told, calls=rows, connections=[tls, clear]) as trace:
+        found = time_budget(trace)
+    sealed, seen = found.clients
+    assert rows_of(sealed) == {"unstable": 4.0, "unknown": 96.0}
+    assert rows_of(seen) == {"unstable": 2.0, "client": 98.0}
+    assert rows_of(found.total) == {"unstable": 6.0, "unknown": 96.0, "client": 98.0}
+    assert all("client" not in rows_of(phase.budget) for phase in found.phases[:1])
+
+
 def test_a_capture_without_calls_has_no_clients_and_no_time() -> None:
     with trace_of() as trace:
         found = time_budget(trace)

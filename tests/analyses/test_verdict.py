@@ -22,6 +22,9 @@ DISK = Evidence(
     ),
     transfer_s=0.0,
     waiting_s=0.0,
+    unknown_s=0.0,
+    lost_s=0.0,
+    lost_idle_s=0.0,
     stable_s=0.0083,
     small_s=None,
     forecast=False,
@@ -29,10 +32,14 @@ DISK = Evidence(
 )
 
 
-def found(transfer_s: float = 0.0, waiting_s: float = 0.0, **costs: float) -> Verdict:
+def found(
+    transfer_s: float = 0.0, waiting_s: float = 0.0, unknown_s: float = 0.0, **costs: float
+) -> Verdict:
     stable = costs.pop("stable_s", None)
     evidence = replace(DISK, costs=replace(DISK.costs, **costs), stable_s=stable)
-    return verdict(replace(evidence, transfer_s=transfer_s, waiting_s=waiting_s))
+    return verdict(
+        replace(evidence, transfer_s=transfer_s, waiting_s=waiting_s, unknown_s=unknown_s)
+    )
 
 
 def test_a_disk_without_a_write_cache() -> None:
@@ -96,6 +103,59 @@ def test_data_on_the_wire_and_the_servers_own_work() -> None:
     assert read.named == ("server",)
     waited = found(other_s=0.1, waiting_s=95.0, persist_s=0.0)
     assert waited.named == ("waiting",)
+
+
+def test_what_nobody_knows_is_not_the_servers() -> None:
+    """Calls without a known outcome: a disk, the server or anything else may be in them."""
+    some = found(other_s=0.04, unknown_s=30.0)
+    times = {each.cause: each.time_s for each in some.causes}
+    assert times["unknown"] == pytest.approx(30.0)
+    assert times["server"] == pytest.approx(10.0)
+    assert set(some.named) == {"unknown", "persistence"}
+    assert "calls of unknown outcome 40." in some.sentence
+
+
+def test_where_most_is_unknown_no_culprit_is_named() -> None:
+    told = found(other_s=0.04, unknown_s=40.0, persist_s=0.006)
+    assert told.named == ("unknown",)
+    assert told.sentence.startswith(
+        "The time went into what the capture does not tell: calls of unknown outcome 60.2 % (no "
+        "reply, or one that cannot be read); persistence 36.1 %."
+    )
+
+
+def test_what_is_unknown_takes_no_more_than_there_is() -> None:
+    told = found(other_s=0.01, transfer_s=4.0, unknown_s=30.0)
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["server"] == 0
+    assert times["unknown"] == pytest.approx(6.0)
+
+
+def test_what_calls_stood_still_for_lost_segments_is_not_the_servers() -> None:
+    evidence = replace(DISK, costs=replace(DISK.costs, other_s=0.05), transfer_s=4.0, lost_s=40.0)
+    told = verdict(evidence)
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["loss"] == pytest.approx(40.0)
+    assert times["server"] == pytest.approx(6.0)
+    assert "lost segments 47.4 % (calls stood still until TCP's retransmission timer ran out)" in (
+        told.sentence
+    )
+    # What came late is in no call's time.
+    late = verdict(replace(evidence, costs=replace(DISK.costs, pauses_s=9.0), lost_s=0.0,
+                           lost_idle_s=3.0))  # fmt: skip
+    times = {each.cause: each.time_s for each in late.causes}
+    assert times["loss"] == pytest.approx(3.0)
+    assert times["client"] == pytest.approx(6.6)
+
+
+def test_a_mean_round_trip_takes_nothing_of_what_was_seen_of_each_call() -> None:
+    """Few calls show the round trip; where most others were faster, its mean is too long."""
+    costs = replace(DISK.costs, rtt_s=0.01, syncops_per_file=0.0, persist_s=0.0, other_s=0.02)
+    told = verdict(replace(DISK, costs=costs, stable_s=None, lost_s=30.0, small_s=0.001))
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["loss"] == pytest.approx(30.0)
+    assert sum(times.values()) == pytest.approx(costs.forecast_s)
+    assert "at a round trip of 10.0 ms in the mean, 1.00 ms in the median" in told.sentence
 
 
 def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:

@@ -17,6 +17,7 @@ Printed = pytest.CaptureFixture[str]
 SAMPLE = ROOT / "samples" / "k61-tar-v3.pcap"
 
 SCREENS = (
+    ["findings"],
     ["estimate"],
     ["budget"],
     ["perfile"],

@@ -11,6 +11,7 @@ from tests.diagnosis.material import seen_by
 
 FAR: dict[str, Any] = {
     "rtt_s": 0.006,
+    "usual_s": 0.006,
     "network_rtt_s": 0.005,
     "network_s": (("stable", 1.0), ("unstable", 5.0)),
 }
@@ -40,6 +41,23 @@ def test_what_the_server_takes_is_not_the_network() -> None:
     assert "server itself" in seen.advice[0].action
     (seen,) = seen_by(RULE, bound_by("round_trips", **slow), "round_trip_bound.share=0.2")
     assert seen.severity == "warning"
+
+
+def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
+    """The mean is that of calls that stood still for lost segments: the server is not slow."""
+    lossy = {**FAR, "rtt_s": 0.017, "usual_s": 0.00525}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **lossy))
+    assert seen.seen == (
+        "900 calls at a round trip of 17.0 ms each: 60.0 % of the time. That is the mean; the "
+        "median is 5.25 ms, of which the network takes 5.00 ms and the server the rest. Some "
+        "calls took far longer."
+    )
+    assert "why some calls took so much longer" in seen.advice[0].action
+    assert not any("server itself" in advice.action for advice in seen.advice)
+    # Where most calls wait for it, it is.
+    slow = {**lossy, "usual_s": 0.00525, "network_rtt_s": 0.002}
+    (seen,) = seen_by(RULE, bound_by("round_trips", **slow))
+    assert "server itself" in seen.advice[1].action
 
 
 def test_without_tcp_the_part_of_the_network_is_not_known() -> None:

@@ -398,6 +398,7 @@ def model() -> Model:
             KindOfStable("CREATE", 1000, 2e-3),
             KindOfStable("MKDIR", 10, None),
         ),
+        resent=False,
         inputs=(
             Input("files", 1000.0, 1000.0, "counted"),
             Input("rpcs_per_file", 10.0, 10.0, "counted"),
@@ -1048,6 +1049,7 @@ def comparison() -> Comparison:
     before = ComparedRun(
         captures=("captures/2026-11/client1-sync-export.pcap",),
         run_s=30.0,
+        known=True,
         files=200,
         calls=1_240,
         stable_calls=1_220,

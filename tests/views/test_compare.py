@@ -71,6 +71,20 @@ def test_the_difference_in_a_sentence(
     assert told.replace("60 s", "1 m 0 s") in text
 
 
+def test_a_run_time_that_is_not_known_is_not_compared() -> None:
+    whole = samples.comparison()
+    unanswered = replace(whole.after, known=False, trust=replace(whole.after.trust, matched=0))
+    one = compare.in_a_sentence(replace(whole, after=unanswered))
+    assert one == "AFTER's run time is not known, since no call has its reply; BEFORE took 30.0 s."
+    untimed = replace(whole.before, known=False)
+    both = compare.in_a_sentence(replace(whole, before=untimed, after=unanswered))
+    assert both == (
+        "BEFORE's run time is not known, since its packets have no times; AFTER's run time is not "
+        "known, since no call has its reply."
+    )
+    assert compare.run_s(unanswered) is None
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [("client", "server", True), ("client", "client", False), ("client", "unknown", False)],

@@ -57,3 +57,17 @@ def test_the_summary_counts_what_it_leaves_out() -> None:
     result = samples.findings()
     many = replace(result, findings=result.findings * 3)
     assert "3 more; pcapnfs findings says" in samples.render(Group(*findings.in_short(many)), 80)
+
+
+def test_a_cost_that_others_have_claimed_is_shared_and_not_nothing() -> None:
+    result = samples.findings()
+    for left_s in (0.0, 0.1):
+        claimed = replace(result.findings[0], cost_s=left_s, cost_share=left_s / 61, alone_s=24.0)
+        only = replace(result, findings=(claimed,))
+        short = samples.render(Group(*findings.in_short(only)), 80)
+        assert "24.0 s, shared" in short
+        assert "0 s, 0 %" not in short
+        text = samples.render(findings.screen(only), 80)
+        assert "Costs  24.0 s of the time, which other findings claim already" in text
+    free = replace(result.findings[0], cost_s=0.0, cost_share=0.0, alone_s=0.0)
+    assert findings.cost(free) == "0 s, 0 %"

@@ -150,6 +150,19 @@ def test_names_of_ordinary_length_leave_nothing_out() -> None:
     assert "did not fit" not in text
 
 
+def test_the_clocks_of_several_clients_are_no_wall_clock() -> None:
+    one, several = samples.budget(), samples.budget(None, 3)
+    whole = samples.report()
+    for total, told, other in (
+        (one, "wall clock", "clocks, added up"),
+        (several, "clocks, added up", "wall clock"),
+    ):
+        summary = replace(whole.summary, time_budget_total=total)
+        text = markdown.markdown(replace(whole, summary=summary))
+        assert f"| {told} |" in text
+        assert f"| {other} |" not in text
+
+
 def test_a_verdict_on_several_clients_has_a_paragraph_for_each() -> None:
     found = samples.bottlenecks("10.0.0.2", "10.0.0.3")
     report = samples.report()

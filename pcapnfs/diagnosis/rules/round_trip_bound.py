@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.verdict import SKEWED
 from pcapnfs.diagnosis import bound, wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -61,10 +62,25 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
 def _network(found: Bottleneck) -> str:
     if found.network_rtt_s is None or found.rtt_s is None:
         return " TCP does not show which part of it is the network."
-    return (
-        f" The network takes {units.duration(min(found.network_rtt_s, found.rtt_s))} of it, the "
-        f"server the rest."
-    )
+    usual = _usual_s(found)
+    network = units.duration(min(found.network_rtt_s, usual))
+    if found.rtt_s > SKEWED * usual:
+        return (
+            f" That is the mean; the median is {units.duration(usual)}, of which the network takes "
+            f"{network} and the server the rest. Some calls took far longer."
+        )
+    return f" The network takes {network} of it, the server the rest."
+
+
+def _usual_s(found: Bottleneck) -> float:
+    """What a call without storage takes of which network and server are the parts, seconds.
+
+    The median where a few slow calls make the mean: what held these up, such as segments that were
+    lost, is not what the server takes for each.
+    """
+    rtt = found.rtt_s or 0.0
+    usual = rtt if found.usual_s is None else found.usual_s
+    return usual if rtt > SKEWED * usual else rtt
 
 
 def _advice(found: Bottleneck) -> tuple[Advice, ...]:
@@ -83,10 +99,15 @@ def _advice(found: Bottleneck) -> tuple[Advice, ...]:
             "different files need not wait for one another."
         ),
     )
-    network, rtt = found.network_rtt_s, found.rtt_s or 0.0
-    if network is not None and network < rtt / 2:
-        return (served, *fewer)
-    return (*fewer, nearer)
+    slow = Advice(
+        "See first why some calls took so much longer than the others: findings on loss, waiting "
+        "and slow calls tell."
+    )
+    network, usual = found.network_rtt_s, _usual_s(found)
+    first = (slow,) if (found.rtt_s or 0.0) > SKEWED * usual else ()
+    if network is not None and network < usual / 2:
+        return (*first, served, *fewer)
+    return (*first, *fewer, nearer)
 
 
 RULE = Rule(

@@ -52,7 +52,8 @@ def _clock(total: Budget) -> Block:
         for name, time_s, share in total.shares()
         if time_s
     ]
-    rows.append([Cell("wall clock"), blocks.time(total.wall_s), Cell("")])
+    whole = "wall clock" if total.clients == 1 else "clocks, added up"
+    rows.append([Cell(whole), blocks.time(total.wall_s), Cell("")])
     columns = [Column("", "words"), Column("time"), Column("of the clock")]
     return blocks.table(whose, columns, rows)
 

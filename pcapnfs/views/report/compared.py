@@ -67,7 +67,7 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
     rows = [
         (
             words(title),
-            time(run.run_s),
+            time(view.run_s(run)),
             total(run.files),
             total(run.calls),
             total(run.stable_calls),

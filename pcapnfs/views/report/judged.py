@@ -89,8 +89,8 @@ def _card(place: int, found: Finding) -> Card:
 
 
 def _facts(found: Finding) -> Iterator[tuple[str, str]]:
-    if cost := view.cost(found):
-        yield "Costs", f"{cost} of the time"
+    if costs := view.costs(found):
+        yield "Costs", costs
     if found.about:
         yield "Where", view.where(found, told)
     yield "Seen", quoted(found.seen)

@@ -10,6 +10,7 @@ with the table, and that a file is there whole or not at all.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -43,6 +44,9 @@ _OPTIONS = {
 
 FORMULA = "=+-@\t\r"
 """What a text begins with that a spreadsheet takes for a formula."""
+
+_DESCRIPTOR = r'^.*"/dev/fd/\d+": '
+"""How the database begins to say that it could not write."""
 
 PIECE_BYTES = 1 << 20
 """What is handed over at a time."""
@@ -95,7 +99,9 @@ def to_file(
     except OSError as error:
         raise WriteError(f"{target}: {said(error)}") from error
     except duckdb.IOException as error:
-        raise WriteError(f"{target}: {' '.join(str(error).split())}") from error
+        # It names the path that it was given, which says nothing to anybody.
+        what = " ".join(str(error).split())
+        raise WriteError(f"{target}: {re.sub(_DESCRIPTOR, '', what)}") from error
 
 
 def decode_to_file(

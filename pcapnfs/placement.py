@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcapnfs import temporary
-from pcapnfs.errors import UsageError, said
+from pcapnfs.errors import UsageError
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -50,16 +50,12 @@ def placed(target: Path, *, replace: bool) -> Iterator[Path]:
     may be is the caller's business.
 
     Raises:
-        UsageError: The directory cannot be made there; without `replace`, another one has come
-            there in the meantime.
-        OSError: Something could not be written.
+        UsageError: Without `replace`, another one has come there in the meantime.
+        OSError: The directory cannot be made there, or something could not be written.
     """
     target = target.absolute()
     sweep(target)
-    try:
-        held = temporary.make(target.parent, _prefix(target))
-    except OSError as error:
-        raise UsageError(f"{target}: {said(error)}") from error
+    held = temporary.make(target.parent, _prefix(target))
     try:
         yield held.path
         held.path.chmod(0o777 & ~_umask())

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pcapnfs import decoding, meta, rewriting, store
-from pcapnfs.errors import UsageError, said
+from pcapnfs.errors import PcapnfsError, UsageError, WriteError, said
 from pcapnfs.record import Record
 
 KEY_BYTES = 32
@@ -128,13 +128,16 @@ def read_key(path: Path) -> bytes:
     """The key in a file, which is made with a new one where there is none.
 
     Raises:
-        UsageError: The file holds something else, or can neither be read nor made.
+        UsageError: The file holds something else.
+        PcapnfsError: It can neither be read nor made.
     """
     try:
         text = path.read_text(encoding="ascii")
     except FileNotFoundError:
         return _new_key(path)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise PcapnfsError(f"{path}: no key can be read from it: {said(error)}") from error
+    except UnicodeDecodeError as error:
         raise UsageError(f"{path}: no key can be read from it") from error
     try:
         key = bytes.fromhex(text)
@@ -150,10 +153,14 @@ def _new_key(path: Path) -> bytes:
     try:
         # Nobody else may read it, not even for a moment.
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(file, "w", encoding="ascii") as opened:
-            opened.write(key.hex() + "\n")
+        try:
+            with os.fdopen(file, "w", encoding="ascii") as opened:
+                opened.write(key.hex() + "\n")
+        except BaseException:
+            path.unlink()  # Without its key it would be in the way of the next attempt.
+            raise
     except OSError as error:
-        raise UsageError(f"{path}: {said(error)}") from error
+        raise WriteError(f"{path}: {said(error)}") from error
     return key
 
 

@@ -143,6 +143,24 @@ def test_a_large_table_ends_with_its_output(large: Path, form: str, reader: str)
     assert (status, told) == ((1, no_room) if reader == "full" else (141, ""))
 
 
+def test_what_the_database_could_not_write_is_told_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is given a descriptor, and names it."""
+
+    def full(*_: object) -> None:
+        raise duckdb.IOException(
+            'IO Error: Could not write file "/dev/fd/7": No space left on device'
+        )
+
+    monkeypatch.setattr(export, "_copy", full)
+    target = tmp_path / "t.csv"
+    with trace_of() as opened, pytest.raises(WriteError) as failed:
+        export.to_file(opened, "calls", "csv", target)
+    assert str(failed.value) == f"{target}: No space left on device"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_makes_no_sense_is_wrong_usage(tmp_path: Path) -> None:
     with trace_of() as opened:
         with pytest.raises(UsageError, match="no table 'users'; there are calls, operations"):

@@ -200,7 +200,7 @@ def test_a_failure_leaves_nothing_and_keeps_the_old(stored: Path, tmp_path: Path
     for target in (stored, tmp_path / "b.nfstrace"):
         with pytest.raises(CaptureError, match="empty"):
             pcapnfs.decode(empty, target, force=True)
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(WriteError, match="No such file"):
         pcapnfs.decode(CAPTURE, tmp_path / "nowhere" / "b.nfstrace")
     assert calls(stored) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nfstrace", "empty.pcap"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
-        calls="call client server callback call_frame call_time reply_time",
+        calls="call client server callback protocol call_frame call_time reply_time",
         operations="call op status_name file offset requested",
         files="file path",
     ),
@@ -60,6 +60,8 @@ class LockWaits(Record):
     """Address of the client."""
     server: str
     """Address of the server."""
+    protocols: tuple[str, ...]
+    """Protocols of its LOCKs: `nlm4`, `4.0` …"""
     locks: int
     """Its LOCKs."""
     refused: int
@@ -101,6 +103,7 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
         LockWaits(
             client=client,
             server=server,
+            protocols=tuple(sorted(protocols)),
             locks=integer(locks),
             refused=integer(refused),
             waits=integer(waits),
@@ -118,6 +121,7 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
         for (
             client,
             server,
+            protocols,
             locks,
             refused,
             waits,
@@ -217,14 +221,14 @@ _WAITS = """
         from lock_steps group by client, server
     ),
     locks as (
-        select client, server, count(*) as locks
+        select client, server, count(*) as locks, list(distinct protocol) as protocols
         from operations join (
-            select call, client, server from calls where not callback
+            select call, client, server, protocol from calls where not callback
         ) using (call)
         where operations.op = 'LOCK' group by client, server
     )
-    select client, server, any_value(locks), sum(refused), count(*), count(ended),
-           count(*) filter (notice), sum(polled), any_value(interval),
+    select client, server, any_value(protocols), any_value(locks), sum(refused), count(*),
+           count(ended), count(*) filter (notice), sum(polled), any_value(interval),
            sum(greatest(last - coalesce(alone, begun), 0)), max(ended - begun),
            sum(ended - unlocked) filter (freed),
            list_sort(coalesce(list(distinct holder) filter (freed), [])),
@@ -233,5 +237,5 @@ _WAITS = """
            (list(frame order by last - begun desc, frame))[:$examples]
     from judged join locks using (client, server) left join asking using (client, server)
                 left join (select files.file, path from files) using (file)
-    group by client, server order by 10 desc, client, server
+    group by client, server order by 11 desc, client, server
 """

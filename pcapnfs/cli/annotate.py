@@ -19,6 +19,7 @@ def annotate(
             metavar="IN...",
             help="Captures of one stream, pcap or pcapng, also compressed, or their trace.",
             show_default=False,
+            readable=False,
         ),
     ],
     out: Annotated[
@@ -27,6 +28,7 @@ def annotate(
             metavar="OUT.pcapng",
             help="The annotated one, always pcapng; .gz and .zst compress it.",
             show_default=False,
+            readable=False,
         ),
     ],
     top: Annotated[int, typer.Option(min=0, metavar="N", help="Slow calls to mark; 0: none.")] = 20,

@@ -21,6 +21,7 @@ Sides = Annotated[
         metavar="BEFORE AFTER",
         help="A capture or trace of each run.",
         show_default=False,
+        readable=False,
     ),
 ]
 
@@ -34,6 +35,7 @@ def compare(
             metavar="CAPTURE",
             help="A capture of the run before, where there are several; may be repeated.",
             show_default=False,
+            readable=False,
         ),
     ] = None,
     after: Annotated[
@@ -43,6 +45,7 @@ def compare(
             metavar="CAPTURE",
             help="A capture of the run after, likewise.",
             show_default=False,
+            readable=False,
         ),
     ] = None,
     top: Annotated[
@@ -57,6 +60,7 @@ def compare(
             metavar="FILE",
             help="Write it as a page of HTML, or as Markdown to a name that ends in .md.",
             show_default=False,
+            readable=False,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,

@@ -27,6 +27,7 @@ def decode(
             metavar="NAME.nfstrace",
             help="The trace: a directory that is made.",
             show_default=False,
+            readable=False,
         ),
     ],
     force: Annotated[

@@ -39,6 +39,7 @@ def export(
             metavar="FILE",
             help="Where to; without it, or with -, standard output (csv and jsonl).",
             show_default=False,
+            readable=False,
         ),
     ] = None,
     spreadsheet: Annotated[

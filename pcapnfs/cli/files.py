@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from pcapnfs import placement
-from pcapnfs.errors import UsageError, said
+from pcapnfs.errors import UsageError, WriteError, said
 
 STANDARD_OUTPUT = "-"
 """The path that stands for standard output."""
@@ -19,8 +19,8 @@ def refuse(path: Path, *, force: bool) -> None:
     """Say early that a file cannot be written, before the work is done for it.
 
     Raises:
-        UsageError: The file exists and `force` is not given, a directory is there, its directory
-            does not exist, or it is a link that is not followed.
+        UsageError: The file exists and `force` is not given, or a directory is there.
+        WriteError: Its directory does not exist, or it is a link that is not followed.
     """
     if str(path) == STANDARD_OUTPUT or placement.only_written_to(path):
         return
@@ -29,9 +29,9 @@ def refuse(path: Path, *, force: bool) -> None:
     try:
         directory = placement.behind_links(path).parent
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {said(error)}") from error
+        raise WriteError(f"{path} cannot be written: {said(error)}") from error
     if not os.path.isdir(directory):
-        raise UsageError(f"there is no directory {directory}")
+        raise WriteError(f"there is no directory {directory}")
     if os.path.exists(path) and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
 
@@ -40,11 +40,12 @@ def replace(path: Path, text: str, *, force: bool) -> None:
     """Write the file beside its place, then move it there: nobody sees half of it.
 
     Raises:
-        UsageError: The file has come into being meanwhile, or it cannot be written.
+        UsageError: The file has come into being meanwhile.
+        WriteError: It cannot be written.
     """
     try:
         with placement.placed_file(path) as fresh:
             fresh.write_text(text, encoding="utf-8", newline="\n")
             refuse(path, force=force)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {said(error)}") from error
+        raise WriteError(f"{path} cannot be written: {said(error)}") from error

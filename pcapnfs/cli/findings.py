@@ -27,6 +27,7 @@ Config = Annotated[
         metavar="FILE",
         help="Take thresholds from the table [thresholds] of a TOML file.",
         show_default=False,
+        readable=False,
     ),
 ]
 

@@ -29,8 +29,13 @@ class Captures(Record):
 
 
 def remember(captures: Captures) -> None:
-    """Keep the captures for the next command; standard input is not kept."""
+    """Keep the captures for the next command.
+
+    Standard input cannot be kept; nor is what was there before, which would then pass for it.
+    """
     if STANDARD_INPUT in captures.paths:
+        with contextlib.suppress(OSError, RuntimeError):  # Nothing was kept, as a rule.
+            _file().unlink()
         return
     text = json.dumps(
         {

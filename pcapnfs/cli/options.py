@@ -35,6 +35,7 @@ Captures = Annotated[
         metavar="CAPTURE...",
         help="Captures of one stream, pcap or pcapng, also compressed; - is standard input.",
         show_default=False,
+        readable=False,
     ),
 ]
 CapturesOrLast = Annotated[
@@ -43,6 +44,7 @@ CapturesOrLast = Annotated[
         metavar="CAPTURE...",
         help="Captures of one stream, or traces; without any, those of the command before.",
         show_default=False,
+        readable=False,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON (docs/json.md).")]
@@ -74,6 +76,7 @@ Key = Annotated[
         help="A key, made if it is not there: what is redacted with the same key can be "
         "compared. Keep it to yourself.",
         show_default=False,
+        readable=False,
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Also replace endings such as .txt.")]

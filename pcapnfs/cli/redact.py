@@ -18,11 +18,14 @@ def redact(
             metavar="IN...",
             help="Captures of one stream, pcap or pcapng, also compressed.",
             show_default=False,
+            readable=False,
         ),
     ],
     out: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="The redacted one; .gz and .zst compress it."),
+        typer.Argument(
+            metavar="OUT", help="The redacted one; .gz and .zst compress it.", readable=False
+        ),
     ],
     key: options.Key = None,
     strict: options.Strict = False,

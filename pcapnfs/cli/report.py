@@ -28,6 +28,7 @@ def report(
             metavar="FILE",
             help="Where to write it; - is standard output.",
             show_default=False,
+            readable=False,
         ),
     ] = Path("report.html"),
     form: Annotated[

@@ -10,11 +10,24 @@ from pcapnfs import views
 from pcapnfs.cli import options, output
 
 
+def _frame(text: str) -> int:
+    """The number; what comes last on the command line may also be a capture."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise typer.BadParameter(f"{text!r} is no frame number; name one behind the captures")
+    return number
+
+
 def show(
     captures: options.CapturesOrLast = None,
     frame: Annotated[
         int,
-        typer.Argument(min=1, metavar="FRAME", help="A frame number, as reports mention it."),
+        typer.Argument(
+            parser=_frame, metavar="FRAME", help="A frame number, as reports mention it."
+        ),
     ] = ...,  # type: ignore[assignment]  # how typer writes a required argument behind others
     all_layers: Annotated[
         bool, typer.Option("--all", help="Also the fields of Ethernet, IP, TCP.")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pcapnfs import units
+from pcapnfs import placement, units
 from pcapnfs.cli import options, output
-from pcapnfs.errors import PcapnfsError, UsageError, said
+from pcapnfs.errors import UsageError, WriteError, said
 from pcapnfs.text import escape
 
 SUFFIXES = (".pcap", ".pcapng", ".pcap.gz", ".pcapng.gz")
@@ -28,7 +30,11 @@ def synth(
     out: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="The capture; the truth goes to FILE's .json."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The capture; the truth goes to FILE's .json.",
+            readable=False,
         ),
     ],
     version: Annotated[
@@ -147,12 +153,11 @@ def synth(
     capture, truth = Simulation(wanted).run()
     rest = {"configured": truth.configured, "operations": truth.operations, "files": truth.files}
     pieces = list(document.pieces("calls", truth.calls, rest))
-    try:
-        capture.write(out)
-        with told.open("w", encoding="ascii") as file:
+    with _whole(out) as fresh:
+        fresh.write_bytes(capture.named(out.name))
+        # Within: the capture gets its name once its truth is there.
+        with _whole(told) as beside, beside.open("w", encoding="ascii") as file:
             file.writelines(pieces)
-    except OSError as error:
-        raise PcapnfsError(f"{error.filename}: {said(error)}") from error
     if json:
         output.write(pieces)
         return
@@ -176,6 +181,20 @@ def _beside(out: Path) -> Path:
         if out.name.endswith(suffix) and out.name != suffix:
             return out.with_name(out.name.removesuffix(suffix) + ".json")
     raise UsageError(f"{out}: the name must end in {', '.join(SUFFIXES)}")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Give a path beside a file's place, which it takes at the end.
+
+    Raises:
+        WriteError: It could not be written.
+    """
+    try:
+        with placement.placed_file(path) as fresh:
+            yield fresh
+    except OSError as error:
+        raise WriteError(f"{path}: {said(error)}") from error
 
 
 def _nanoseconds(text: str) -> int:

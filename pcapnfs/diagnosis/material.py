@@ -15,6 +15,7 @@ from pcapnfs.analyses import caps as _caps
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import commits as _commits
 from pcapnfs.analyses import exclusive_creates as _exclusive_creates
+from pcapnfs.analyses import filter_ports as _filter_ports
 from pcapnfs.analyses import held_segments as _held_segments
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
@@ -63,6 +64,7 @@ READS = columns.together(
     _capture.READS,
     _commits.READS,
     _exclusive_creates.READS,
+    _filter_ports.READS,
     _held_segments.READS,
     _listing_costs.READS,
     _load.READS,
@@ -99,6 +101,7 @@ class Material(Record):
     capture: _capture.Capture
     commits: tuple[_commits.Commits, ...]
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
+    filter_ports: tuple[int, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     load: tuple[_load.Load, ...]
@@ -198,6 +201,7 @@ def complete(
     capture = ask(_capture.capture)
     commits = ask(_commits.commits)
     exclusive_creates = ask(_exclusive_creates.exclusive_creates)
+    filter_ports = ask(_filter_ports.filter_ports)
     held_segments = ask(_held_segments.held_segments)
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
@@ -227,6 +231,7 @@ def complete(
         capture=capture(),
         commits=commits(),
         exclusive_creates=exclusive_creates(),
+        filter_ports=filter_ports(),
         held_segments=held_segments(),
         listing_costs=listing_costs(),
         load=load(),

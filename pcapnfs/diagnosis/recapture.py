@@ -8,28 +8,49 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 SERVERS_NAMED = 3
-"""Servers that a filter names; with more, it goes by port."""
+"""Servers that a filter names; with more, it goes by port where it can."""
+
+SERVERS_LIMIT = 32
+"""Servers that it names where it cannot; with more, it lets everything through."""
+
+PORTS_NAMED = 4
+"""Ports that a filter names; with more, it goes without."""
 
 NFS_PORT = 2049
 """The port of NFS (RFC 7530 section 3.1)."""
 
+ON_OTHER_PORTS = ("2", "3", "nlm", "mount")
+"""How the protocols begin that have ports of their own, which change from one mount to another:
+mounts and locks of NFSv3."""
+
 
 def command(material: Material, *, where: str = "eth0") -> str:
-    """The command, with a filter for the servers of this capture.
+    """The command, with a filter that loses nothing that was seen of NFS in this capture.
 
-    Whole packets, a large buffer (KiB), and a ring of ten files of 1 GB. NFSv3 has mounts and locks
-    on other ports than NFS.
+    Whole packets, a large buffer (KiB), and a ring of ten files of 1 GB.
     """
-    servers = material.capture.servers
-    if 0 < len(servers) <= SERVERS_NAMED:
-        hosts = " or ".join(f"host {server}" for server in servers)
-        chosen = hosts if len(servers) == 1 else f"({hosts})"
-        if not any(name.startswith(("2", "3", "nlm", "mount")) for name in _protocols(material)):
-            chosen += f" and port {NFS_PORT}"
-    else:
-        chosen = f"port {NFS_PORT}"
+    chosen = _filter(material)
     return f"tcpdump -i {where} -s 0 -B 65536 -C 1000 -W 10 -w nfs.pcap '{chosen}'"
 
 
-def _protocols(material: Material) -> tuple[str, ...]:
-    return material.capture.protocols
+def _filter(material: Material) -> str:
+    servers, ports = material.capture.servers, _ports(material)
+    named = ports is not None and "port" in ports
+    if len(servers) > (SERVERS_NAMED if named else SERVERS_LIMIT):
+        return ports or "tcp or udp"
+    if not servers:
+        return f"port {NFS_PORT}"
+    hosts = " or ".join(f"host {server}" for server in servers)
+    conditions = [hosts] if ports is None else [hosts, ports]
+    return " and ".join(f"({each})" if " or " in each else each for each in conditions)
+
+
+def _ports(material: Material) -> str | None:
+    """The condition on ports; None where there can be none."""
+    protocols = material.capture.protocols
+    if any(name.startswith(ON_OTHER_PORTS) for name in protocols):
+        return None
+    # The server calls NFSv4.0's clients back on ports that they choose (RFC 7530 section 16.33).
+    if "4.0" in protocols or len(material.filter_ports) > PORTS_NAMED:
+        return "tcp" if all(name.startswith("4") for name in protocols) else None
+    return " or ".join(f"port {port}" for port in material.filter_ports or (NFS_PORT,))

@@ -15,13 +15,13 @@ import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from pcapnfs import temporary
 from pcapnfs.errors import CaptureError
 from pcapnfs.record import Record
-from pcapnfs.verify.tool import find, last_line
-from pcapnfs.verify.trees import CUT_SHORT, Packet, packets
+from pcapnfs.verify.tool import find
+from pcapnfs.verify.trees import Packet, complaint, packets
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -137,21 +137,11 @@ def messages(
                 started = packets(path, _SEVERAL, options, last_frame=last_frame)
                 trees = stack.enter_context(closing(started))
             yield from _several(row, trees)
-        why = _complaint(process, told)
+        why = complaint(process, told)
         if why is not None:
             if not anything or complaints is None:
                 raise CaptureError(f"{path}: tshark gave up: {why}")
             complaints.append(why)
-
-
-def _complaint(process: subprocess.Popen[bytes], told: IO[bytes]) -> str | None:
-    """Why tshark stopped before the end; None when it did not, or the file merely breaks off."""
-    status = process.wait()
-    told.seek(0)
-    why = told.read()
-    if status == 0 or CUT_SHORT.encode() in why:
-        return None
-    return last_line(why)
 
 
 def _several(row: Mapping[str, str], trees: Iterator[Packet]) -> Iterator[Message]:

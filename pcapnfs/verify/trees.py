@@ -1,28 +1,26 @@
-"""Wireshark's dissection of chosen packets as trees, run and read by pyshark.
+"""Wireshark's dissection of chosen packets as trees, which pyshark cuts out of tshark's output.
 
 Takes a file and a display filter; gives a packet at a time with its frame number and its tree of
-protocols and fields. pyshark runs tshark and cuts its output into packets; its own packet objects
-put all fields of one name together, so that the operations of a compound could not be told apart:
-the tree is kept instead.
+protocols and fields. pyshark's own packet objects put all fields of one name together, so that the
+operations of a compound could not be told apart: the tree is kept instead. Nor does pyshark run
+tshark: it waits in an event loop, and an interrupt there leaves what it goes on to wait for ever
+for. Promises that tshark has ended when the packets have, however they do.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import os
-import signal
-from asyncio.subprocess import Process
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+import subprocess
+import tempfile
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import IO
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from pcapnfs.errors import CaptureError
 from pcapnfs.record import Record
-from pcapnfs.verify.tool import find
+from pcapnfs.verify.tool import find, last_line
 
 _BAD = dict.fromkeys(
     code for code in (*range(32), 0xFFFE, 0xFFFF) if code not in (0x09, 0x0A, 0x0D)
@@ -32,9 +30,8 @@ _BAD = dict.fromkeys(
 CUT_SHORT = "cut short"
 """tshark's words for a file that breaks off, which is no failure: it reads what is before."""
 
-
-ENDING_S = 1.0
-"""Seconds that tshark gets to end once it has written everything."""
+_BATCH = 65_536
+"""Bytes that are read of tshark's output at a time."""
 
 
 class Packet(Record):
@@ -57,94 +54,54 @@ def packets(
         CaptureError: tshark cannot read the file.
         NoTsharkError: It is not installed.
     """
-    find()
-    from pyshark.capture.capture import TSharkCrashException
-
-    parameters = [*options]
-    if last_frame is not None:
-        parameters += ["-c", str(last_frame)]
-    # A loop of its own: pyshark's way to get one is deprecated in Python 3.12 and gone in 3.14.
-    with closing(asyncio.new_event_loop()) as loop:
-        capture = _tree_capture(path, display_filter, parameters, loop)
-        try:
-            yield from capture.trees()
-        except TSharkCrashException as error:
-            if CUT_SHORT not in str(error):
-                raise CaptureError(f"{path}: tshark gave up: {capture.last_words()}") from error
-        finally:
-            capture.stop()
+    limit = [] if last_frame is None else ["-c", str(last_frame)]
+    command = [find(), "-r", str(path), "-l", "-n", *options, *limit, "-Y", display_filter]
+    with ExitStack() as stack:
+        told = stack.enter_context(tempfile.TemporaryFile())
+        process = stack.enter_context(
+            subprocess.Popen([*command, "-T", "pdml"], stdout=subprocess.PIPE, stderr=told)
+        )
+        stack.callback(process.kill)
+        assert process.stdout is not None
+        yield from _cut(process.stdout)
+        why = complaint(process, told)
+        if why is not None:
+            raise CaptureError(f"{path}: tshark gave up: {why}")
 
 
-class _Trees(Protocol):
-    """What is used of the capture below."""
+def complaint(process: subprocess.Popen[bytes], told: IO[bytes]) -> str | None:
+    """Why tshark stopped before the end; None when it did not, or the file merely breaks off."""
+    status = process.wait()
+    told.seek(0)
+    why = told.read()
+    if status == 0 or CUT_SHORT.encode() in why:
+        return None
+    return last_line(why)
 
-    def trees(self) -> Iterator[Packet]: ...
-    def last_words(self) -> str: ...
-    def stop(self) -> None: ...
+
+def _cut(output: IO[bytes]) -> Generator[Packet]:
+    """The packets in tshark's output, while it writes them."""
+    from pyshark.tshark.output_parser.tshark_xml import TsharkXmlParser  # It takes long.
+
+    parser = TsharkXmlParser()
+    data = b""
+    # Not `read`, which waits until it has all of that.
+    while more := output.read1(_BATCH):  # type: ignore[attr-defined]  # IO does not tell of it.
+        data += more
+        while True:
+            text, data = parser._extract_packet_from_data(data)
+            if not text:
+                break
+            yield _packet(text)
 
 
-def _tree_capture(
-    path: Path, display_filter: str, parameters: list[str], loop: asyncio.AbstractEventLoop
-) -> _Trees:
-    """A pyshark capture that keeps trees; defined here since pyshark takes long to import."""
-    import pyshark
-    from pyshark.tshark.output_parser.tshark_xml import TsharkXmlParser
-
-    class TreeParser(TsharkXmlParser):  # type: ignore[misc]  # pyshark has no types
-        """Gives the tree of a packet, where pyshark would give its own object."""
-
-        def _parse_single_packet(self, packet: bytes) -> Packet:
-            text = packet.decode("utf-8", "replace").translate(_BAD)
-            try:
-                root = ElementTree.fromstring(text)
-            except ElementTree.ParseError as error:
-                raise CaptureError(f"tshark wrote what cannot be read: {error}") from error
-            number = root.find("./proto[@name='geninfo']/field[@name='num']")
-            if number is None:
-                raise CaptureError("tshark wrote a packet without its number")
-            protocols = [each for each in root if each.get("name") != "geninfo"]
-            return Packet(int(number.attrib["show"]), tuple(protocols))
-
-    class TreeCapture(pyshark.FileCapture):  # type: ignore[misc]  # likewise
-        """pyshark's capture with the other parser."""
-
-        def _setup_tshark_output_parser(self) -> TreeParser:
-            return TreeParser()
-
-        def trees(self) -> Iterator[Packet]:
-            """Every packet."""
-            return self._packets_from_tshark_sync()  # type: ignore[no-any-return]
-
-        def last_words(self) -> str:
-            """What tshark said last."""
-            return self._last_error_line or "it gave no reason"
-
-        async def _cleanup_subprocess(self, process: Process) -> None:
-            """End tshark, unless it ends by itself; then say as pyshark does how it ended.
-
-            Its own way to kill looks first whether the process has ended, and takes the status from
-            asyncio's own waiting, which then complains of an unknown process.
-            """
-            if process.stdout is not None and process.stdout.at_eof():
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(process.wait(), ENDING_S)
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):  # It has ended in this moment.
-                    os.kill(process.pid, signal.SIGKILL)
-                await process.wait()
-            await super()._cleanup_subprocess(process)
-
-        def stop(self) -> None:
-            """End tshark, unless it has ended; how it did was told when it did."""
-            self._running_processes: set[Process] = {
-                each for each in self._running_processes if each.returncode is None
-            }
-            self.eventloop.run_until_complete(self.close_async())
-
-    return TreeCapture(
-        str(path),
-        keep_packets=False,
-        display_filter=display_filter,
-        custom_parameters=parameters,
-        eventloop=loop,
-    )
+def _packet(xml: bytes) -> Packet:
+    try:
+        root = ElementTree.fromstring(xml.decode("utf-8", "replace").translate(_BAD))
+    except ElementTree.ParseError as error:
+        raise CaptureError(f"tshark wrote what cannot be read: {error}") from error
+    number = root.find("./proto[@name='geninfo']/field[@name='num']")
+    if number is None:
+        raise CaptureError("tshark wrote a packet without its number")
+    protocols = [each for each in root if each.get("name") != "geninfo"]
+    return Packet(int(number.attrib["show"]), tuple(protocols))

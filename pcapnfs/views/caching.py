@@ -104,7 +104,7 @@ def cache_in_short(result: Cache) -> str:
 
 
 _FOLLOW_UP_COLUMNS = (
-    Column("", align="left", least=12, cut="end"),
+    Column("after listings", align="left", least=12, cut="end"),
     Column("calls"),
     Column("LOOKUP", 1),
     Column("GETATTR", 1),
@@ -119,8 +119,8 @@ def _follow_ups(result: Readdir) -> RenderableType:
         parts = [note("No entry was asked for afterwards.")]
     else:
         rows = [
-            _follow_up_row("after plain listings", result.after_plain),
-            _follow_up_row("after listings with attributes", result.after_plus),
+            _follow_up_row("without attributes", result.after_plain),
+            _follow_up_row("with attributes", result.after_plus),
         ]
         parts = [FittedTable(_FOLLOW_UP_COLUMNS, [row for row in rows if row[1] != "0"], indent=2)]
         if result.after_plain.calls > result.after_plain.accesses:

@@ -156,7 +156,7 @@ def source(each: Input, model: Model) -> str:
     if each.name == "concurrency":
         return "mean while any was under way"
     pauses = model.pauses_s
-    return "gaps between calls" + (f", and {units.duration(pauses)} of pauses" if pauses else "")
+    return "gaps between calls" + (f"; pauses {units.duration(pauses)}" if pauses else "")
 
 
 def _round_trip(each: Input, model: Model) -> str:
@@ -189,7 +189,7 @@ def _figures(model: Model) -> RenderableType:
         ["first-order formula", figure(model, model.predicted_s), "files × (RPCs + persistence)"],
         ["forecast", figure(model, model.forecast_s), spread or "with overlap and client"],
         ["measured", units.duration(model.measured_s), ""],
-        ["error", error or units.UNKNOWN, "of half the files, foretold from the others"],
+        ["error", error or units.UNKNOWN, "half the files, by the other half"],
     ]
     if model.measured_s is None:
         del rows[2:]

@@ -53,7 +53,7 @@ _USES = (
     Column("client", align="left"),
     Column("server", align="left"),
     Column("over", align="left"),
-    Column("connections"),
+    Column("with NFS"),
     Column("at once"),
     Column("security", 2, align="left", least=8, cut="end"),
     Column("READ", 1),

@@ -30,6 +30,13 @@ def test_standard_input_is_not_remembered(kept: Path) -> None:
     assert not kept.exists()
 
 
+def test_what_was_before_standard_input_does_not_pass_for_it(kept: Path) -> None:
+    remember(Captures(("/a.pcap",), ()))
+    remember(Captures(("-",), ()))
+    assert recall() is None
+    assert not kept.exists()
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,11 +10,13 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 from unittest.mock import Mock
 
 import pytest
 
 import pcapnfs
+from pcapnfs import temporary
 from pcapnfs.cli.app import run
 from pcapnfs.record import replace
 from pcapnfs.views.document import to_json
@@ -167,6 +169,80 @@ def test_so_is_a_target_whose_name_is_too_long(
     assert run(words) in (1, 2)
     told = capsys.readouterr()
     assert told.err.endswith("File name too long\n")
+
+
+WRITING = ["report", "compare", "decode", "export", "redact", "annotate", "synth", "--key"]
+"""What writes a file, by the command; `--key` is that of `redact`."""
+
+
+def writing(command: str, target: Path) -> list[str]:
+    """The arguments with which a command writes this file."""
+    sample, name = str(SAMPLE), str(target)
+    return {
+        "compare": ["compare", sample, sample, "-o", name],
+        "redact": ["redact", sample, name],
+        "annotate": ["annotate", sample, name],
+        "synth": ["synth", "tar", "--files", "1", "-o", name],
+        "--key": ["redact", sample, str(target.parent.parent / "out.pcap"), "--key", name],
+    }.get(command, [command, sample, "-o", name])
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_where_there_is_no_directory_it_could_not_be_written(
+    command: str, tmp_path: Path, capsys: Printed
+) -> None:
+    assert run(writing(command, tmp_path / "absent" / "a.pcap")) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert not {path.name for path in tmp_path.iterdir()} - {"state"}
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_where_nobody_may_write_it_could_not_be_written(
+    command: str, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+
+    make = temporary.make
+
+    def denied(*_: object, **__: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    def made(parent: Path | None = None, *others: str) -> temporary.Held:
+        return denied() if parent == closed else make(parent, *others)
+
+    if command == "--key":
+        monkeypatch.setattr("pcapnfs.redaction.os.open", denied)
+    else:
+        monkeypatch.setattr("pcapnfs.placement.temporary.make", made)
+    assert run(writing(command, closed / "a.pcap")) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.endswith("Permission denied\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["report", "compare", "export"])
+def test_a_full_disk_is_told_in_a_sentence(command: str, capsys: Printed) -> None:
+    assert run(writing(command, Path("/dev/full"))) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.endswith("No space left on device\n")
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command", ["summarize", "compare", "decode", "export", "redact", "annotate", "report"]
+)
+def test_whether_a_file_can_be_read_is_left_to_who_reads_it(
+    command: str, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """typer would ask first, and call it wrong usage."""
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    words = writing(command, tmp_path / "a.pcapng")
+    assert run(words[:2] if command == "summarize" else words) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_an_empty_capture_holds_no_nfs(tmp_path: Path, capsys: Printed) -> None:

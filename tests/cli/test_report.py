@@ -55,13 +55,14 @@ def test_a_capture_is_never_written_over(
 
 
 @pytest.mark.parametrize(
-    ("target", "why"), [("missing/case.html", "no directory"), (".", "is a directory")]
+    ("target", "why", "status"),
+    [("missing/case.html", "no directory", 1), (".", "is a directory", 2)],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(
-    tmp_path: Path, target: str, why: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, target: str, why: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The capture does not exist either: that it is not read shows what is looked at first.
-    assert run(["report", str(tmp_path / "none.pcap"), "-o", str(tmp_path / target)]) == 2
+    assert run(["report", str(tmp_path / "none.pcap"), "-o", str(tmp_path / target)]) == status
     assert why in capsys.readouterr().err
 
 

@@ -394,6 +394,22 @@ def test_the_command_writes_capture_and_truth(
     assert json.loads(capsys.readouterr().out) == truth
 
 
+@pytest.mark.parametrize("failing", ["tar.pcap", "tar.json"])
+def test_capture_and_truth_are_there_whole_or_not_at_all(
+    failing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that the system refuses to write stands for a full disk."""
+    other = {"tar.pcap": "tar.json", "tar.json": "tar.pcap"}[failing]
+    (tmp_path / failing).symlink_to("/dev/full")
+    (tmp_path / other).write_text("old")
+    command = ["synth", "tar", "--files", "4", "-o", str(tmp_path / "tar.pcap"), "--force"]
+    assert run(command) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"pcapnfs: {tmp_path / failing}: No space left on device\n")
+    assert failing == "tar.pcap" or (tmp_path / other).read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tar.json", "tar.pcap"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

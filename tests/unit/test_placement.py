@@ -14,7 +14,7 @@ import pytest
 
 from pcapnfs import placement
 from pcapnfs.cli import files
-from pcapnfs.errors import UsageError
+from pcapnfs.errors import UsageError, WriteError
 
 
 @pytest.mark.parametrize("name", ["report.html", "n" * 255, "é" * 127])
@@ -115,7 +115,7 @@ def test_a_link_stays_a_link_and_leads_to_what_is_written(tmp_path: Path, there:
 def test_links_that_lead_in_a_circle_are_refused_in_a_sentence(tmp_path: Path) -> None:
     link = tmp_path / "latest"
     link.symlink_to(link)
-    with pytest.raises(UsageError, match=r"latest cannot be written: Too many levels"):
+    with pytest.raises(WriteError, match=r"latest cannot be written: Too many levels"):
         files.replace(link, "new", force=True)
     assert link.readlink() == link
 
@@ -124,9 +124,9 @@ def test_links_that_cannot_be_written_to_are_refused_before_the_work(tmp_path: P
     circle, astray = tmp_path / "circle", tmp_path / "astray"
     circle.symlink_to(circle)
     astray.symlink_to(tmp_path / "absent" / "report.html")
-    with pytest.raises(UsageError, match=r"circle cannot be written: Too many levels"):
+    with pytest.raises(WriteError, match=r"circle cannot be written: Too many levels"):
         files.refuse(circle, force=True)
-    with pytest.raises(UsageError, match=r"there is no directory .*absent$"):
+    with pytest.raises(WriteError, match=r"there is no directory .*absent$"):
         files.refuse(astray, force=True)
     astray.parent.joinpath("absent").mkdir()
     files.refuse(astray, force=False)
@@ -143,7 +143,7 @@ def test_a_link_that_the_system_does_not_follow_is_not_followed(
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     monkeypatch.setattr(os, "open", denied)  # As protected_symlinks of Linux does it.
-    with pytest.raises(UsageError, match=r"latest cannot be written: Permission denied"):
+    with pytest.raises(WriteError, match=r"latest cannot be written: Permission denied"):
         files.replace(link, "new", force=True)
     monkeypatch.undo()
     assert target.read_text() == "old"

@@ -163,3 +163,11 @@ def test_a_name_cannot_rewrite_the_screen(
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "[bold]evil" in out
+
+
+@pytest.mark.parametrize("frame", [str(V3), "0", "1.5"])
+def test_what_is_no_frame_number_is_wrong_usage(
+    frame: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["show", str(V3), frame]) == 2
+    assert f"{frame!r} is no frame number" in capsys.readouterr().err

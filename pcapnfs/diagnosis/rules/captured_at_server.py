@@ -25,12 +25,13 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         severity="note",
         title="The capture was taken at the server",
         seen=f"From here to client {busiest.client} and back TCP takes "
-        f"{units.duration(busiest.client_side.least_s)}, to server {busiest.server} "
+        f"{units.duration(busiest.client_side.least_s)} at least, to server {busiest.server} "
         f"{units.duration(busiest.server_side.least_s)}.",
         why="Service times are the server's alone: a client waits for the round trip as well. "
-        f"pcapnfs adds {units.duration(busiest.addition_s)} to each call wherever it speaks for "
-        "the client; service times stay as Wireshark shows them. What was lost between server and "
-        "client shows only as a pause.",
+        f"pcapnfs adds the usual round trip to its client ({units.duration(busiest.addition_s)} "
+        f"for {busiest.client}) to each call wherever it speaks for the client; budgets tell the "
+        "mean of what was added. Service times stay as Wireshark shows them. What was lost "
+        "between server and client shows only as a pause.",
         advice=(
             Advice(
                 "For what users wait, capture at the client, best at both ends at once, with "

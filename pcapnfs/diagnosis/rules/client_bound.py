@@ -29,7 +29,7 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
     sure = placed is not None and placed > 0
     return Observed(
         severity="note",
-        title="For much of the time no call was under way: that is not NFS",
+        title="Much of the time no call was under way: not NFS",
         seen=_seen(found, cause),
         why="Then the program computes, sleeps, waits for something else, or the client's kernel "
         "is busy. A faster server or network leaves that part as it is."

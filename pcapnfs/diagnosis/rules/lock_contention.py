@@ -25,6 +25,27 @@ LATE = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+WITHOUT_CALLBACK = "4.0"
+"""The NFSv4 without CB_NOTIFY_LOCK, which came with NFSv4.1 (RFC 8881 section 20.11)."""
+
+LOCAL = Advice(
+    "If only programs of one client lock these files, mount there with nolock (or local_lock=all).",
+    "locks of other clients are not seen: files may be corrupted if there are any.",
+)
+"""Linux knows these options for NFSv2 and NFSv3 alone."""
+
+REACHED = Advice(
+    "Let the server's callbacks (GRANTED) through: the client's lockd port (fixed by "
+    "lockd.nlm_tcpport and nlm_udpport) and rpcbind, through every firewall."
+)
+NEWER = Advice(
+    "Mount with NFSv4.1 or later, where callbacks use the client's own connection, and a server "
+    "that sends CB_NOTIFY_LOCK (Linux 4.9 and later)."
+)
+NOTIFYING = Advice(
+    "Have a server that sends CB_NOTIFY_LOCK, and clients that heed it (Linux 4.9 and later)."
+)
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client that waited, and server."""
@@ -43,15 +64,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else "Clients wait for each other's locks",
             seen=_seen(pair),
             why=(
-                "The server did not tell the client that the lock was free (NLM GRANTED, "
-                "CB_NOTIFY_LOCK), so that it asks again from time to time; in between the lock "
-                "is nobody's."
+                f"{_unnoticed(pair)} So the client asks again from time to time; in between the "
+                "lock is nobody's."
                 if late
                 else "A program waits for a lock that another one holds, on another client. "
                 "Neither storage nor network shortens that; the time budget has it as the "
                 "client's own time."
             ),
-            advice=_advice(late=late),
+            advice=_advice(pair, late=late),
             confidence="certain",
             data=f"{times(pair.waits, 'wait')}, {times(pair.locks, 'LOCK')}",
             frames=pair.frames,
@@ -86,32 +106,29 @@ def _seen(pair: LockWaits) -> str:
     return text
 
 
-def _advice(*, late: bool) -> tuple[Advice, ...]:
+def _unnoticed(pair: LockWaits) -> str:
+    """Why the client did not learn that the lock was free."""
+    if pair.protocols == (WITHOUT_CALLBACK,):
+        return "NFSv4.0 has no way to tell a client that a lock is free."
+    by = "NLM GRANTED" if _nlm(pair) else "CB_NOTIFY_LOCK"
+    return f"The server did not tell the client that the lock was free ({by})."
+
+
+def _advice(pair: LockWaits, *, late: bool) -> tuple[Advice, ...]:
     application = Advice(
         "Have the program hold the lock for a shorter time, lock smaller ranges or several files, "
         "or let one process do the work for all."
     )
     if not late:
-        return (
-            application,
-            Advice(
-                "If only programs of one client lock these files, mount there with "
-                "local_lock=all (NFSv3: nolock).",
-                "locks of other clients are not seen: files may be corrupted if there are any.",
-            ),
-        )
-    return (
-        Advice(
-            "Let the server's callbacks through: NFSv3: the client's lockd port (fixed by "
-            "lockd.nlm_tcpport and nlm_udpport) and rpcbind, through every firewall; NFSv4.0: its "
-            "callback port."
-        ),
-        Advice(
-            "Mount with NFSv4.1 or later, where callbacks use the client's own connection, and a "
-            "server that sends CB_NOTIFY_LOCK (Linux 4.9 and later)."
-        ),
-        application,
-    )
+        return (application, LOCAL) if _nlm(pair) else (application,)
+    if not _nlm(pair):
+        return (NEWER if WITHOUT_CALLBACK in pair.protocols else NOTIFYING, application)
+    # A callback that came through shows that nothing keeps them back.
+    return (NEWER, application) if pair.told else (REACHED, NEWER, application)
+
+
+def _nlm(pair: LockWaits) -> bool:
+    return any(name.startswith("nlm") for name in pair.protocols)
 
 
 RULE = Rule(

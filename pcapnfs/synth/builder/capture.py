@@ -113,7 +113,12 @@ class Capture:
         Raises ValueError for another name, OSError when the file cannot be written.
         """
         target = Path(path)
-        suffixes = target.suffixes
+        target.write_bytes(self.named(target.name))
+        return target
+
+    def named(self, name: str) -> bytes:
+        """The bytes of a file of this name; raises ValueError as `write` does."""
+        suffixes = Path(name).suffixes
         packed = suffixes[-1:] == [".gz"]
         kind = suffixes[-2:-1] if packed else suffixes[-1:]
         if kind == [".pcap"]:
@@ -121,9 +126,8 @@ class Capture:
         elif kind == [".pcapng"]:
             data = self.pcapng()
         else:
-            raise ValueError(f"{target.name}: name it .pcap, .pcapng, .pcap.gz or .pcapng.gz")
-        target.write_bytes(compressed(data) if packed else data)
-        return target
+            raise ValueError(f"{name}: name it .pcap, .pcapng, .pcap.gz or .pcapng.gz")
+        return compressed(data) if packed else data
 
     def on_interface(self, interface: int) -> "Capture":
         """The same frames on another pcapng interface."""

@@ -64,7 +64,7 @@ def _uses(found: Network) -> Block:
         Column("client", "name"),
         Column("server", "name"),
         Column("over", "words"),
-        Column("connections"),
+        Column("NFS connections"),
         Column("at once"),
         Column("security", "words"),
         Column("largest READ"),

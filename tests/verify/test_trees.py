@@ -1,0 +1,111 @@
+"""tshark as it is run for trees: it ends with whoever wanted its packets."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from pcapnfs.errors import CaptureError
+from pcapnfs.verify.trees import packets
+
+PACKET = "<packet><proto name='geninfo'><field name='num' show='{}'/></proto></packet>"
+
+ENDLESS = f"""\
+#!{sys.executable}
+import itertools, os, pathlib
+pathlib.Path(os.environ["FAKE_PID"]).write_text(str(os.getpid()))
+try:
+    for number in itertools.count(1):
+        print({PACKET!r}.format(number), flush=True)
+except BrokenPipeError:
+    os._exit(0)
+"""
+
+READER = """\
+import os
+import time
+from pathlib import Path
+from pcapnfs.cli import app
+from pcapnfs.verify.trees import packets
+
+def read():
+    for packet in packets(Path(os.__file__), "rpc", ()):
+        if packet.frame == 1:
+            print("begun", flush=True)
+        {pause}
+
+app._hear()
+try:
+    read()
+except KeyboardInterrupt:
+    raise SystemExit(130)
+"""
+
+
+def faked(directory: Path, program: str) -> str:
+    """A path for programs with a tshark of this text before all others."""
+    fake = directory / "tshark"
+    fake.write_text(program)
+    fake.chmod(0o755)
+    return f"{directory}{os.pathsep}{os.environ['PATH']}"
+
+
+def ended(number: int) -> bool:
+    """Whether a process is gone, at the latest after a while."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.mark.parametrize("pause", ["time.sleep(60)", "pass"], ids=["away", "reading"])
+@pytest.mark.parametrize("together", [True, False], ids=["terminal", "alone"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_at_once(
+    number: int, status: int, together: bool, pause: str, tmp_path: Path
+) -> None:
+    told = tmp_path / "pid"
+    environment = {**os.environ, "PATH": faked(tmp_path, ENDLESS), "FAKE_PID": str(told)}
+    with subprocess.Popen(
+        [sys.executable, "-c", READER.format(pause=pause)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    ) as reader:
+        try:
+            assert reader.stdout is not None
+            assert reader.stdout.readline() == b"begun\n"
+            time.sleep(0.1)  # tshark has filled the pipe, and waits.
+            (os.killpg if together else os.kill)(reader.pid, number)
+            _, errors = reader.communicate(timeout=20)
+        finally:
+            reader.kill()
+    assert reader.returncode == status
+    assert errors == b""
+    assert ended(int(told.read_text()))
+
+
+def test_what_it_said_last_is_why_it_gave_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = """\
+        #!/bin/sh
+        echo "first" >&2
+        echo "no such field" >&2
+        exit 4
+        """
+    monkeypatch.setenv("PATH", faked(tmp_path, textwrap.dedent(program)))
+    with pytest.raises(CaptureError, match="gave up: no such field"):
+        list(packets(Path(os.__file__), "rpc", ()))

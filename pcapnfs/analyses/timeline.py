@@ -52,7 +52,7 @@ READS = columns.together(
 """The columns that this reads."""
 
 SMALL_OPERATIONS = (
-    "GETATTR", "LOOKUP", "ACCESS", "READLINK",
+    "GETATTR", "LOOKUP", "ACCESS", "READLINK", "STATFS", "FSSTAT", "FSINFO", "PATHCONF",
     "CLOSE", "LOOKUPP", "NVERIFY", "VERIFY", "GETACL",
 )  # fmt: skip
 """Operations that a server answers from memory in a few bytes, and that so show the round trip:

@@ -30,6 +30,7 @@ except BrokenPipeError:
 
 READER = """\
 import os
+import signal
 import time
 from pathlib import Path
 from pcapnfs.cli import app
@@ -41,6 +42,8 @@ def read():
             print("begun", flush=True)
         {pause}
 
+# Whoever started the tests in the background may have had them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 app._hear()
 try:
     read()

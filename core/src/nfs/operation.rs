@@ -104,8 +104,7 @@ pub struct Operation {
     pub stability: Stability,
     /// Rank among a compound's operations: the first of the lowest rank is the main operation.
     pub rank: u8,
-    /// Answered from memory by any server: its service time shows the round trip. What asks for the state of
-    /// a file system (FSSTAT, FSINFO) may wait for its disks, and comes with a mount's first calls.
+    /// Answered from memory by any server: its service time shows the round trip.
     pub small: bool,
     /// Reads the arguments.
     pub arguments: Parser,
@@ -218,9 +217,9 @@ pub static NFS3: &[Operation] = rows! {
     15 LINK        0 Linked  Keep Stable   1 false v3::link_arguments, v3::link_results, v3::link_results; "RFC 1813 3.3.15"
     16 READDIR     0 Object  Keep Unstable 1 false v3::readdir_arguments, v3::readdir_results, v3::object_attributes; "RFC 1813 3.3.16"
     17 READDIRPLUS 0 Object  Keep Unstable 1 false v3::readdirplus_arguments, v3::readdirplus_results, v3::object_attributes; "RFC 1813 3.3.17"
-    18 FSSTAT      0 Object  Keep Unstable 1 false v3::object_arguments, v3::fsstat_results, v3::object_attributes; "RFC 1813 3.3.18"
-    19 FSINFO      0 Object  Keep Unstable 1 false v3::object_arguments, v3::fsinfo_results, v3::object_attributes; "RFC 1813 3.3.19"
-    20 PATHCONF    0 Object  Keep Unstable 1 false v3::object_arguments, v3::pathconf_results, v3::object_attributes; "RFC 1813 3.3.20"
+    18 FSSTAT      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::fsstat_results, v3::object_attributes; "RFC 1813 3.3.18"
+    19 FSINFO      0 Object  Keep Unstable 1 true  v3::object_arguments, v3::fsinfo_results, v3::object_attributes; "RFC 1813 3.3.19"
+    20 PATHCONF    0 Object  Keep Unstable 1 true  v3::object_arguments, v3::pathconf_results, v3::object_attributes; "RFC 1813 3.3.20"
     21 COMMIT      0 Object  Keep Stable   1 false v3::commit_arguments, v3::commit_results, v3::wcc_results; "RFC 1813 3.3.21"
 };
 
@@ -245,7 +244,7 @@ pub static NFS2: &[Operation] = rows! {
     14 MKDIR       0 Child   Keep Stable   1 false v2::mkdir_arguments, v2::object_results, nothing; "RFC 1094 2.2.15"
     15 RMDIR       0 Removed Keep Stable   1 false v2::name_arguments, v2::status_alone, nothing; "RFC 1094 2.2.16"
     16 READDIR     0 Object  Keep Unstable 1 false v2::readdir_arguments, v2::readdir_results, nothing; "RFC 1094 2.2.17"
-    17 STATFS      0 Object  Keep Unstable 1 false v2::object_arguments, v2::statfs_results, nothing; "RFC 1094 2.2.18"
+    17 STATFS      0 Object  Keep Unstable 1 true  v2::object_arguments, v2::statfs_results, nothing; "RFC 1094 2.2.18"
 };
 
 /// NFSv4, minor versions 0 to 2, and extended attributes. Ranks follow the tiers of Wireshark's

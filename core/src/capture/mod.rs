@@ -431,6 +431,12 @@ impl Reader {
         }
     }
 
+    /// How often the file was taken up again, behind damage or with another capture: there, what comes
+    /// need not be what [`Reader::glimpses`] saw.
+    pub fn taken_up(&self) -> u64 {
+        self.resumed.places + self.followers()
+    }
+
     /// Packets so far that have no time of their own, as those of pcapng simple packet blocks.
     pub fn untimed(&self) -> u64 {
         match &self.parser {

@@ -157,13 +157,13 @@ fn drain(mut reader: Reader) -> (Vec<Expected>, Option<ReadError>) {
     let mut found = Vec::new();
     loop {
         let seen = reader.glimpses().next().map(|seen| (seen.link, seen.wire_length, seen.bytes.to_vec()));
-        let places = reader.resumed.places;
+        let taken_up = reader.taken_up();
         match reader.next() {
             Ok(Some(packet)) => {
                 let came = (packet.link, packet.wire_length, packet.bytes.to_vec());
                 found.push((packet.time_ns, packet.wire_length, packet.bytes.to_vec()));
                 assert_eq!(packet.number, found.len() as u64);
-                let undamaged = reader.resumed.places == places;
+                let undamaged = reader.taken_up() == taken_up;
                 assert!(
                     !undamaged || seen.is_none_or(|seen| seen == came),
                     "what comes is what was seen coming"

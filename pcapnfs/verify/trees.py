@@ -9,6 +9,7 @@ for. Promises that tshark has ended when the packets have, however they do.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Generator, Iterable
@@ -18,6 +19,7 @@ from typing import IO
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from pcapnfs import temporary
 from pcapnfs.errors import CaptureError
 from pcapnfs.record import Record
 from pcapnfs.verify.tool import find, last_line
@@ -58,8 +60,15 @@ def packets(
     command = [find(), "-r", str(path), "-l", "-n", *options, *limit, "-Y", display_filter]
     with ExitStack() as stack:
         told = stack.enter_context(tempfile.TemporaryFile())
+        # As of `messages`: what the user set in Wireshark would show other packets.
+        settings = stack.enter_context(temporary.scratch())
         process = stack.enter_context(
-            subprocess.Popen([*command, "-T", "pdml"], stdout=subprocess.PIPE, stderr=told)
+            subprocess.Popen(
+                [*command, "-T", "pdml"],
+                stdout=subprocess.PIPE,
+                stderr=told,
+                env={**os.environ, "WIRESHARK_CONFIG_DIR": str(settings)},
+            )
         )
         stack.callback(process.kill)
         assert process.stdout is not None

@@ -14,6 +14,8 @@ import pytest
 
 from pcapnfs.errors import CaptureError
 from pcapnfs.verify.trees import packets
+from tests.oracles.tshark import require_tshark
+from tests.unit.rows import ROOT
 
 PACKET = "<packet><proto name='geninfo'><field name='num' show='{}'/></proto></packet>"
 
@@ -112,3 +114,16 @@ def test_what_it_said_last_is_why_it_gave_up(
     monkeypatch.setenv("PATH", faked(tmp_path, textwrap.dedent(program)))
     with pytest.raises(CaptureError, match="gave up: no such field"):
         list(packets(Path(os.__file__), "rpc", ()))
+
+
+def test_the_users_settings_of_wireshark_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever switched reassembly off would get other packets with RPC in them."""
+    require_tshark()
+    capture, only = ROOT / "samples" / "k61-walk-v3.pcap", "rpc"
+    before = [packet.frame for packet in packets(capture, only, (), last_frame=400)]
+    preferences = "tcp.desegment_tcp_streams: FALSE\nrpc.desegment_rpc_over_tcp: FALSE\n"
+    (tmp_path / "preferences").write_text(preferences)
+    monkeypatch.setenv("WIRESHARK_CONFIG_DIR", str(tmp_path))
+    assert [packet.frame for packet in packets(capture, only, (), last_frame=400)] == before

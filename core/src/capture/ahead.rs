@@ -1,8 +1,8 @@
 //! Reads ahead on a thread of its own, so that what unpacks works while what is unpacked is decoded.
 //!
 //! Takes a source; gives the same bytes and the same failures, in the same order, as copies or in the
-//! buffers that they were unpacked into. At most [`PIECES`] pieces wait. The thread begins late: a small file, or one of many of which only the
-//! beginning is looked at, does without.
+//! buffers that they were unpacked into. At most [`PIECES`] pieces wait. The thread begins late: a small
+//! file, or one of many of which only the beginning is looked at, does without.
 
 use std::io::{self, Read};
 use std::mem;

@@ -1,8 +1,8 @@
 //! Classic pcap (draft-ietf-opsawg-pcap): a file header, then packets with 16 bytes before each.
 
 use super::output::Interface;
-use super::pcapng::SECTION_HEADER;
 use super::resume::Guess;
+use super::sniff::{self, Magic};
 use super::window::{Fault, Window};
 use super::{CREDIBLE_PACKET, Container, Glimpse, LinkType, PACKET_LIMIT, Record, credible};
 
@@ -252,8 +252,11 @@ impl Pcap {
     }
 }
 
-/// Whether these are the first bytes of a capture file: as a packet, it would be of no length.
+/// Whether these are the first bytes of a capture file: in pcap, a packet of no length.
 fn begins_capture(ahead: &[u8]) -> bool {
-    let pcap = |magic: &[u8; 4]| Layout::of_magic(*magic).is_some() && ahead.get(8..12) == Some(&[0; 4]);
-    ahead.first_chunk::<4>().is_some_and(|magic| *magic == SECTION_HEADER || pcap(magic))
+    match sniff::magic(ahead) {
+        Some(Magic::Pcap(_)) => ahead.get(8..12) == Some(&[0; 4]),
+        Some(Magic::Pcapng) => true,
+        None => false,
+    }
 }

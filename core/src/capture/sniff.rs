@@ -18,13 +18,8 @@ pub(super) fn container(window: &mut Window, compression: Compression) -> Result
     if !window.ensure(4)? {
         window.broken().map_or(Ok(()), Err)?;
     }
-    if let Some(magic) = window.ahead().first_chunk::<4>() {
-        if *magic == super::pcapng::SECTION_HEADER {
-            return Ok(Magic::Pcapng);
-        }
-        if let Some(layout) = pcap::Layout::of_magic(*magic) {
-            return Ok(Magic::Pcap(layout));
-        }
+    if let Some(magic) = magic(window.ahead()) {
+        return Ok(magic);
     }
     window.ensure(SAMPLE)?;
     let what = advice(window.ahead());
@@ -32,6 +27,15 @@ pub(super) fn container(window: &mut Window, compression: Compression) -> Result
         Compression::None => what,
         compression => format!("compressed with {compression}, and inside: {what}"),
     }))
+}
+
+/// The container whose magic number bytes begin with.
+pub(super) fn magic(ahead: &[u8]) -> Option<Magic> {
+    let magic = *ahead.first_chunk::<4>()?;
+    if magic == super::pcapng::SECTION_HEADER {
+        return Some(Magic::Pcapng);
+    }
+    pcap::Layout::of_magic(magic).map(Magic::Pcap)
 }
 
 /// Formats with a magic number, and what to tell who wanted one read.

@@ -73,6 +73,16 @@ enum Source {
     Unpacked(Ahead),
 }
 
+impl Source {
+    fn unpacks(&self) -> bool {
+        matches!(self, Self::Unpacked(_))
+    }
+
+    fn largest_read(&self) -> usize {
+        if self.unpacks() { UNPACKED_READ } else { usize::MAX }
+    }
+}
+
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
@@ -93,25 +103,23 @@ pub(super) struct Window {
     /// Offset in the (decompressed) file of `data[0]`; all sums with it wrap, since that may lie before
     /// the file's begin.
     base: u64,
-    largest_read: usize,
-    unpacks: bool,
     ending: Option<Ending>,
 }
 
 impl Window {
     /// A window at the start of a file's bytes as they are stored.
     pub(super) fn plain(source: Box<dyn Read + Send>) -> Self {
-        Self::new(Source::Stored(source), usize::MAX, false)
+        Self::new(Source::Stored(source))
     }
 
     /// A window at the start of what a decompressor unpacks: its failures are damage of the file.
     pub(super) fn unpacked(source: Box<dyn Read + Send>) -> Self {
-        Self::new(Source::Unpacked(Ahead::new(source)), UNPACKED_READ, true)
+        Self::new(Source::Unpacked(Ahead::new(source)))
     }
 
-    fn new(source: Source, largest_read: usize, unpacks: bool) -> Self {
+    fn new(source: Source) -> Self {
         let data = vec![0; WINDOW];
-        Self { source, data, start: 0, end: 0, filled_at: 0, base: 0, largest_read, unpacks, ending: None }
+        Self { source, data, start: 0, end: 0, filled_at: 0, base: 0, ending: None }
     }
 
     /// The bytes already read and not yet passed, and the source of those after them.
@@ -209,7 +217,7 @@ impl Window {
     }
 
     fn place(&self, what: &'static str, at: usize) -> Place {
-        Place { what, offset: self.base.wrapping_add(at as u64), unpacked: self.unpacks }
+        Place { what, offset: self.base.wrapping_add(at as u64), unpacked: self.source.unpacks() }
     }
 
     #[cold]
@@ -250,7 +258,7 @@ impl Window {
                 let grown = self.data.len().saturating_mul(2).min(length.next_power_of_two());
                 self.data.resize(grown, 0);
             }
-            let limit = self.end.saturating_add(self.largest_read).min(self.data.len());
+            let limit = self.end.saturating_add(self.source.largest_read()).min(self.data.len());
             match self.source.read(self.data.get_mut(self.end..limit).unwrap_or_default()) {
                 Ok(0) => self.ending = Some(Ending::File),
                 Ok(read) => self.end = self.end.saturating_add(read).min(limit),
@@ -263,7 +271,7 @@ impl Window {
 
     /// The source failed: a decompressor's failure is the end of what it unpacks.
     fn fail(&mut self, error: io::Error) -> Result<(), Fault> {
-        if !self.unpacks || error.raw_os_error().is_some() {
+        if !self.source.unpacks() || error.raw_os_error().is_some() {
             return Err(Fault::Io(error));
         }
         let broken_off = error.kind() == io::ErrorKind::UnexpectedEof;

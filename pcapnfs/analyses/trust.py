@@ -13,6 +13,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.directions import ORPHAN_REPLY, directions
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.sealing import Sealing, sealing
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.record import Record
@@ -151,6 +152,7 @@ class Trust(Record):
         return self.orphan_replies - self.orphan_replies_at_start
 
 
+@once
 def trust(trace: Trace) -> Trust:
     """Count what was matched and decoded, and what was not, by reason."""
     calls, matched, retransmitted, assumed, negative = trace.rows(

@@ -222,7 +222,8 @@ def tables() -> str:
         sections.append(f"## `{table.name}`\n\n{table.meaning}\n\n{head}{_lines(rows)}")
     return _page(
         "Tables",
-        "What `pcapnfs sql` and `Trace.sql` can ask. NULL always means unknown or not applicable.",
+        "What `pcapnfs sql` and `Trace.sql` can ask; what would change something is refused before "
+        "it is carried out. NULL always means unknown or not applicable.",
         sections,
     )
 

@@ -1,7 +1,8 @@
 """A user's own SQL, which may only read the trace.
 
 Takes a trace and one statement; gives column names and rows. Promises that nothing is written, no
-file, extension, setting or Python variable is reached, and that a refusal is one sentence.
+file, extension, setting or Python variable is reached, and that a refusal is one sentence. What is
+reading, and what is not, is said here also for `Trace.sql`.
 """
 
 from __future__ import annotations
@@ -49,22 +50,11 @@ def select(trace: Trace, query: str) -> Answer:
         UsageError: The text is not SQL, is not exactly one statement, does not only read, or fails.
     """
     try:
-        statements = duckdb.extract_statements(query)
+        drawn = demand_reading(query)
     except duckdb.Error as error:
         raise UsageError(_sentence(error)) from error
-    if len(statements) != 1:
-        raise UsageError(f"one SQL statement is wanted, not {len(statements)}")
-    (statement,) = statements
-    if statement.type not in READING:
-        raise UsageError(
-            f"this is a {statement.type.name} statement; a trace can only be read: "
-            "select, with, from, describe, show, summarize, explain"
-        )
-    if statement.type == duckdb.StatementType.EXPLAIN and not _explains_reading(query):
-        raise UsageError("a trace can only be read: explain takes select, with, from")
     trace.lock()
     cursor = trace.cursor()
-    drawn = statement.type == duckdb.StatementType.EXPLAIN
     try:
         # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
@@ -72,11 +62,51 @@ def select(trace: Trace, query: str) -> Answer:
         if not drawn and _may_wait_for_itself(cursor, query):
             found = cursor.sql(query).execute()
         else:
-            cursor.execute(statement)
+            cursor.execute(query)
         columns = tuple(str(column[0]) for column in found.description or ())
     except duckdb.Error as error:
         raise UsageError(_sentence(error)) from error
     return Answer(columns, _rows(found), drawn=drawn)
+
+
+def demand_reading(query: str) -> bool:
+    """Refuse what is not one statement that only reads, before anything of it is carried out.
+
+    Gives whether the rows hold a drawing: the plan of an EXPLAIN.
+
+    Raises:
+        UsageError: The text is not exactly one statement, or does not only read.
+        duckdb.Error: The text is not SQL.
+    """
+    statements = duckdb.extract_statements(query)
+    if _pivots(statements):
+        return False
+    if len(statements) != 1:
+        raise UsageError(f"one SQL statement is wanted, not {len(statements)}")
+    (statement,) = statements
+    if statement.type not in READING:
+        raise UsageError(
+            f"this is a {statement.type.name} statement; a trace can only be read: "
+            "select, with, from, pivot, describe, show, summarize, explain"
+        )
+    drawn = statement.type == duckdb.StatementType.EXPLAIN
+    if drawn and not _explains_reading(query):
+        raise UsageError("a trace can only be read: explain takes select, with, from")
+    return drawn
+
+
+def _pivots(statements: list[duckdb.Statement]) -> bool:
+    """Whether this is one PIVOT, of which DuckDB makes types for its columns and then a SELECT.
+
+    No text stands behind what it has made itself.
+    """
+    kinds = [statement.type for statement in statements]
+    return (
+        len(kinds) > 1
+        and kinds.count(duckdb.StatementType.SELECT) == 1
+        and set(kinds) == {duckdb.StatementType.CREATE, duckdb.StatementType.SELECT}
+        and not any(statement.query for statement in statements)
+    )
 
 
 def _may_wait_for_itself(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:

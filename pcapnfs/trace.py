@@ -36,6 +36,7 @@ from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
+from pcapnfs.query import demand_reading
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -318,12 +319,12 @@ class Trace:
         """Ask in SQL; the columns are described in docs/tables.md.
 
         Raises:
-            UsageError: The statement gives no rows.
+            UsageError: It is not one statement, or one that does not only read, as `pcapnfs sql`
+                refuses it; nothing of it was carried out.
+            duckdb.Error: The query fails.
         """
-        relation = self._own_connection.sql(query, params=params)
-        if relation is None:
-            raise UsageError("the statement gives no rows")
-        return relation
+        demand_reading(query)
+        return self._own_connection.sql(query, params=params)
 
     def rows(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None = None
@@ -341,6 +342,7 @@ class Trace:
         Other questions may be asked meanwhile.
         """
         with contextlib.closing(self.cursor()) as cursor:
+            demand_reading(query)
             cursor.execute(query)
             while rows := cursor.fetchmany(ROWS_HELD):
                 yield from rows
@@ -354,6 +356,7 @@ class Trace:
     def _asked(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None
     ) -> duckdb.DuckDBPyConnection:
+        demand_reading(query)
         return self._own_connection.execute(query, params)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,8 @@ def trace() -> Iterator[Trace]:
         "values ('GETATTR')",
         "select op from calls; ",
         "-- a comment\nselect op from calls",
+        "select op from calls -- a comment",
+        "pivot (select op, 'GETATTR' as name from calls) on op using any_value(name)",
     ],
 )
 def test_reading_is_allowed(trace: Trace, query: str) -> None:
@@ -91,6 +93,41 @@ def test_everything_else_is_refused_with_one_sentence(
     assert str(refused.value)
     assert list(tmp_path.iterdir()) == []
     assert list(select(trace, "select op from calls").rows) == [("GETATTR",)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select 1; select 2",
+        "delete from calls",
+        "delete from calls returning op",
+        "insert into calls select * from calls",
+        "update calls set op = 'x'",
+        "drop table calls",
+        "drop table notes; pivot calls on op",
+        "copy calls to 'stolen.csv'",
+        "attach 'other.db'",
+        "set threads = 1",
+        "explain analyze delete from calls",
+    ],
+)
+@pytest.mark.parametrize("ask", [Trace.sql, Trace.rows, Trace.arrays, Trace.each])
+def test_from_python_as_well_before_anything_of_it_is_carried_out(
+    trace: Trace,
+    query: str,
+    ask: Callable[[Trace, str], Iterable[object]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = summarize(trace)
+    with pytest.raises(UsageError) as refused:
+        list(ask(trace, query))
+    with pytest.raises(UsageError) as refused_by_the_command:
+        select(trace, query)
+    assert str(refused.value) == str(refused_by_the_command.value)
+    assert summarize(trace) == before
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_analysis_works_on_a_locked_trace(trace: Trace) -> None:

@@ -100,11 +100,6 @@ def test_no_capture_is_wrong_usage() -> None:
         pcapnfs.open([])
 
 
-def test_a_statement_without_rows_is_wrong_usage(capture: Path) -> None:
-    with pcapnfs.open(capture) as trace, pytest.raises(UsageError, match="gives no rows"):
-        trace.sql("create table mine (n integer)")
-
-
 def test_the_memory_limit_holds_and_large_sorts_spill(capture: Path, temporary: Path) -> None:
     with pcapnfs.open(capture, memory=256 << 20) as trace:
         trace.lock()

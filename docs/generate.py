@@ -223,7 +223,9 @@ def tables() -> str:
     return _page(
         "Tables",
         "What `pcapnfs sql` and `Trace.sql` can ask; what would change something is refused before "
-        "it is carried out. NULL always means unknown or not applicable.",
+        "it is carried out. NULL always means unknown or not applicable. Times with a time zone "
+        "(`to_timestamp(call_time / 1e9)`) are told in UTC; `Trace.sql` gives them as times "
+        "without a zone.",
         sections,
     )
 

@@ -24,6 +24,9 @@ READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 EXPLAIN_TOKENS = 16
 """EXPLAIN and its options are fewer words and signs than that."""
 
+ZONED = "TIMESTAMP WITH TIME ZONE"
+"""A type, or part of one."""
+
 ROWS_AT_A_TIME = 10_000
 """Rows fetched together, so that a long answer does not have to fit in memory."""
 
@@ -58,6 +61,8 @@ def select(trace: Trace, query: str) -> Answer:
     try:
         # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
+        if not drawn:
+            query = _with_times_as_text(cursor, query)
         found: Fetched = cursor
         if not drawn and _may_wait_for_itself(cursor, query):
             found = cursor.sql(query).execute()
@@ -78,7 +83,7 @@ def demand_reading(query: str) -> bool:
         UsageError: The text is not exactly one statement, or does not only read.
         duckdb.Error: The text is not SQL.
     """
-    statements = duckdb.extract_statements(query)
+    statements = duckdb.extract_statements(_bare(query))
     if _pivots(statements):
         return False
     if len(statements) != 1:
@@ -93,6 +98,51 @@ def demand_reading(query: str) -> bool:
     if drawn and not _explains_reading(query):
         raise UsageError("a trace can only be read: explain takes select, with, from")
     return drawn
+
+
+def in_utc(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The same rows, with times that have a time zone as times without one, in UTC.
+
+    DuckDB makes Python's values of the former with pytz alone. The session's zone is UTC.
+    """
+    columns = _cast(relation, "TIMESTAMP")
+    return relation.project(columns) if columns else relation
+
+
+def _with_times_as_text(cursor: duckdb.DuckDBPyConnection, query: str) -> str:
+    """A query for the same rows, with times that have a time zone as text, in UTC."""
+    columns = _cast(cursor.sql(query), "VARCHAR")
+    if not columns:
+        return query
+    return f"select {columns} from (\n{_bare(query)}\n)"
+
+
+def _cast(relation: duckdb.DuckDBPyRelation, kind: str) -> str:
+    """All columns of a relation, times with a time zone as something else; empty without such."""
+    if not any(ZONED in str(column) for column in relation.types):
+        return ""
+    return ", ".join(
+        f"#{place}::{str(column).replace(ZONED, kind)} as {_quoted(name)}"
+        if ZONED in str(column)
+        else f"#{place} as {_quoted(name)}"
+        for place, (name, column) in enumerate(
+            zip(relation.columns, relation.types, strict=True), 1
+        )
+    )
+
+
+def _bare(query: str) -> str:
+    """A statement without its end, behind which DuckDB finds no text for the parts of a PIVOT."""
+    text = query.encode()
+    for offset, _ in reversed(duckdb.tokenize(query)):
+        if text[offset : offset + 1] != b";":
+            break
+        text = text[:offset]
+    return text.decode()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _pivots(statements: list[duckdb.Statement]) -> bool:

@@ -36,7 +36,7 @@ from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
-from pcapnfs.query import demand_reading
+from pcapnfs.query import demand_reading, in_utc
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -243,6 +243,8 @@ def connect(
     connection.execute("set wal_autocheckpoint = ?", [MEMORY_LOG if in_memory else FILE_LOG])
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")
+    # What is asked of a trace must not depend on where it is asked.
+    connection.execute("set global TimeZone = 'UTC'")
     for table in tables:
         connection.execute(table.create_statement())
     return connection
@@ -318,13 +320,15 @@ class Trace:
     ) -> duckdb.DuckDBPyRelation:
         """Ask in SQL; the columns are described in docs/tables.md.
 
+        Times with a time zone come as times without one, in UTC.
+
         Raises:
             UsageError: It is not one statement, or one that does not only read, as `pcapnfs sql`
                 refuses it; nothing of it was carried out.
             duckdb.Error: The query fails.
         """
         demand_reading(query)
-        return self._own_connection.sql(query, params=params)
+        return in_utc(self._own_connection.sql(query, params=params))
 
     def rows(
         self, query: str, params: Sequence[object] | Mapping[str, object] | None = None

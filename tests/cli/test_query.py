@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -35,7 +37,8 @@ def trace() -> Iterator[Trace]:
         "select op from calls; ",
         "-- a comment\nselect op from calls",
         "select op from calls -- a comment",
-        "pivot (select op, 'GETATTR' as name from calls) on op using any_value(name)",
+        "select op from calls; -- a comment",
+        "pivot (select op, 'GETATTR' as name from calls) on op using any_value(name);",
     ],
 )
 def test_reading_is_allowed(trace: Trace, query: str) -> None:
@@ -134,6 +137,63 @@ def test_every_analysis_works_on_a_locked_trace(trace: Trace) -> None:
     before = summarize(trace), perfile(trace)
     trace.lock()
     assert (summarize(trace), perfile(trace)) == before
+
+
+TIMES = """
+    select
+        to_timestamp(1) as at,
+        [to_timestamp(n)] as "at",
+        {'to': to_timestamp(n)} as "a ""quoted"" name",
+        n
+    from range(3) as r(n)
+    order by n desc
+"""
+"""Times with a time zone, which DuckDB hands to Python where pytz is installed."""
+
+
+@pytest.mark.parametrize("end", ["", ";", "; -- the end", " -- the end"])
+def test_times_with_a_time_zone_are_told_in_utc(
+    trace: Trace, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pytz", None)
+    answer = select(trace, TIMES.strip() + end)
+    assert answer.columns == ("at", "at", 'a "quoted" name', "n")
+    assert list(answer.rows) == [
+        (
+            "1970-01-01 00:00:01+00",
+            [f"1970-01-01 00:00:0{second}+00"],
+            {"to": f"1970-01-01 00:00:0{second}+00"},
+            second,
+        )
+        for second in (2, 1, 0)
+    ]
+
+
+def test_also_where_the_database_has_all_rows_worked_out_first(trace: Trace) -> None:
+    answer = select(trace, "select to_timestamp(1) as at union all select to_timestamp(1)")
+    assert list(answer.rows) == [("1970-01-01 00:00:01+00",)] * 2
+
+
+def test_from_python_they_are_times_in_utc_without_a_zone(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pytz", None)
+    first = datetime(1970, 1, 1, 0, 0, 1)  # as DuckDB gives it
+    rows = trace.sql(TIMES).fetchall()
+    assert [row[0] for row in rows] == [first] * 3
+    assert rows[1] == (first, [first], {"to": first}, 1)
+
+
+def test_the_zone_is_that_of_no_machine() -> None:
+    asked = [sys.executable, "-m", "pcapnfs", "sql", str(ROOT / "samples" / "k61-tar-v3.pcap")]
+    query = "select to_timestamp(0), current_setting('TimeZone')"
+    shown = subprocess.run(
+        [*asked, query, "--format", "csv"],
+        capture_output=True,
+        check=True,
+        env=os.environ | {"TZ": "Asia/Tokyo"},
+    )
+    assert shown.stdout.splitlines()[1] == b"1970-01-01 00:00:00+00,UTC"
 
 
 def test_a_long_answer_is_fetched_in_pieces(trace: Trace) -> None:

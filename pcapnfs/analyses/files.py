@@ -2,7 +2,8 @@
 
 A file counts when at least one call addressed it by handle or name; entries that were only listed
 do not. A call by name belongs to the child; callbacks belong to no file here. A file with several
-handles is one.
+handles is one. Where calls were cut or sealed before they told what they are about, that none is
+known does not mean that there is none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import owners, transfer_sizes
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
+from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -22,8 +24,9 @@ READS = columns.together(
     owners.READS,
     transfer_sizes.MOVED_READS,
     columns.of(
-        calls="callback stability file",
+        calls="callback stability file program op undecoded",
         files="file role listed_only",
+        connections="sealed_bytes",
     ),
 )
 """The columns that the queries here read."""
@@ -45,36 +48,44 @@ class Distribution(Record):
 class Files(Record):
     """The objects that calls addressed."""
 
-    regular: int
-    """Regular files that at least one call addressed by handle or name."""
-    directories: int
-    """Directories that at least one call addressed; without those above an export."""
-    other: int
+    regular: int | None
+    """Regular files that at least one call addressed by handle or name; None when none is known,
+    but there are calls, or objects, that do not tell."""
+    directories: int | None
+    """Directories that at least one call addressed; without those above an export; None as for
+    regular files."""
+    other: int | None
     """Symbolic links, devices and objects whose type the capture does not tell, addressed by a
-    call."""
-    listed_only: int
-    """Objects known from listings alone; in none of the numbers above."""
-    absent_names: int
-    """Names that were looked for and never existed; in none of the numbers above."""
+    call; None when none is known, but there are calls that do not tell."""
+    listed_only: int | None
+    """Objects known from listings alone; in none of the numbers above. None when none is known,
+    but there are calls that do not tell."""
+    absent_names: int | None
+    """Names that were looked for and never existed; in none of the numbers above. None when none is
+    known, but there are calls that do not tell."""
     calls_per_file: Distribution
     """Calls that belong to a regular file."""
     stable_per_file: Distribution
     """Stable calls that belong to a regular file."""
-    bytes_read: int
-    """File data read, bytes, as the replies say."""
-    bytes_written: int
-    """File data written, bytes, as the replies say."""
+    bytes_read: int | None
+    """File data read, bytes, as the replies say; None when not one says it of READs that there are
+    or, where operations are cut or sealed, may be."""
+    bytes_written: int | None
+    """File data written, bytes, as the replies say; None when not one says it of WRITEs that there
+    are or, where operations are cut or sealed, may be."""
 
 
 def files(trace: Trace) -> Files:
     """Count the objects that calls addressed, and spread the calls over the regular files."""
-    regular, directories, other, listed_only, absent = trace.rows(
+    unplaced, unnamed = trace.rows(_UNTOLD)[0]
+    regular, directories, other, listed_only, absent, untyped = trace.rows(
         """
         select count(*) filter (role = 'file' and not listed_only),
                count(*) filter (role = 'directory' and not listed_only),
                count(*) filter (role in ('other', 'unknown') and not listed_only),
                count(*) filter (listed_only),
-               count(*) filter (role = 'absent' and not listed_only)
+               count(*) filter (role = 'absent' and not listed_only),
+               count(*) filter (role = 'unknown' and not listed_only)
         from files where file = identity
         """
     )[0]
@@ -94,17 +105,36 @@ def files(trace: Trace) -> Files:
         from regular
         """
     )[0]
-    sizes = {True: 0, False: 0}
-    for each in transfer_sizes.moved(trace):
-        sizes[each.reading] += each.moved_bytes
+    moved = transfer_sizes.moved(trace)
+
+    def counted(number: object, *, untold: bool) -> int | None:
+        return integer(number) or (None if untold else 0)
+
+    def size(*, reading: bool) -> int | None:
+        some = [each for each in moved if each.reading is reading]
+        if any(each.moved_bytes is not None for each in some):
+            return sum(each.moved_bytes or 0 for each in some)
+        return None if unnamed or any(each.untold for each in some) else 0
+
     return Files(
-        regular=integer(regular),
-        directories=integer(directories),
-        other=integer(other),
-        listed_only=integer(listed_only),
-        absent_names=integer(absent),
+        regular=counted(regular, untold=unplaced or untyped > 0),
+        directories=counted(directories, untold=unplaced or untyped > 0),
+        other=counted(other, untold=unplaced),
+        listed_only=counted(listed_only, untold=unplaced),
+        absent_names=counted(absent, untold=unplaced),
         calls_per_file=Distribution(*spread[:4]),
         stable_per_file=Distribution(*spread[4:]),
-        bytes_read=sizes[True],
-        bytes_written=sizes[False],
+        bytes_read=size(reading=True),
+        bytes_written=size(reading=False),
     )
+
+
+_UNTOLD = f"""
+    select sealed or unplaced, sealed or unnamed from
+        (select coalesce(bool_or(sealed_bytes > 0), false) as sealed from connections),
+        (select coalesce(bool_or(file is null), false) as unplaced,
+                coalesce(bool_or(op = 'COMPOUND'), false) as unnamed
+         from calls where not callback and undecoded is not null and program = {NFS})
+"""
+"""Whether there are, or may be, calls that do not tell what they are about, and of them such as do
+not tell what they do either."""

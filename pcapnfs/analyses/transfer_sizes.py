@@ -18,7 +18,9 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-MOVED_READS = columns.of(calls="call mount callback", operations="call op offset requested count")
+MOVED_READS = columns.of(
+    calls="call mount callback", operations="call op offset requested count status"
+)
 """The columns that `moved` reads."""
 
 ALLOWED_READS = columns.of(calls="call mount callback", operations="call op max_read max_write")
@@ -45,8 +47,10 @@ class Moved(Record):
     """Number of the client and server (table calls)."""
     reading: bool
     """They are READs."""
-    moved_bytes: int
-    """What the replies say was read or written, bytes."""
+    moved_bytes: int | None
+    """What the replies say was read or written, bytes; None when not one of them says it."""
+    untold: int
+    """Those of which nothing says how much it was: cut or sealed before that, or without reply."""
     largest_bytes: int | None
     """The most that one of them asked for, bytes; None when no call tells."""
     largest_placed_bytes: int | None
@@ -73,12 +77,13 @@ def moved(trace: Trace) -> tuple[Moved, ...]:
         Moved(
             mount=integer(mount),
             reading=bool(reading),
-            moved_bytes=integer(size),
+            moved_bytes=whole(size),
+            untold=integer(untold),
             largest_bytes=whole(largest),
             largest_placed_bytes=whole(placed),
             reach_bytes=whole(reach),
         )
-        for mount, reading, size, largest, placed, reach in trace.rows(_MOVED)
+        for mount, reading, size, untold, largest, placed, reach in trace.rows(_MOVED)
     )
 
 
@@ -95,6 +100,7 @@ _OF_CLIENT = joined.condition("not callback", other="operations.op")
 
 _MOVED = f"""
     select mount, {among("operations.op", READ_OPERATIONS)} as reading, sum("count"),
+           count(*) filter ("count" is null and coalesce(operations.status, 0) = 0),
            max(requested), max(requested) filter ("offset" is not null), max({REACH})
     from operations join calls using (call)
     where {among("operations.op", (*READ_OPERATIONS, *WRITE_OPERATIONS))} and {_OF_CLIENT}

@@ -44,7 +44,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
-    "files": "no call of NFS addressed a file or a directory; give --files, --rpcs-per-file and "
+    "files": "no call of NFS tells of a file or a directory; give --files, --rpcs-per-file and "
     "--syncops-per-file",
     "rtt": "nothing tells the round trip; give --rtt",
     "stable_calls": "fewer than 30 stable calls: no mean for persistence; give --persist",
@@ -140,7 +140,7 @@ def source(each: Input, model: Model) -> str:
         if each.value is None:
             return NOT_ENOUGH
         if not each.value:
-            return "no call of NFS addressed any"
+            return "no call of NFS tells of any"
         return "directories, no regular file" if model.counted == "directories" else "addressed"
     if not model.calls and each.name in ("rpcs_per_file", "syncops_per_file", "persist_s"):
         return "no call of NFS"

@@ -15,7 +15,7 @@ from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
+from pcapnfs.views.words import plural, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -275,8 +275,7 @@ def lost(loss: Loss, resent_calls: int) -> str:
     ):
         if time_s:
             facts.append(f"{who} shut their window for {units.duration(time_s)}")
-    text = ", ".join(facts)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return sentence(", ".join(facts))
 
 
 def _under_way(calls: Concurrency) -> str:

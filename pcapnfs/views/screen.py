@@ -20,7 +20,7 @@ from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
 from pcapnfs.views.parts import unless_zero as _unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import no_verdict, plural, trust_sentences
+from pcapnfs.views.words import addressed, moved, no_verdict, plural, sentence, trust_sentences
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -247,17 +247,14 @@ def _patterns(found: Patterns) -> list[RenderableType]:
 
 
 def _files(files: Files, found: Sizes) -> RenderableType:
-    facts = [
-        f"{plural(files.regular, 'regular file', 'regular files')}, "
-        f"{plural(files.directories, 'directory', 'directories')}"
-    ]
+    facts = [", ".join(addressed(files))]
     if files.other:
         facts.append(plural(files.other, "other object", "other objects"))
     if files.listed_only:
         facts.append(f"{units.count(files.listed_only)} only listed")
     if files.absent_names:
         facts.append(plural(files.absent_names, "name not found", "names not found"))
-    lines: list[RenderableType] = [_note("; ".join(facts) + ".")]
+    lines: list[RenderableType] = [_note(sentence("; ".join(facts)))]
     if files.regular:
         columns = [
             Column("per regular file", align="left"),
@@ -271,11 +268,9 @@ def _files(files: Files, found: Sizes) -> RenderableType:
             _spread("stable calls", files.stable_per_file),
         ]
         lines.append(FittedTable(columns, rows, indent=2))
-    lines.append(
-        _note(f"{units.size(files.bytes_read)} read, {units.size(files.bytes_written)} written.")
-    )
-    if sentence := sizes.line(found):
-        lines.append(_note(sentence))
+    lines.append(_note(sentence(moved(files))))
+    if line := sizes.line(found):
+        lines.append(_note(line))
     return Group(*lines)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pcapnfs.analyses.capture import Capture
+    from pcapnfs.analyses.files import Files
     from pcapnfs.analyses.trust import Trust
 
 PERFECT = "Every call has its reply; nothing undecoded, nothing missing."
@@ -322,6 +323,38 @@ def _limits(capture: Capture) -> str:
 def plural(number: int, one: str, many: str) -> str:
     """A count with its noun."""
     return units.counted(number, one, many)
+
+
+def sentence(text: str) -> str:
+    """A text as a sentence of its own; nothing of nothing."""
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def addressed(files: Files) -> list[str]:
+    """How many files and directories calls addressed, as far as they tell."""
+    if files.regular is None and files.directories is None:
+        return ["regular files and directories not known"]
+    return [
+        "regular files not known"
+        if files.regular is None
+        else plural(files.regular, "regular file", "regular files"),
+        "directories not known"
+        if files.directories is None
+        else plural(files.directories, "directory", "directories"),
+    ]
+
+
+def moved(files: Files) -> str:
+    """How much was read and written, as far as replies tell."""
+    read, written = files.bytes_read, files.bytes_written
+    if read is None and written is None:
+        return "bytes read and written not known"
+    return ", ".join(
+        (
+            "bytes read not known" if read is None else f"{units.size(read)} read",
+            "bytes written not known" if written is None else f"{units.size(written)} written",
+        )
+    )
 
 
 _UNIT = r"(?:%|×|[KMGTP]iB\b|B\b|[nµm]?s\b|[mh]\b)"

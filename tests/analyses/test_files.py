@@ -52,3 +52,51 @@ def test_without_regular_files_the_distribution_is_unknown() -> None:
     assert (counted.regular, counted.directories) == (0, 1)
     assert (counted.calls_per_file.mean, counted.calls_per_file.max) == (None, None)
     assert (counted.bytes_read, counted.bytes_written) == (0, 0)
+
+
+def test_none_is_not_known_of_what_was_cut_before_it_told_its_object() -> None:
+    cut = {"undecoded": "truncated", "program": 100003}
+    with trace_of(
+        calls=[call(1, "CREATE", 1, **cut), call(2, "WRITE", 1, **cut)],
+        operations=[operation(1, "CREATE"), operation(2, "WRITE", status=None)],
+    ) as trace:
+        counted = files(trace)
+    assert (counted.regular, counted.directories, counted.other) == (None, None, None)
+    assert (counted.listed_only, counted.absent_names) == (None, None)
+    assert (counted.bytes_read, counted.bytes_written) == (0, None)  # There is no READ.
+
+
+def test_what_is_known_beside_it_counts() -> None:
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[
+            call(1, "WRITE", 1, file=1),
+            call(2, "WRITE", 1, file=1, undecoded="truncated"),
+            call(3, "COMPOUND", 1, undecoded="truncated"),
+        ],
+        operations=[operation(1, "WRITE", count=10), operation(2, "WRITE", status=None)],
+    ) as trace:
+        counted = files(trace)
+    assert (counted.regular, counted.directories) == (1, None)
+    assert (counted.bytes_read, counted.bytes_written) == (None, 10)
+
+
+def test_objects_of_unknown_type_may_be_files() -> None:
+    with trace_of(files=[file(1, "a", "unknown")]) as trace:
+        counted = files(trace)
+    assert (counted.regular, counted.directories, counted.other) == (None, None, 1)
+    assert (counted.listed_only, counted.bytes_read) == (0, 0)
+
+
+def test_nothing_is_known_of_what_is_under_tls() -> None:
+    with trace_of(connections=[{"connection": 1, "tls": True, "sealed_bytes": 9}]) as trace:
+        counted = files(trace)
+    assert (counted.regular, counted.directories, counted.other) == (None, None, None)
+    assert (counted.bytes_read, counted.bytes_written) == (None, None)
+
+
+def test_of_readers_that_were_refused_nothing_was_read() -> None:
+    calls = [call(1, "READ", 1, file=1, status=13)]
+    reads = [operation(1, "READ", file=1, status=13)]
+    with trace_of(files=[file(1, "a")], calls=calls, operations=reads) as trace:
+        assert files(trace).bytes_read == 0

@@ -19,8 +19,8 @@ def test_reads_and_writes_are_looked_at_apart() -> None:
     ]
     with trace_of(calls=calls, operations=operations) as trace:
         assert sorted(moved(trace), key=lambda each: each.reading) == [
-            Moved(4, False, 10, 10, 10, 1010),
-            Moved(4, True, 100, 90, 80, 150),
+            Moved(4, False, 10, 0, 10, 10, 1010),
+            Moved(4, True, 100, 1, 90, 80, 150),
         ]
         assert allowed(trace) == ()
 

@@ -1033,7 +1033,7 @@ def poor_report() -> Report:
             time_budget=(),
             time_budget_total=replace(budget(None, 0), wall_s=0.0, calls=0, placed_share=None),
             phases=(),
-            files=Files(0, 0, 0, 0, 0, nothing, nothing, 0, 0),
+            files=Files(None, None, None, None, None, nothing, nothing, 0, None),
             patterns=replace(patterns(), classes=(), class_count=0),
             sizes=replace(sizes(), files=0, bins=()),
             readdir=replace(readdir(), readdir_calls=0, readdirplus_calls=0, shown=()),

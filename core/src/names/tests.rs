@@ -11,6 +11,7 @@ use crate::nfs::{Done, Told};
 
 const OK: u32 = 0;
 const NOENT: u32 = 2;
+const ISDIR: u32 = 21;
 
 fn done<'a>(table: &'static [Operation], name: &str, facts: Facts<'a>) -> Done<'a> {
     let operation = table.iter().find(|row| row.name == name).unwrap();
@@ -212,6 +213,30 @@ fn a_root_without_anything_mounted_below_is_exported_itself() {
     descend(&mut names, &[(b"home", b"home", 0)]);
     let home = names.find(0, b"home");
     assert_eq!(path(&names, home), ("home".into(), Some("/".into()), Role::Directory));
+}
+
+#[test]
+fn what_only_regular_files_allow_tells_the_type_that_nothing_else_does() {
+    let roles = |operation: &str, status: u32, told: Option<FileType>| {
+        let mut names = Names::default();
+        let put = Facts { status: Some(OK), handle: Some(b"file"), ..Facts::default() };
+        let attributes = Facts { status: Some(OK), attributes: told.map(of_type), ..Facts::default() };
+        let by_handle = operation == "OPEN";
+        let facts = Facts { status: Some(status), by_handle, ..Facts::default() };
+        let operations =
+            [done(NFS4, "PUTFH", put), done(NFS4, "GETATTR", attributes), done(NFS4, operation, facts)];
+        place(&mut names, &operations);
+        path(&names, names.find(0, b"file")).2
+    };
+    for operation in ["READ", "WRITE", "CLOSE", "COMMIT", "OPEN", "LOCK", "ALLOCATE", "READ_PLUS"] {
+        assert_eq!(roles(operation, OK, None), Role::File, "{operation}");
+        assert_eq!(roles(operation, ISDIR, None), Role::Unknown, "{operation}");
+        assert_eq!(roles(operation, OK, Some(FileType::LNK)), Role::Other, "{operation}");
+    }
+    // A delegation may be one of a directory (RFC 8881 section 18.39).
+    for operation in ["GETATTR", "SETATTR", "DELEGRETURN"] {
+        assert_eq!(roles(operation, OK, None), Role::Unknown, "{operation}");
+    }
 }
 
 #[test]

@@ -48,6 +48,11 @@ impl Walker<'_> {
         match (done.operation.subject, done.operation.effect) {
             // Most are about the object of the handle, and the others about nothing.
             (Subject::Object, Effect::Keep) => self.of_object(facts),
+            (Subject::File, Effect::Keep) => {
+                let place = self.of_object(facts);
+                self.learn_regular(facts, place);
+                place
+            }
             (Subject::Object, Effect::Put) => {
                 let place = self.of_object(facts);
                 self.current = place.file;
@@ -77,7 +82,7 @@ impl Walker<'_> {
             Subject::Nothing => Place::default(),
             Subject::Claimed if facts.name.is_none() && !by_handle => self.unclaimed(rest),
             Subject::Child | Subject::Claimed | Subject::Removed if !by_handle => self.child_of(done, rest),
-            Subject::Object | Subject::Child | Subject::Claimed | Subject::Removed => {
+            Subject::Object | Subject::File | Subject::Child | Subject::Claimed | Subject::Removed => {
                 Place { file: self.object(facts), ..Place::default() }
             }
             Subject::Renamed => self.renamed(facts),
@@ -87,6 +92,9 @@ impl Walker<'_> {
         self.learn_object(facts, place);
         self.learn_directories(facts, place);
         self.learn_more(facts, place);
+        if matches!(done.operation.subject, Subject::File | Subject::Claimed) {
+            self.learn_regular(facts, place);
+        }
         place
     }
 
@@ -325,6 +333,14 @@ impl Walker<'_> {
         }
         if let Some(id) = place.file {
             self.names.learn(id, facts, self.of_data);
+        }
+    }
+
+    /// Learns of an object that it is a regular file: an operation on it succeeded that others refuse.
+    #[inline]
+    fn learn_regular(&mut self, facts: &Facts<'_>, place: Place) {
+        if let (Some(0), Some(id), false) = (facts.status, place.file, self.of_data) {
+            self.names.update(id, |file| file.is_probably_a(FileType::REG));
         }
     }
 

@@ -20,7 +20,7 @@ from pcapnfs.views.report.blocks import (
     Section,
     told,
 )
-from pcapnfs.views.words import plural
+from pcapnfs.views.words import addressed, moved, plural, sentence
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.files import Distribution, Files
@@ -68,20 +68,14 @@ def sizes(report: Report) -> Section | None:
 
 
 def _found(found: Files) -> str:
-    facts = [
-        plural(found.regular, "regular file", "regular files"),
-        plural(found.directories, "directory", "directories"),
-    ]
+    facts = addressed(found)
     if found.other:
         facts.append(plural(found.other, "other object", "other objects"))
     if found.listed_only:
         facts.append(f"{units.count(found.listed_only)} only listed")
     if found.absent_names:
         facts.append(plural(found.absent_names, "name not found", "names not found"))
-    return (
-        f"{', '.join(facts)}; {units.size(found.bytes_read)} read, "
-        f"{units.size(found.bytes_written)} written."
-    )
+    return sentence(f"{', '.join(facts)}; {moved(found)}")
 
 
 def _spread(found: Files) -> Block:

@@ -32,12 +32,13 @@ READS = columns.together(
         calls="call connection client server mount callback program version op signature "
         "call_frame call_time reply_time file directory",
         operations="call position op executed status stability file directory target_directory "
-        "name offset requested count stable_requested change_before change_after change_atomic "
-        "type size change mtime ctime before_size before_mtime before_ctime directory_mtime "
-        "directory_ctime directory_before_mtime directory_before_ctime attributes plus cookie "
-        "delegation max_read max_write",
+        "name new_name offset requested count stable_requested change_before change_after "
+        "change_atomic type size change mtime ctime before_size before_mtime before_ctime "
+        "directory_mtime directory_ctime directory_before_mtime directory_before_ctime attributes "
+        "plus cookie delegation max_read max_write",
         files="file parent path role",
         entries="call position file type size change mtime ctime",
+        names="call directory name file",
         connections="connection role",
     ),
 )

@@ -34,9 +34,11 @@ READS = columns.of(
     calls="call connection client server mount callback program version op signature call_time "
     "reply_time file",
     operations="call position op executed status stability file directory target_directory name "
-    "change_before change_after type size change mtime ctime before_size before_mtime before_ctime "
-    "directory_mtime directory_ctime directory_before_mtime directory_before_ctime attributes",
+    "new_name change_before change_after type size change mtime ctime before_size before_mtime "
+    "before_ctime directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
+    "attributes",
     entries="call position file type size change mtime ctime",
+    names="call directory name file",
     connections="connection role",
 )
 """The columns that the queries here read."""
@@ -109,6 +111,7 @@ def tell(
         calls: SQL: a condition on calls.
         objects: SQL: one on the column `file`.
     """
+    _look_beside(cursor)
     statement = f"create temp table {table} as from some_told"
     many = parts.number(trace, entries=True) > 1
     for _ in parts.by_stretch(trace, cursor, many=many):
@@ -127,12 +130,19 @@ def _walked(
     many = parts.number(trace, entries=True)
     if many == 1:
         parts.whole(cursor)
+        _look_beside(cursor)
         answered = walks.Answered(cursor.sql(_ANSWERED))
         yield answered.learned(cursor.sql(f"{_SAID} from said"), all_rows=all_rows)
         return
     tell(trace, cursor, "told")
     for told in parts.of_table(cursor, "told", "mount, file", many):
         yield walks.learned(told, all_rows=all_rows)
+
+
+def _look_beside(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Fill the table `beside`: what operations modified besides the objects that they name."""
+    for statement in (_FEW, _HANDLES, _BESIDE, _REPLACED):
+        cursor.execute(statement)
 
 
 def age_s(column: str = "call_time - known_time") -> str:
@@ -162,6 +172,11 @@ _MODIFYING = ("stable", "unstable_write", "unknown")
 
 _COMPARING = ("VERIFY", "NVERIFY")
 
+_COPYING = ("CLONE", "COPY")
+
+_MOVING = ("PUTFH", "PUTROOTFH", "LOOKUP", "LOOKUPP", "RESTOREFH")
+"""Operations after which the current handle is that of their object, as far as it is known."""
+
 ASKS_CHANGE = "substr(operations.attributes, 8, 1) >= '8'"
 """SQL: an NFSv4 bitmap holds the change attribute, bit 3 of its first word, whose eighth digit has
 bits 0 to 3."""
@@ -177,6 +192,64 @@ Linux asks for the times alone."""
 def _size(column: str) -> str:
     return f"case when type = 'DIR' then null else {column} end"
 
+
+_FEW = f"""
+    create or replace temp table few as
+    select call, position, op, target_directory, new_name, change_before, change_after
+    from operations
+    where {among("op", ("RENAME", "OPEN", *_COPYING))} and executed
+          and {among("stability", _MODIFYING)}
+          and (op <> 'OPEN' or file is null and directory is null and change_before <> change_after)
+"""
+
+_HANDLES = f"""
+    create or replace temp table handles as
+    select call, position, op, file from operations
+    where {among("op", ("SAVEFH", *_MOVING))}
+          and call in (select call from few where op <> 'RENAME')
+"""
+
+# An OPEN that was cut before its name changed the directory that its reply tells of, which is the
+# current one; by the handle of a file nothing would have changed (RFC 8881 section 18.16.3). A
+# CLONE, and a COPY that shares blocks, marks the source as well, the saved handle.
+_BESIDE = f"""
+    create or replace temp table beside as
+    with saved as (
+        select few.call, few.position, max(handles.position) as saved
+        from few join handles using (call)
+        where {among("few.op", _COPYING)} and handles.op = 'SAVEFH'
+              and handles.position < few.position
+        group by all
+    ),
+    places as (
+        select call, position, position as before, change_before, change_after
+        from few where op = 'OPEN'
+        union all by name
+        select call, position, saved as before from saved
+    )
+    select places.call, places.position, change_before, change_after,
+           arg_max_null(handles.file, handles.position) as file
+    from places join handles
+         on handles.call = places.call and handles.position < places.before
+            and handles.op <> 'SAVEFH'
+    group by all
+"""
+
+# A file whose name a RENAME took loses a link, and who has it by another name sees that in its
+# attributes.
+_REPLACED = """
+    insert into beside by name
+    with renames as (select * from few where op = 'RENAME'),
+    known as (
+        select call, directory, name, file from names
+        where name in (select new_name from renames)
+              and directory in (select target_directory from renames)
+    )
+    select renames.call, renames.position, known.file
+    from renames asof join known
+         on known.directory = renames.target_directory and known.name = renames.new_name
+            and renames.call > known.call
+"""
 
 _ANSWERED = f"""
     select call, mount, version < 4 as by_times, call_time, reply_time,
@@ -242,6 +315,13 @@ _SAID = f"""
         where of_stretch(call) and executed and target_directory is not null
               and target_directory <> directory
               and {among("stability", _MODIFYING)}
+        union all by name
+        select call, position, file,
+               case when change_after is not null then hash(change_after) end as change_id,
+               change_after is not null as exact,
+               case when change_before is not null then hash(change_before) end as before,
+               change_before is not null as exact_before, true as modified
+        from beside where of_stretch(call) and file is not null
         union all by name
         select call, position, file,
                case when entries.change is not null then hash(entries.change)

@@ -43,7 +43,9 @@ def v4(number: int, op: str, change: int | None, **columns: object) -> tuple[Row
 
 def findings(*steps: tuple[Row, Row], **tables: Sequence[Row]) -> list[tuple[object, object]]:
     """Question and finding of each time that a client learnt something, in order of the replies."""
-    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    rows: dict[str, Sequence[Row]] = {}
+    if steps:
+        rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
     trace: Trace = trace_of(files=[file(1, "a"), file(2, "d", "directory")], **(rows | tables))
     with trace, change_ids(trace, all_rows=True) as cursor:
         return cursor.execute(
@@ -191,7 +193,9 @@ def test_change_info_tells_of_the_directory() -> None:
         )
 
     steps = [remove(1, 5, 6), remove(2, 6, 7), remove(3, 9, 10)]
-    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    rows: dict[str, Sequence[Row]] = {}
+    if steps:
+        rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
     with trace_of(files=[file(1, "a"), file(2, "d", "directory")], **rows) as trace:  # noqa: SIM117
         with change_ids(trace, all_rows=True) as cursor:
             told = cursor.execute(
@@ -221,7 +225,9 @@ def test_entries_of_a_listing_teach_too() -> None:
 
 def test_the_age_runs_from_the_last_reply_with_attributes() -> None:
     steps = [v3(1, "LOOKUP", 100), v3(2, "READ", None), v3(5, "GETATTR", 100)]
-    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    rows: dict[str, Sequence[Row]] = {}
+    if steps:
+        rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
     with (
         trace_of(files=[file(1, "a")], **rows) as trace,
         change_ids(trace, all_rows=True) as cursor,
@@ -230,3 +236,76 @@ def test_the_age_runs_from_the_last_reply_with_attributes() -> None:
             "select call_time - known_time from learned where question = 'getattr'"
         ).fetchall()
     assert asked == [(39_000_000,)]  # calls 10 ms apart, replies after 1 ms
+
+
+def test_a_file_whose_other_name_the_clients_own_rename_took_is_changed_by_itself() -> None:
+    steps = (
+        v3(1, "LOOKUP", 100),
+        (
+            call(2, "RENAME", 1, file=3, stability="stable"),
+            operation(
+                2,
+                "RENAME",
+                file=3,
+                directory=2,
+                target_directory=2,
+                name="new",
+                new_name="a",
+                stability="stable",
+            ),
+        ),
+        v3(3, "GETATTR", 200),
+    )
+    learnt = {"call": 0, "position": 0, "directory": 2}
+    took = {"call": 2, "position": 0, "directory": 2, "name": "a", "file": 3}
+    mine = [{**learnt, "name": "a", "file": 1}, {**learnt, "name": "b", "file": 1}, took]
+    assert findings(*steps, names=mine)[-1] == ("getattr", "self")
+    # The name was another's, or nobody's any more.
+    others = [{**learnt, "name": "b", "file": 1}, {**learnt, "name": "a", "file": 4}, took]
+    assert findings(*steps, names=others)[-1] == ("getattr", "other")
+    gone = {"call": 1, "position": 0, "directory": 2, "name": "a", "file": None}
+    assert findings(*steps, names=[*mine, gone])[-1] == ("getattr", "other")
+
+
+@pytest.mark.parametrize("op", ["CLONE", "COPY"])
+def test_the_source_of_the_clients_own_copy_is_changed_by_itself(op: str) -> None:
+    def compound(source: int) -> list[Row]:
+        return [
+            operation(2, "PUTFH", position=0, file=source),
+            operation(2, "SAVEFH", position=1),
+            operation(2, "PUTFH", position=2, file=5),
+            operation(2, op, position=3, file=5, stability="stable"),
+        ]
+
+    first, last = v4(1, "GETATTR", 100), v4(3, "GETATTR", 200)
+    copies = call(2, op, 1, file=5, version=4, protocol="4.2", stability="stable")
+    for source, expected in ((1, "self"), (6, "other")):
+        rows = {
+            "calls": [first[0], copies, last[0]],
+            "operations": [first[1], *compound(source), last[1]],
+        }
+        assert findings(**rows)[-1] == ("getattr", expected)
+
+
+def test_the_clients_own_open_changed_the_directory_also_where_its_name_was_cut_off() -> None:
+    first, last = v4(1, "GETATTR", 50), v4(4, "GETATTR", 52)
+    creates = [
+        (
+            call(number, "OPEN", 1, version=4, protocol="4.2", stability="unknown"),
+            operation(number, "PUTFH", position=0, file=1),
+            operation(
+                number,
+                "OPEN",
+                position=1,
+                stability="unknown",
+                change_before=before,
+                change_after=before + 1,
+            ),
+        )
+        for number, before in ((2, 50), (3, 51))
+    ]
+    rows = {
+        "calls": [first[0], *(create[0] for create in creates), last[0]],
+        "operations": [first[1], *(row for create in creates for row in create[1:]), last[1]],
+    }
+    assert findings(**rows)[-1] == ("getattr", "unchanged")

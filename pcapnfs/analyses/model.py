@@ -25,7 +25,7 @@ from pcapnfs.analyses.savings import LargerWrites, larger_writes
 from pcapnfs.analyses.verdict import Evidence, Verdict, measured_verdict, verdict
 from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
-from pcapnfs.record import Record, replace
+from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.readdir import Readdir
@@ -333,33 +333,34 @@ def _what_if(
     otherwise: tuple[Alternative, ...],
 ) -> Iterator[Scenario]:
     """The changes that make a difference, one by one."""
+
+    def on_top(name: str, value: float | None, change: Change) -> Scenario:
+        return scenario(name, value, base, change, given=asked)
+
     if measured is not None:
         yield scenario("measured", None, base, Change())
-    start = base.with_change(asked)
     if measured is None or given.any:
-        yield replace(scenario("given", None, base, asked), factor=1.0)
-    costs, network = start.costs, _network_s(measured, given) or 0.0
+        yield on_top("given", None, Change())
+    costs, network = asked.of(base.costs), _network_s(measured, given) or 0.0
     resent = _resent(measured, given)
     stable = costs.syncops_per_file > 0 and costs.persist_s > 0 and not resent
     if stable:
-        yield scenario("async", 0.0, start, Change(persist_s=0.0))
+        yield on_top("async", 0.0, Change(persist_s=0.0))
     if stable and costs.persist_s > LOG_DEVICE_S:
-        yield scenario("log_device", LOG_DEVICE_S, start, Change(persist_s=LOG_DEVICE_S))
+        yield on_top("log_device", LOG_DEVICE_S, Change(persist_s=LOG_DEVICE_S))
     if network > 0:
         shorter = network * RTT_PART
-        yield scenario("rtt", shorter, start, Change(rtt_added_s=shorter - network))
+        yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
     if costs.concurrency < STREAMS:
-        waiting = _waiting_s(measured) * _more_at_once(measured, given)
-        more = Change(streams=STREAMS, waiting_s=waiting)
-        yield scenario("streams", float(STREAMS), start, more)
+        yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
     for name, value, change in otherwise:
-        yield scenario(name, value, start, change)
+        yield on_top(name, value, change)
     moved = 0.0
     if measured is not None and measured.files:
         moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
     if measured is not None and not resent:
-        yield scenario(
-            "local", None, start, Change(rtt_added_s=-network, persist_s=0.0, other_saved_s=moved)
+        yield on_top(
+            "local", None, Change(rtt_added_s=-network, persist_s=0.0, other_saved_s=moved)
         )
 
 

@@ -2,8 +2,8 @@
 
 Takes the inputs, measured or given; gives for each change the forecast and the range that it lies
 in. The forecast keeps the overlap of calls that was observed; the upper end of the range has one
-call after the other. Only what was measured is moved: a change about which the trace says nothing
-is left out.
+call after the other, unless the overlap is given. Only what was measured is moved: a change about
+which the trace says nothing is left out.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.resampling import interval
-from pcapnfs.record import Record, replace
+from pcapnfs.record import Record, names, replace
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -77,6 +79,17 @@ class Change(Record):
             concurrency=concurrency,
         )
 
+    def then(self, further: Change) -> Change:
+        """Both at once: the further counts where both set an input, and what is added adds up."""
+        both: dict[str, Any] = {}
+        for name in names(Change):
+            mine, its = getattr(self, name), getattr(further, name)
+            if getattr(NONE, name) is None:
+                both[name] = mine if its is None else its
+            else:
+                both[name] = mine + its
+        return replace(self, **both)
+
     def extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
         """What the change comes to if its effects do not simply add up.
 
@@ -97,6 +110,10 @@ class Change(Record):
             yield replace(changed, persist_s=changed.persist_s * more)
 
 
+NONE = Change()
+"""All as it is."""
+
+
 class Base(Record):
     """The inputs that a change starts from."""
 
@@ -106,17 +123,6 @@ class Base(Record):
     """The same of resamples; None with too few files."""
     absorbs: bool
     """Stable calls end on a clock of the storage."""
-    together_s: float = 0.0
-    """Of each file, what calls wait for the server only since streams wait at the same time."""
-
-    def with_change(self, change: Change) -> Base:
-        """The same with a change, from which further changes start."""
-        resamples = None if self.resamples is None else change.of(self.resamples)
-        costs = change.of(self.costs)
-        more = change.waiting_s * (costs.concurrency / self.costs.concurrency - 1.0)
-        return replace(
-            self, costs=costs, resamples=resamples, together_s=self.together_s + max(0.0, more)
-        )
 
     def spread(self, change: Change) -> tuple[float, float] | None:
         """The ends of the interval of a forecast; None with too few files."""
@@ -130,14 +136,14 @@ class Base(Record):
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def range(self, change: Change) -> tuple[float, float]:
-        """From the least that a change may come to, to one call after the other."""
+        """From the least that a change may come to, to the most.
+
+        That is one call after the other, unless it is given how many are under way.
+        """
         cases = [change.of(self.costs), *change.extremes(self.costs, absorbs=self.absorbs)]
         ends = [case.forecast_s for case in cases]
         if change.streams is None:
-            ends += [
-                replace(case, concurrency=1.0, other_s=case.other_s - self.together_s).forecast_s
-                for case in cases
-            ]
+            ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
         ends += self.spread(change) or ()
         return min(ends), max(ends)
 
@@ -155,25 +161,36 @@ class Scenario(Record):
     """The forecast with the observed overlap of calls, seconds."""
     low_s: float
     """Lower end of its range, seconds: with the observed overlap, and what resampled files give.
-    With streams: the client's own work is shared as well."""
+    With streams, also with given ones: the client's own work is shared as well."""
     high_s: float
     """Upper end of its range, seconds: one call after the other, and what resampled files give.
-    With streams: the storage does one thing after the other."""
+    With streams, also with given ones: the storage does one thing after the other."""
     factor: float | None
     """How many times as fast as what the changes start from; None when it takes no time."""
 
 
-def scenario(name: str, value: float | None, base: Base, change: Change) -> Scenario:
-    """The forecast of one change and its range."""
-    forecast = change.of(base.costs).forecast_s
-    low, high = base.range(change)
+def scenario(
+    name: str, value: float | None, base: Base, change: Change, *, given: Change = NONE
+) -> Scenario:
+    """The forecast of one change and its range.
+
+    Args:
+        name: Of the change.
+        value: What is assumed.
+        base: The inputs.
+        change: The change.
+        given: Another, which it comes on top of.
+    """
+    both = given.then(change)
+    forecast = both.of(base.costs).forecast_s
+    low, high = base.range(both)
     return Scenario(
         change=name,
         value=value,
         forecast_s=forecast,
         low_s=low,
         high_s=high,
-        factor=base.costs.forecast_s / forecast if forecast > 0 else None,
+        factor=given.of(base.costs).forecast_s / forecast if forecast > 0 else None,
     )
 
 

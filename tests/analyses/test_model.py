@@ -152,6 +152,29 @@ def test_streams_and_client_time_are_given(trace: Trace) -> None:
     assert found.forecast_high_s == pytest.approx(40 * (0.003 / 4 + 0.010) + 120 * 0.001, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (Overrides(streams=8), Overrides(streams=8, persist_s=0.0)),
+        (Overrides(streams=8, persist_s=LOG_DEVICE_S), Overrides(streams=8, persist_s=0.0)),
+        (Overrides(rtt_s=0.005), Overrides(rtt_s=0.005, persist_s=0.0)),
+    ],
+)
+def test_what_was_given_and_a_change_are_one_scenario_whichever_is_given(
+    trace: Trace, given: Overrides, asked: Overrides
+) -> None:
+    changed = {each.change: each for each in model(trace, given).what_if}["async"]
+    told = {each.change: each for each in model(trace, asked).what_if}["given"]
+    assert changed.forecast_s == pytest.approx(told.forecast_s)
+    assert (changed.low_s, changed.high_s) == pytest.approx((told.low_s, told.high_s))
+
+
+def test_less_waiting_takes_no_longer_at_most(trace: Trace) -> None:
+    found = {each.change: each for each in model(trace, Overrides(streams=8)).what_if}
+    assert found["async"].high_s < found["log_device"].high_s < found["given"].high_s
+    assert found["async"].low_s < found["log_device"].low_s < found["given"].low_s
+
+
 def test_what_would_happen_if(trace: Trace) -> None:
     by_name = {each.change: each for each in model(trace).what_if}
     assert list(by_name) == ["measured", "async", "log_device", "rtt", "streams", "local"]

@@ -85,13 +85,16 @@ def _seen(pair: LockWaits) -> str:
         f"{units.count(pair.refused)} of {times(pair.locks, 'LOCK')} met a lock of somebody "
         f"else; {times(pair.waits, 'wait')} took {units.duration(pair.waited_s)}"
     )
-    text += f" ({', '.join(pair.paths)})." if pair.paths else "."
+    if pair.paths:
+        text += f" ({', '.join(pair.paths)})"
+    # Of all waits together, as the time before it.
+    if pair.late_s:
+        text += f"; for {units.duration(pair.late_s)} of that the lock was free already"
+    text += "."
     if pair.holders:
         text += f" Held by {', '.join(pair.holders[:4])}."
     if pair.longest_s is not None:
         text += f" The longest took {units.duration(pair.longest_s)}."
-    if pair.late_s:
-        text += f" For {units.duration(pair.late_s)} of it the lock was free already."
     if pair.polled:
         text += (
             f" The client asked once more in vain, {units.duration(pair.interval_s)} later."

@@ -74,7 +74,7 @@ fn advice(start: &[u8]) -> String {
         return (*words).to_owned();
     }
     if let Some(kind) = text(start) {
-        return format!("{kind}, not a capture; write one with: tcpdump -s 0 -w FILE.pcap port 2049");
+        return format!("{kind}, not a capture; write one with: tcpdump -s 0 -w FILE.pcap host SERVER");
     }
     let first: Vec<String> = start.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let first = first.join(" ");

@@ -77,7 +77,8 @@ def json_keys() -> str:
     return _page(
         "JSON",
         "The keys of `--json`. Times are seconds, sizes bytes, shares 0…1; unknown is null. "
-        "`[]` stands for each element of a list, `{}` for each value of an object with free keys.",
+        "`[]` stands for each element of a list, `{}` for each value of an object with free keys. "
+        "From Python, `pcapnfs.to_json` writes a result likewise.",
         sections,
     )
 

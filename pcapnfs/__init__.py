@@ -4,7 +4,8 @@
 questions, `findings` says what is wrong, `patterns`, `sequence`, `perfile`, `pergroup` and `sizes`
 answer those about files, `readdir` and `cache` those about listings and caches, `time_budget` where
 the clock went, `model` what the run time is made of and would be, `compare` what changed from one
-trace to another; `Trace.sql` takes all others.
+trace to another; `Trace.sql` takes all others. `to_json` writes any of these answers as the command
+of the same name does with `--json`.
 Heavy libraries are imported when a name is first used.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pcapnfs.errors import CaptureError, PcapnfsError, UsageError
+from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, WriteError
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.cache import cache
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.judging import findings
     from pcapnfs.summary import Summary, summarize
     from pcapnfs.trace import Trace, open
+    from pcapnfs.views.document import to_json
 
 __version__ = "0.1.0"
 
@@ -44,6 +46,7 @@ __all__ = [
     "Summary",
     "Trace",
     "UsageError",
+    "WriteError",
     "__version__",
     "cache",
     "compare",
@@ -60,6 +63,7 @@ __all__ = [
     "sizes",
     "summarize",
     "time_budget",
+    "to_json",
 ]
 
 _HOMES = {
@@ -83,6 +87,7 @@ _HOMES = {
     "sizes": "pcapnfs.analyses.sizes",
     "summarize": "pcapnfs.summary",
     "time_budget": "pcapnfs.analyses.time_budget",
+    "to_json": "pcapnfs.views.document",
 }
 
 

@@ -366,6 +366,7 @@ class Trace:
     @property
     def _own_connection(self) -> duckdb.DuckDBPyConnection:
         """That of the thread which asks."""
+        self._demand_open()
         own: duckdb.DuckDBPyConnection | None = getattr(self._of_thread, "connection", None)
         if own is None:
             own = self._of_thread.connection = self.cursor()
@@ -377,6 +378,7 @@ class Trace:
 
         Whoever asks works on the answer: the database needs so many threads less of its own.
         """
+        self._demand_open()
         if not self._locked:
             own = max(1, self._busy - self.workers + 1)
             self._connection.execute("set threads = ?", [own])
@@ -402,6 +404,7 @@ class Trace:
         Every analysis works on a locked trace. Spilling to disk goes on: DuckDB always allows its
         own directory.
         """
+        self._demand_open()
         if self._locked:
             return
         self._connection.execute("set python_enable_replacements = false")
@@ -429,7 +432,12 @@ class Trace:
         return part.reachable(table) if table in part.columns and not part.brief else None
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A connection of its own to the same tables, for a transaction of its own."""
+        """A connection of its own to the same tables, for a transaction of its own.
+
+        Raises:
+            UsageError: The trace is closed.
+        """
+        self._demand_open()
         cursor = self._connection.cursor()
         with _CURSORS:
             self._cursors.add(cursor)
@@ -475,11 +483,19 @@ class Trace:
         return self.sql("from notes")
 
     def close(self) -> None:
-        """Close the database and remove its temporary files; a second time does nothing."""
+        """Close the database and remove its temporary files; a second time does nothing.
+
+        Whoever asks a closed trace gets a UsageError.
+        """
         self._cleanup()
 
     def __enter__(self) -> Self:
-        """Give the trace itself."""
+        """Give the trace itself.
+
+        Raises:
+            UsageError: It is closed.
+        """
+        self._demand_open()
         return self
 
     def __exit__(
@@ -498,6 +514,10 @@ class Trace:
             damage = attached.blamed(error, [] if self._own else self._parts)
             if damage is not None:
                 raise damage from error
+
+    def _demand_open(self) -> None:
+        if not self._cleanup.alive:
+            raise UsageError("the trace is closed: its tables are gone; open the captures again")
 
     def __repr__(self) -> str:
         """Name the files and the number of calls."""

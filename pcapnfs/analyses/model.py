@@ -163,8 +163,8 @@ def model(
     if trace is None:
         if not given.complete:
             raise UsageError(
-                "without a capture, --files, --rpcs-per-file, --rtt, --syncops-per-file and "
-                "--persist are needed"
+                "without a trace, files, rpcs_per_file, rtt_s, syncops_per_file and persist_s are "
+                "to be given"
             )
         return _finished(None, given, ())
     measured = (measured or measure(trace)).with_rtt(given.rtt_s)

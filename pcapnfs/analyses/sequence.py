@@ -197,7 +197,7 @@ def sequence(
             negative.
     """
     if (file is None) == (name is None):
-        raise UsageError("say which file: --file with a path or handle, or --name with a pattern")
+        raise UsageError("say which file: either by its path or handle, or by a pattern of names")
     if top < 0 or calls < 0:
         raise UsageError("a number of files or calls cannot be negative; 0 shows all")
     found = lookup.named(trace, file) if file is not None else lookup.matching(trace, name or "")

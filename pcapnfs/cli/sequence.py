@@ -57,6 +57,8 @@ def sequence(
 
     if json and wireshark:
         raise UsageError("either --json or --wireshark, not both")
+    if (file is None) == (name is None):
+        raise UsageError("say which file: --file with a path or handle, or --name with a pattern")
     reads = columns.together(analysis.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads) as trace:
         result = analysis.sequence(trace, file=file, name=name, top=top, calls=calls)

@@ -41,9 +41,10 @@ _PLAIN = frozenset((type(None), str, bool, int, float))
 
 
 def to_json(result: object) -> str:
-    """The document as indented JSON in ASCII, with a line end.
+    """A result as indented JSON in ASCII, with a line end; docs/json.md has its keys.
 
     Raises:
+        TypeError: It is no result, and holds something that JSON has no word for.
         ValueError: A number is not finite: an analysis forgot to say None.
     """
     return json.dumps(document(result), indent=2, allow_nan=False) + "\n"

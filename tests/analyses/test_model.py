@@ -464,7 +464,7 @@ def test_listings_with_attributes_save_what_followed() -> None:
 
 
 def test_without_a_trace_all_inputs_are_needed() -> None:
-    with pytest.raises(UsageError, match="--syncops-per-file"):
+    with pytest.raises(UsageError, match="syncops_per_file"):
         model(None, Overrides(files=10, rtt_s=0.001))
     found = model(
         None,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import pcapnfs
 from pcapnfs import trace as traces
+from pcapnfs.cli.app import run
 from pcapnfs.errors import CaptureError, UsageError
 from tests.cli import fake_core
 from tests.unit.rows import call
@@ -125,6 +127,29 @@ def test_all_public_names_resolve(capture: Path) -> None:
         assert len(pcapnfs.perfile(trace).files) == 2
 
 
+def test_what_is_asked_from_python_is_named_as_there(capture: Path) -> None:
+    with pcapnfs.open(capture) as trace:
+        for ask in (lambda: pcapnfs.sequence(trace), lambda: pcapnfs.model(None)):
+            with pytest.raises(UsageError) as refused:
+                ask()
+            assert "--" not in str(refused.value)
+
+
+def test_results_become_json_as_the_commands_write_it(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pcapnfs.open(capture) as trace:
+        results = {
+            "summarize": pcapnfs.to_json(pcapnfs.summarize(trace)),
+            "findings": pcapnfs.to_json(pcapnfs.findings(trace)),
+            "readdir": pcapnfs.to_json(pcapnfs.readdir(trace)),
+        }
+    for command, result in results.items():
+        assert run([command, str(capture), "--json"]) == 0
+        assert capsys.readouterr().out == result
+    assert json.loads(results["summarize"])["trust"]["matched"] == 3
+
+
 def test_ports_reach_the_decoder(capture: Path) -> None:
     pcapnfs.open([capture], ports=(111, 20490)).close()
     assert fake_core.Decoder.seen == [([str(capture)], [111, 20490])]
@@ -137,3 +162,27 @@ def test_closing_twice_does_nothing(core: object, tmp_path: Path) -> None:
     trace = pcapnfs.open(path)
     trace.close()
     trace.close()
+
+
+def test_a_closed_trace_says_so(capture: Path) -> None:
+    trace = pcapnfs.open(capture)
+    pcapnfs.summarize(trace)
+    cursor = trace.cursor()
+    trace.close()
+    asks: list[Callable[[], object]] = [
+        lambda: pcapnfs.summarize(trace),
+        lambda: pcapnfs.findings(trace),
+        lambda: pcapnfs.network(trace),
+        lambda: pcapnfs.perfile(trace),
+        lambda: trace.sql("from calls"),
+        lambda: trace.rows("from calls"),
+        lambda: list(trace.each("from calls")),
+        lambda: trace.calls,
+        trace.cursor,
+        trace.lock,
+        trace.__enter__,
+    ]
+    for ask in asks:
+        with pytest.raises(UsageError, match="the trace is closed"):
+            ask()
+    cursor.close()

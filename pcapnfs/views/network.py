@@ -237,6 +237,12 @@ def _losses(result: Network) -> Iterator[RenderableType]:
     if lossy:
         yield FittedTable(_LOSSES, [_loss(path) for path in lossy], indent=2)
     else:
+        told = {transport for path in result.paths for transport in path.transports}
+        if told == {"UDP"}:
+            # Of datagrams nobody tells that one was lost, but for those who send the call again.
+            datagrams = plural(result.loss.segments, "datagram", "datagrams")
+            yield note(f"None seen: {datagrams}, no call sent again.")
+            return
         segments = plural(result.loss.segments, "segment", "segments")
         yield note(f"None: {segments}, nothing sent again, missing or held up.")
 

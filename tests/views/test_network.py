@@ -59,6 +59,10 @@ def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     unlost = replace(result.paths[0], loss=quiet.loss, resent_calls=0)
     text = samples.render(network.screen(replace(quiet, paths=(unlost,))), 140)
     assert "None: 0 segments, nothing sent again, missing or held up." in text
+    sent = replace(quiet.loss, segments=894)
+    datagrams = replace(quiet, loss=sent, paths=(replace(unlost, transports=("UDP",), loss=sent),))
+    text = samples.render(network.screen(datagrams), 140)
+    assert "None seen: 894 datagrams, no call sent again." in text
 
 
 def test_without_calls_there_is_nothing_to_tell() -> None:

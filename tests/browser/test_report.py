@@ -218,6 +218,27 @@ def test_it_prints_on_a_few_pages(chrome: Browser, plain: Path) -> None:
     assert 1 < pages <= PAGES
 
 
+def test_printed_tables_go_on_where_there_is_room_and_repeat_their_headings(
+    chrome: Browser, plain: Path
+) -> None:
+    chrome.open(plain)
+    chrome.ask("Emulation.setEmulatedMedia", media="print")
+
+    def styles(selector: str, name: str) -> set[str]:
+        every = f"Array.from(document.querySelectorAll({selector!r}))"
+        told = chrome.evaluate(f"{every}.map(each => getComputedStyle(each).{name}).join()")
+        return set(str(told).split(","))
+
+    # What stands in a line cannot be divided from what stands in the one before.
+    assert styles(".box", "display") == {"block"}
+    assert styles(".card", "breakInside") == {"auto"}
+    assert styles("table:has(.long)", "breakInside") == {"auto"}
+    assert styles("table:not(:has(.long))", "breakInside") == {"avoid"}
+    # Chromium leaves buttons out of a heading that it repeats.
+    assert styles("thead button", "display") == {"contents"}
+    chrome.ask("Emulation.setEmulatedMedia", media="")
+
+
 def test_a_dark_scheme_has_its_own_colours(chrome: Browser, plain: Path) -> None:
     chrome.open(plain)
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]

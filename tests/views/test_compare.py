@@ -6,6 +6,7 @@ After a wanted change: `PCAPNFS_UPDATE_SCREENS=1 pytest tests/views`, then read 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,20 @@ def test_the_page_says_what_the_screen_says(name: str) -> None:
     written = markdown.of_sections(compared.title(result), sections, "comparison")
     assert written.startswith("# pcapnfs comparison: ")
     assert written.count("\n## ") == len(sections) + 1
+
+
+def test_long_patterns_are_cut_between_two_steps() -> None:
+    whole = samples.comparison()
+    (pattern, *_) = whole.patterns.patterns
+    step = "WRITE[FILE_SYNC]"
+    long = replace(pattern, pattern=" ".join([step] * 100))
+    patterns = replace(whole.patterns, patterns=(long,))
+    text = page.of_sections(
+        compared.title(whole), compared.sections(replace(whole, patterns=patterns)), "comparison"
+    )
+    (told,) = re.findall(rf">({re.escape(step)} [^<]*…[^<]*)<", text)
+    assert set(told.split()) == {step, "…"}
+    assert told.split().index("…") == len(told.split()) - 1 > 10
 
 
 def test_names_stay_text_on_the_page() -> None:

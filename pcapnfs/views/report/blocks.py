@@ -18,6 +18,9 @@ from pcapnfs.views.columns import shorten
 TOLD_CELLS = 110
 """Width to which a name is cut in its middle: a hostile one may have megabytes."""
 
+STEPS_CELLS = 300
+"""Width to which a pattern is cut."""
+
 SENTENCE_CELLS = 1200
 """Width to which a sentence that quotes names is cut at its end."""
 
@@ -164,6 +167,11 @@ def quoted(text: str, width: int = SENTENCE_CELLS) -> str:
 def name(text: str | None) -> Cell:
     """A name from the capture."""
     return Cell(told(text or ""))
+
+
+def steps(text: str) -> Cell:
+    """The calls of a pattern, cut between two of them."""
+    return Cell(shorten(escape(text[: 2 * STEPS_CELLS]), STEPS_CELLS, "end"))
 
 
 def words(text: str) -> Cell:

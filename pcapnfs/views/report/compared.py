@@ -15,6 +15,7 @@ from pcapnfs.views.report.blocks import (
     name,
     quoted,
     share,
+    steps,
     table,
     time,
     told,
@@ -225,7 +226,7 @@ def _files(result: Comparison) -> tuple[Block, ...]:
 
 def _patterns(result: Comparison) -> tuple[Block, ...]:
     columns = (
-        Column("pattern", "name"),
+        Column("pattern", "long"),
         Column("kind", "words"),
         Column("files before"),
         Column("after"),
@@ -235,7 +236,7 @@ def _patterns(result: Comparison) -> tuple[Block, ...]:
     )
     rows = [
         (
-            name(row.pattern),
+            steps(row.pattern),
             words(row.kind),
             count(row.files_before),
             count(row.files_after),

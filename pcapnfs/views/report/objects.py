@@ -124,7 +124,7 @@ def _pattern(each: PatternClass) -> list[Cell]:
     cut = each.pattern.endswith("…") or len(each.runs) > RUNS
     slow = each.slowest
     return [
-        Cell(told(patterns_view.steps(each.runs[:RUNS], cut=cut), 300)),
+        blocks.steps(patterns_view.steps(each.runs[:RUNS], cut=cut)),
         Cell(plural(each.files, *patterns_view.KINDS[each.kind]), each.files),
         blocks.time(each.time_s),
         blocks.share(each.time_share),

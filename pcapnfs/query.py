@@ -62,7 +62,7 @@ def select(trace: Trace, query: str) -> Answer:
         # Whatever is executed after all, the transaction refuses changes.
         cursor.execute("begin transaction read only")
         if not drawn:
-            query = _with_times_as_text(cursor, query)
+            query = unzoned(cursor, query, "VARCHAR")
         found: Fetched = cursor
         if not drawn and _may_wait_for_itself(cursor, query):
             found = cursor.sql(query).execute()
@@ -109,12 +109,15 @@ def in_utc(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return relation.project(columns) if columns else relation
 
 
-def _with_times_as_text(cursor: duckdb.DuckDBPyConnection, query: str) -> str:
-    """A query for the same rows, with times that have a time zone as text, in UTC."""
-    columns = _cast(cursor.sql(query), "VARCHAR")
-    if not columns:
-        return query
-    return f"select {columns} from (\n{_bare(query)}\n)"
+def unzoned(cursor: duckdb.DuckDBPyConnection, query: str, kind: str) -> str:
+    """A query for the same rows, with times that have a time zone as another type, in UTC."""
+    columns = _cast(cursor.sql(query), kind)
+    return f"select {columns} from (\n{_bare(query)}\n)" if columns else query
+
+
+def zoned(found: Fetched) -> bool:
+    """Whether rows that are about to be fetched have such times."""
+    return any(ZONED in str(kind) for _, kind, *_ in found.description or ())
 
 
 def _cast(relation: duckdb.DuckDBPyRelation, kind: str) -> str:

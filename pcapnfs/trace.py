@@ -36,7 +36,7 @@ from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
-from pcapnfs.query import demand_reading, in_utc
+from pcapnfs.query import demand_reading, in_utc, unzoned, zoned
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -338,7 +338,8 @@ class Trace:
         Where nothing but these is wanted, half of what planning the query costs is spared: DuckDB
         plans that of `sql` for its columns, and again for its rows.
         """
-        return self._asked(query, params).fetchall()
+        asked = self._asked(query, params)
+        return (self.sql(query, params) if zoned(asked) else asked).fetchall()
 
     def each(self, query: str) -> Iterator[Any]:
         """The same rows one after the other, of which some are held at a time.
@@ -347,7 +348,8 @@ class Trace:
         """
         with contextlib.closing(self.cursor()) as cursor:
             demand_reading(query)
-            cursor.execute(query)
+            if zoned(cursor.execute(query)):
+                cursor.execute(unzoned(cursor, query, "TIMESTAMP"))
             while rows := cursor.fetchmany(ROWS_HELD):
                 yield from rows
 

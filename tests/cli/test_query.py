@@ -180,6 +180,8 @@ def test_from_python_they_are_times_in_utc_without_a_zone(
     monkeypatch.setitem(sys.modules, "pytz", None)
     first = datetime(1970, 1, 1, 0, 0, 1)  # as DuckDB gives it
     rows = trace.sql(TIMES).fetchall()
+    assert trace.rows(TIMES) == rows
+    assert list(trace.each(TIMES)) == rows
     assert [row[0] for row in rows] == [first] * 3
     assert rows[1] == (first, [first], {"to": first}, 1)
 

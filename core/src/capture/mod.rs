@@ -11,7 +11,10 @@
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 mod ahead;
+
 mod compression;
+
+mod lz4;
 
 pub mod merge;
 
@@ -26,6 +29,8 @@ mod resume;
 mod sniff;
 
 mod window;
+
+mod xz;
 
 use std::borrow::Cow;
 use std::fmt;

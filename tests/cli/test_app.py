@@ -214,6 +214,19 @@ def test_a_capture_without_nfs_exits_with_1_and_says_what_is_in_it(
     assert "--port" in told.err
 
 
+def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
+    core: object, tmp_path: Path, capsys: Printed
+) -> None:
+    del core
+    for snaplen, cut, named in [(80, 5, True), (80, 0, False), (1500, 5, False), (None, 5, False)]:
+        told = meta(snaplen=snaplen, truncated_packets=cut)
+        path = fake_core.write_capture(tmp_path / "c", told)
+        assert run(["summarize", str(path)]) == 1
+        said = capsys.readouterr().err
+        assert ("of each packet only 80 bytes were captured" in said) is named
+        assert ("--port" in said) is not named
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -40,6 +40,8 @@ TEXTS = {
     "says what was called",
     "early_reply": "the reply comes before its call in the capture: tshark pairs it with calls "
     "before it only",
+    "xid_again": "the call has the xid of another one on its connection that was answered before: "
+    "tshark takes it for that one, sent again",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
 }
 """Codes and what they mean, as a clause."""
@@ -84,6 +86,8 @@ class Situation(Record):
     """Bytes of some connection are missing."""
     orphans: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of replies without a call, as pcapnfs found them."""
+    used_again: Collection[tuple[int, int]] = frozenset()
+    """Frame and xid of calls whose xid was that of another call, which was answered before."""
 
     @property
     def impatient(self) -> bool:

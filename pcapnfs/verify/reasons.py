@@ -130,6 +130,12 @@ def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situat
     `orphan` is the message in our reply's place for which tshark has no call.
     """
     call, reply = pair.call, pair.reply
+    if aspect == "call":
+        # tshark looks into a credential of RPCSEC_GSS before it shows the procedure.
+        same = (call.program, call.version) == (pair.message.program, pair.message.version)
+        stopped = same and pair.message.procedure is None
+        cut = situation.truncated and call.undecoded == "truncated"
+        return "snaplen" if stopped and cut else None
     if aspect in ("operations", "results"):
         mine = call.operations if aspect == "operations" else call.executed
         shown = pair.message if aspect == "operations" else reply

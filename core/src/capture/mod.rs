@@ -88,7 +88,8 @@ wire_enum! {
 pub struct Packet<'a> {
     /// Frame number in this file, from 1.
     pub number: u64,
-    /// Nanoseconds since 1970-01-01 UTC. A pcapng simple packet has no time: it gets that of the packet before.
+    /// Nanoseconds since 1970-01-01 UTC. A packet without a time, as pcapng's simple ones, gets that of the
+    /// packet before.
     pub time_ns: i64,
     /// What `bytes` begins with.
     pub link: LinkType,
@@ -444,7 +445,8 @@ impl Reader {
         self.resumed.places + self.followers()
     }
 
-    /// Packets so far that have no time of their own, as those of pcapng simple packet blocks.
+    /// Packets so far that have no time of their own, as those of pcapng simple packet blocks, or one
+    /// before 1970 or after 2116.
     pub fn untimed(&self) -> u64 {
         match &self.parser {
             Parser::Pcap(_) => 0,

@@ -681,9 +681,9 @@ fn interfaces_have_their_own_clocks() {
         (option(order, 9, &[12]), 1_500, 1),            // picoseconds
         (option(order, 9, &[127]), u64::MAX, 0),        // 10^-127 seconds
         (option(order, 9, &[0x80 | 1]), 3, 1_500_000_000), // halves of a second
-        (option(order, 9, &[0]), u64::MAX, (1 << 62) - 1), // seconds, out of range
+        (option(order, 9, &[0]), u64::MAX, 1_500_000_000), // seconds, out of range: that of the packet before
         (option(order, 14, &(-2_i64).to_be_bytes()), 5_000_000, 3_000_000_000), // 2 s before
-        (option(order, 14, &(-2_i64).to_be_bytes()), 0, 0), // before 1970
+        (option(order, 14, &(-2_i64).to_be_bytes()), 0, 3_000_000_000), // before 1970: likewise
     ];
     let mut file = section(order);
     for (options, _, _) in &clocks {
@@ -745,6 +745,9 @@ fn packets_without_a_time_are_counted() {
     };
     assert_eq!(untimed(&[four(), four()]), 0);
     assert_eq!(untimed(&[simple(), four(), simple()]), 2);
+    let in_2116 = || enhanced(order, 0, ((1 << 62) - 1) / 1_000, 4, b"four");
+    let later = || enhanced(order, 0, (1 << 62) / 1_000 + 1, 4, b"four");
+    assert_eq!(untimed(&[four(), in_2116(), later(), four()]), 1);
     let mut reader = open(pcap(order, 0xa1b2_c3d4, 65_535, &[(0, 4, b"four".to_vec())])).unwrap();
     assert!(reader.next().unwrap().is_some());
     assert_eq!(reader.untimed(), 0);

@@ -68,6 +68,7 @@ struct Direction {
 }
 
 /// A connection, and what it takes to put its bytes in order.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any company")]
 pub(super) struct State {
     pub(super) connection: Connection,
     /// Its ends as numbers, to be found by.

@@ -50,8 +50,8 @@ class CaptureFile(Record):
     """Where and why the file breaks off or contradicts itself, and what was read all the same; None
     when it does not."""
     untimed_packets: int = 0
-    """Packets that have no time (pcapng simple packet blocks), or one before 1970 or after 2116: that
-    of the packet before stands for it; 0 also in traces that were written before they were
+    """Packets that have no time (pcapng simple packet blocks), or one before 1970 or after 2116:
+    that of the packet before stands for it; 0 also in traces that were written before they were
     counted."""
     followers: int = 0
     """Captures that follow the first one in the same file, as `cat` puts them there; 0 likewise."""

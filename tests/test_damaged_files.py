@@ -157,7 +157,7 @@ def test_calls_in_several_fragments_are_found_though_marks_were_cut_off(
 def test_a_write_whose_fragments_were_cut_is_neither_too_long_nor_too_short(
     data: int, kept: int, tmp_path: Path
 ) -> None:
-    """Its end is not known: further marks may count as its bytes, or its data lie in later segments."""
+    """Its end is not known: marks may count as its bytes, or its data lie in later segments."""
     talk = Conversation().open(0)
     for xid in range(1, 8):
         call = rpc.call(xid, *nfs3.write(bytes(32), 0, bytes(data)))

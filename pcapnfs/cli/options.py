@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 CALL_BYTES = 128
-"""Bytes of a packet in which a call is known for what it is, whatever its link, IP and TCP headers are:
-it is known by 28 bytes, behind 54 to 86 bytes of headers, and tags."""
+"""Bytes of a packet in which a call is known for what it is, whatever its headers: it is known by 28
+bytes, behind 54 to 86 of the link, IP and TCP, and tags."""
 
 NAMED = 4
 """Captures that are named; the rest is counted."""

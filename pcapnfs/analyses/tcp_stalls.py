@@ -158,6 +158,16 @@ def lost_by_client(trace: Trace) -> dict[str, dict[str, float]]:
     return found
 
 
+def left_out(trace: Trace) -> str:
+    """SQL behind a join of calls: without those that stood still while they were outstanding.
+
+    What such a call took is the network's, and tells nothing of its server.
+    """
+    if not register(trace):
+        return ""
+    return f"anti join (select call from {TABLE} where waited) using (call)"
+
+
 @once
 def register(trace: Trace) -> bool:
     """Make the table `tcp_stalls` of a trace, and say whether there can be anything in it.

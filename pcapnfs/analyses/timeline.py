@@ -375,7 +375,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                transmissions = 1 as once,
                coalesce({among("status_name", NOT_READY)}, false) as refused
-        from calls where not callback
+        from calls where {traffic.asked(trace)}
         """,
     )
     del rows["call"]

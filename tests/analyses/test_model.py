@@ -405,6 +405,13 @@ def test_a_larger_wsize_saves_calls() -> None:
     assert saved == pytest.approx(40 * 2 * 0.001, rel=0.02)
     saved = found["measured"].forecast_s - found["wsize"].low_s
     assert saved == pytest.approx(40 * 2 * 0.003, rel=0.05)
+    # Where another file went in a larger WRITE, wsize is larger, and somebody wanted the pieces.
+    last = rows[-1]["call"]
+    assert isinstance(last, int)
+    rows.append(call(last + 1, "WRITE", 1, stability="unstable_write"))
+    operations.append(operation(last + 1, "WRITE", file=1000, offset=0, requested=65536))
+    with trace_of(files=objects(), calls=rows, operations=operations) as trace:
+        assert "wsize" not in {each.change for each in model(trace).what_if}
 
 
 def test_appended_lines_are_not_cut_by_wsize() -> None:

@@ -53,6 +53,16 @@ class CaptureFile(Record):
     """Packets that have no time (pcapng simple packet blocks), or one before 1970 or after 2116:
     that of the packet before stands for it; 0 also in traces that were written before they were
     counted."""
+    mistimed_packets: int = 0
+    """Packets that state a time that cannot be: that of the packet before stands for it; 0
+    likewise."""
+    set_back: int = 0
+    """How often the clock of the capturing host was set back; times are counted on; 0 likewise."""
+    set_back_ns: int = 0
+    """By how much, in all, nanoseconds; 0 likewise."""
+    set_back_frame: int | None = None
+    """The frame before which it was for the first time; None for never, and where frames of other
+    files are among those of this one."""
     followers: int = 0
     """Captures that follow the first one in the same file, as `cat` puts them there; 0 likewise."""
     passed_bytes: int = 0

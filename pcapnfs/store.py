@@ -413,7 +413,14 @@ def _sound(told: meta.Meta) -> meta.Meta:
     for file in told.files:
         counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
         counts += [file.followers, file.passed_bytes]
-        maybe = (file.snaplen, file.first_frame, file.last_frame, file.dropped_packets)
+        counts += [file.mistimed_packets, file.set_back, file.set_back_ns]
+        maybe = (
+            file.snaplen,
+            file.first_frame,
+            file.last_frame,
+            file.set_back_frame,
+            file.dropped_packets,
+        )
         counts += [number for number in maybe if number is not None]
         times += [file.start_ns, file.end_ns]
         texts += [file.path, file.format, *file.link_types, file.damage or ""]

@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use crate::capture::merge::{Merge, Next};
-use crate::capture::{LinkType, Packet};
+use crate::capture::{LinkType, Packet, SetBack};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::foresight::{self, AT_ONCE};
@@ -61,6 +61,15 @@ pub struct FileSummary {
     pub last_frame: Option<u64>,
     /// Packets that have no time: that of the packet before stands for it.
     pub untimed_packets: u64,
+    /// Packets whose times cannot be: that of the packet before stands for it.
+    pub mistimed_packets: u64,
+    /// How often the capture's clock was set back; times are counted on.
+    pub set_back: u64,
+    /// By how much, in all, nanoseconds.
+    pub set_back_ns: i64,
+    /// The frame before which it was for the first time; `None` for never, and where the file's frames do not
+    /// follow one another.
+    pub set_back_frame: Option<u64>,
     /// Captures that follow the first one in the file, as `cat` puts them there.
     pub followers: u64,
     /// Bytes of the file, or of what it unpacks to, that were passed over as damage.
@@ -212,6 +221,8 @@ impl Decoder {
             file.snaplen = reader.snaplen();
             file.dropped_packets = reader.dropped();
             file.untimed_packets = reader.untimed();
+            file.mistimed_packets = reader.mistimed();
+            file.note(reader.set_back());
             file.followers = reader.followers();
             if file.untimed_packets == file.packets {
                 (file.start_ns, file.end_ns) = (None, None);
@@ -422,6 +433,15 @@ impl FileSummary {
         } else {
             self.count_apart(packet, frame);
         }
+    }
+
+    /// Takes what is known of its clock, once all packets are read.
+    fn note(&mut self, set_back: SetBack) {
+        let SetBack { times, by_ns, packet } = set_back;
+        (self.set_back, self.set_back_ns) = (times, by_ns);
+        let apart = |(first, last): (u64, u64)| last - first + 1 > self.packets;
+        let frames = self.first_frame.zip(self.last_frame).filter(|frames| !apart(*frames));
+        self.set_back_frame = frames.filter(|_| times > 0).map(|(first, _)| first + packet - 1);
     }
 
     /// Takes the first packet, and one that is not as that before.

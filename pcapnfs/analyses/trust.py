@@ -15,7 +15,7 @@ from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.directions import ORPHAN_REPLY, directions
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.sealing import Sealing, sealing
-from pcapnfs.analyses.service_time import integer
+from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -103,11 +103,22 @@ class Trust(Record):
     """Packets that have no time, as those of pcapng's simple packet blocks, or one before 1970 or
     after 2116: that of the packet before stands for it, so that what lasted in between is not
     known."""
+    mistimed_packets: int
+    """Packets that state a time that cannot be, before or after all around them: that of the packet
+    before stands for it, so that what lasted in between is not known."""
+    set_back: int
+    """How often the clock of the capturing host was set back by more than a second. Times are
+    counted on from there: they are later than those that Wireshark shows, by `set_back_s`."""
+    set_back_s: float
+    """By how much, in all, seconds."""
+    set_back_frame: int | None
+    """The frame before which it was for the first time; None for never, and where that file's
+    frames are among those of others."""
     damaged_files: int
     """Files that break off or contradict themselves."""
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
-    damaged, and every packet has a time."""
+    damaged, and every packet has a time that can be."""
 
     @property
     def one_way(self) -> str | None:
@@ -192,6 +203,8 @@ def trust(trace: Trace) -> Trust:
         file.dropped_packets for file in trace.meta.files if file.dropped_packets is not None
     ]
     untimed = sum(file.untimed_packets for file in trace.meta.files)
+    mistimed = sum(file.mistimed_packets for file in trace.meta.files)
+    set_back = [file for file in trace.meta.files if file.set_back]
     damaged = sum(file.damage is not None for file in trace.meta.files)
     return Trust(
         rpc_calls=calls,
@@ -218,9 +231,20 @@ def trust(trace: Trace) -> Trust:
         truncated_packets=sum(file.truncated_packets for file in trace.meta.files),
         dropped_packets=sum(dropped) if dropped else None,
         untimed_packets=untimed,
+        mistimed_packets=mistimed,
+        set_back=sum(file.set_back for file in set_back),
+        set_back_s=sum(file.set_back_ns for file in set_back) / NANOSECONDS,
+        set_back_frame=set_back[0].set_back_frame if set_back else None,
         damaged_files=damaged,
         complete=not (
-            calls - matched or orphans or undecoded or missing or untimed or damaged or sum(dropped)
+            calls - matched
+            or orphans
+            or undecoded
+            or missing
+            or untimed
+            or mistimed
+            or damaged
+            or sum(dropped)
         ),
     )
 

@@ -40,6 +40,8 @@ TEXTS = {
     "says what was called",
     "early_reply": "the reply comes before its call in the capture: tshark pairs it with calls "
     "before it only",
+    "odd_time": "a packet states a time that cannot be, or the clock of the capture was set back: "
+    "pcapnfs goes by the packets around it",
     "xid_again": "the call has the xid of another one on its connection that was answered before: "
     "tshark takes it for that one, sent again",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
@@ -84,6 +86,8 @@ class Situation(Record):
     """Packets were cut at a snaplen."""
     missing: bool = False
     """Bytes of some connection are missing."""
+    odd_times: bool = False
+    """Packets state times that cannot be, or the clock was set back."""
     orphans: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of replies without a call, as pcapnfs found them."""
     used_again: Collection[tuple[int, int]] = frozenset()
@@ -177,8 +181,10 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
             return "hole_filled"
         return "behind_gap" if call.missing else None
     if reply is not None:
-        cut = situation.truncated and pair.message.frame != call.call_frame
-        return "first_segment" if cut else None
+        if situation.truncated and pair.message.frame != call.call_frame:
+            return "first_segment"
+        odd = situation.odd_times and _believed_otherwise(call, pair.message, reply)
+        return "odd_time" if odd else None
     if call.reply_frame is not None and call.reply_frame < call.call_frame:
         return "early_reply"
     if pair.moved or (orphan is not None and orphan.stream != pair.message.stream):
@@ -188,6 +194,14 @@ def _reply(pair: Pair, orphan: Message | None, situation: Situation) -> str | No
     if situation.truncated and call.undecoded == "truncated":
         return "snaplen"
     return None
+
+
+def _believed_otherwise(call: Call, message: Message, reply: Message) -> bool:
+    """Whether the times of a call's frames are not those that the capture states."""
+    if call.srt_ns is None:
+        return False
+    ours = call.call_time_ns, call.call_time_ns + call.srt_ns
+    return message.frame == call.call_frame and ours != (message.time_ns, reply.time_ns)
 
 
 def _within_reply(call: Call, frame: int) -> bool:

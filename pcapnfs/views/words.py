@@ -41,7 +41,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     """What can be relied on and what is missing, most important first."""
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
-        capture.limits_hit, capture.followers,
+        capture.limits_hit, capture.followers, trust.set_back,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
@@ -50,6 +50,8 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _followers(capture),
         one_way(trust),
         _untimed(trust, capture),
+        _mistimed(trust),
+        _set_back(trust),
         _matched(trust),
         _orphans(trust),
         *sealed(trust),
@@ -127,6 +129,10 @@ def lacks(trust: Trust) -> list[str]:
     told += _lost(trust)
     if trust.untimed_packets:
         told.append(plural(trust.untimed_packets, "packet has no time", "packets have no time"))
+    if trust.mistimed_packets:
+        told.append(
+            plural(trust.mistimed_packets, "packet has", "packets have") + " an impossible time"
+        )
     if trust.damaged_files:
         told.append(plural(trust.damaged_files, "capture is damaged", "captures are damaged"))
     return told
@@ -180,12 +186,30 @@ def _untimed(trust: Trust, capture: Capture) -> str:
     if not trust.untimed_packets:
         return ""
     if trust.untimed_packets == capture.packets:
-        return (
-            "The packets of this capture have no times: what took how long is not known, "
-            "and 0 s stands for it."
-        )
+        return "The packets of this capture have no times: what took how long is not known."
     have = plural(trust.untimed_packets, "packet has no time", "packets have no time")
     return f"{have}: that of the packet before stands for it."
+
+
+def _mistimed(trust: Trust) -> str:
+    if not trust.mistimed_packets:
+        return ""
+    state = plural(trust.mistimed_packets, "packet states a time", "packets state times")
+    return f"{state} that cannot be: that of the packet before stands for it."
+
+
+def _set_back(trust: Trust) -> str:
+    if not trust.set_back:
+        return ""
+    once = trust.set_back == 1
+    often = "" if once else f" {units.count(trust.set_back)} times,"
+    where = "" if trust.set_back_frame is None else f"before frame {trust.set_back_frame}"
+    by = f"by {units.duration(trust.set_back_s)}{'' if once else ' in all'}"
+    first = f"{' ' if once else ', first '}{where}" if where else ""
+    return (
+        f"The clock of the capturing host was set back{often} {by}{first}: "
+        "times are counted on from there, later than Wireshark shows them."
+    )
 
 
 def _matched(trust: Trust) -> str:
@@ -290,6 +314,11 @@ def _limits(capture: Capture) -> str:
         for code, times in capture.limits_hit.items()
     )
     return f"Limits of the decoder were reached: {limits}."
+
+
+def aside(took_s: float, words: str = "") -> str:
+    """What calls took, in brackets behind them; nothing where that is not known."""
+    return f" ({units.duration(took_s)}{words})" if took_s else ""
 
 
 def plural(number: int, one: str, many: str) -> str:

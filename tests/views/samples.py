@@ -120,6 +120,10 @@ def trust() -> Trust:
         truncated_packets=0,
         dropped_packets=None,
         untimed_packets=0,
+        mistimed_packets=0,
+        set_back=0,
+        set_back_s=0.0,
+        set_back_frame=None,
         damaged_files=0,
         complete=True,
     )

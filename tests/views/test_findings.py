@@ -71,3 +71,4 @@ def test_a_cost_that_others_have_claimed_is_shared_and_not_nothing() -> None:
         assert "Costs  24.0 s of the time, which other findings claim already" in text
     free = replace(result.findings[0], cost_s=0.0, cost_share=0.0, alone_s=0.0)
     assert findings.cost(free) == "0 s, 0 %"
+    assert findings.cost(replace(free, cost_share=None)) == ""

@@ -69,7 +69,7 @@ pub fn annotate(
                 report.packets += 1;
                 held.bytes.clear();
                 held.bytes.extend_from_slice(packet.bytes);
-                (held.time_ns, held.wire_length) = (packet.time_ns, packet.wire_length);
+                (held.time_ns, held.wire_length) = (packet.stated_ns, packet.wire_length);
                 file
             }
             Next::End(file, error) => {

@@ -6,6 +6,9 @@
 //! Within a file the order stays as it is, and of packets of the same time those of the file that
 //! began earlier come first, so that frames are numbered as `mergecap` numbers them.
 //!
+//! A file that begins when no other is open goes on with the clock of the one before it, and what that was
+//! set back by: times are counted on.
+//!
 //! Promises: each file is read once but for its first packet; standard input and pipes, which can
 //! be opened only once, stay open from the start. A file that breaks off ends its part alone.
 
@@ -51,6 +54,8 @@ pub struct Merge {
     rival: Option<Turn>,
     /// The input that has just ended, kept open for questions about it.
     ended: Option<usize>,
+    /// What is added to the times of a file that goes on from it.
+    shift_ns: i64,
 }
 
 impl Merge {
@@ -68,7 +73,8 @@ impl Merge {
         }
         inputs.sort_by_key(|input| input.first_ns);
         let total = paths.iter().map(|path| size_of(path)).sum();
-        Ok(Self { inputs, total, opened: 0, live: Vec::new(), current: None, rival: None, ended: None })
+        let live = Vec::new();
+        Ok(Self { inputs, total, opened: 0, live, current: None, rival: None, ended: None, shift_ns: 0 })
     }
 
     /// The files in the order of their first packets, which is that of their indices.
@@ -139,7 +145,9 @@ impl Merge {
     #[cold]
     fn choose(&mut self) -> Option<Result<usize, (usize, ReadError)>> {
         if let Some(input) = self.ended.take().and_then(|index| self.inputs.get_mut(index)) {
-            input.consumed = input.reader.take().map_or(0, |reader| reader.consumed());
+            let (consumed, shift_ns) =
+                input.reader.take().map_or((0, 0), |reader| (reader.consumed(), reader.shift_ns()));
+            (input.consumed, self.shift_ns) = (consumed, shift_ns);
         }
         let mut turns = Vec::with_capacity(self.live.len() + 2);
         for position in 0..self.live.len() {
@@ -178,8 +186,12 @@ impl Merge {
 
     fn begin(&mut self, index: usize) -> Result<(), ReadError> {
         let Some(input) = self.inputs.get_mut(index) else { return Ok(()) };
-        if input.reader.is_none() {
-            input.reader = Some(Reader::open(&input.path)?);
+        let reader = match &mut input.reader {
+            Some(reader) => reader,
+            none => none.insert(Reader::open(&input.path)?),
+        };
+        if self.live.is_empty() {
+            reader.go_on_from(self.shift_ns);
         }
         Ok(())
     }

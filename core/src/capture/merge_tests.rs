@@ -15,13 +15,13 @@ impl Folder {
         Self(path)
     }
 
-    /// A capture with a packet of one byte, its own number, at each of these times in seconds.
-    fn file(&self, name: &str, number: u8, seconds: &[u32]) -> PathBuf {
+    /// A capture with a packet of one byte, its own number, at each of these tenths of a second.
+    fn file(&self, name: &str, number: u8, tenths: &[u32]) -> PathBuf {
         let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         bytes.extend(65_535_u32.to_le_bytes()); // snaplen
         bytes.extend(1_u32.to_le_bytes()); // Ethernet
-        for second in seconds {
-            for word in [*second, 0, 1, 1] {
+        for tenth in tenths {
+            for word in [*tenth / 10, *tenth % 10 * 100_000, 1, 1] {
                 bytes.extend(word.to_le_bytes()); // seconds, microseconds, captured, on the wire
             }
             bytes.push(number);
@@ -38,7 +38,7 @@ impl Drop for Folder {
     }
 }
 
-/// A file's packet at this second, or its end (`None`).
+/// A file's packet at this tenth of a second, or its end (`None`).
 type Step = (u8, Option<i64>);
 
 /// What a merge gave: the order of the files, packets and ends, errors.
@@ -50,7 +50,7 @@ fn read(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Step>, Vec<String>) {
         match merge.next() {
             Some(Next::Packet(index, packet)) => {
                 assert_eq!(paths[usize::from(packet.bytes[0])], order[index]);
-                steps.push((packet.bytes[0], Some(packet.time_ns / 1_000_000_000)));
+                steps.push((packet.bytes[0], Some(packet.time_ns / 100_000_000)));
             }
             Some(Next::End(index, error)) => {
                 let number = paths.iter().position(|path| *path == order[index]).unwrap();
@@ -66,7 +66,7 @@ fn read(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Step>, Vec<String>) {
 }
 
 fn packets(steps: &[Step]) -> Vec<(u8, i64)> {
-    steps.iter().filter_map(|(file, second)| Some((*file, (*second)?))).collect()
+    steps.iter().filter_map(|(file, tenth)| Some((*file, (*tenth)?))).collect()
 }
 
 #[test]

@@ -12,6 +12,8 @@
 
 mod ahead;
 
+mod clock;
+
 mod compression;
 
 mod lz4;
@@ -40,8 +42,10 @@ use std::path::{Path, PathBuf};
 use crate::error::{ReadError, Resumed};
 use crate::wire_enum::wire_enum;
 
+pub use clock::SetBack;
 pub use compression::Compression;
 
+use clock::Clock;
 use compression::Source;
 use output::Interface;
 use pcapng::Fields;
@@ -88,9 +92,11 @@ wire_enum! {
 pub struct Packet<'a> {
     /// Frame number in this file, from 1.
     pub number: u64,
-    /// Nanoseconds since 1970-01-01 UTC. A packet without a time, as pcapng's simple ones, gets that of the
-    /// packet before.
+    /// Nanoseconds since 1970-01-01 UTC. A packet without a time, as pcapng's simple ones, and one with a time
+    /// that cannot be get that of the packet before. Counted on where the clock was set back.
     pub time_ns: i64,
+    /// The time that the file states.
+    pub stated_ns: i64,
     /// What `bytes` begins with.
     pub link: LinkType,
     /// Bytes of the packet on the wire; never less than were captured.
@@ -102,6 +108,8 @@ pub struct Packet<'a> {
 /// A packet that is still to come, as [`Reader::glimpses`] sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glimpse<'a> {
+    /// The time that the file states.
+    pub time_ns: i64,
     /// What `bytes` begins with.
     pub link: LinkType,
     /// Bytes of the packet on the wire; never less than were captured.
@@ -165,6 +173,9 @@ impl<'a> Details<'a> {
 
 /// Where a format's parser found the next packet. The bytes lie in the window until it is filled again.
 struct Record {
+    /// The time that the file states …
+    stated_ns: i64,
+    /// … and the one that is believed.
     time_ns: i64,
     link: LinkType,
     wire_length: u32,
@@ -186,6 +197,9 @@ pub struct Reader {
     compression: Compression,
     counter: compression::Counter,
     packets: u64,
+    clock: Clock,
+    /// Captures begun in the file when the clock was asked last.
+    begun: u64,
     /// What was read of the next packet to know its time.
     ahead: Option<Result<Option<Record>, Fault>>,
     ended: bool,
@@ -228,6 +242,8 @@ impl Reader {
             compression,
             counter,
             packets: 0,
+            clock: Clock::new(),
+            begun: 0,
             ahead: None,
             ended: false,
             damage: None,
@@ -251,7 +267,8 @@ impl Reader {
                 self.packets += 1;
                 Ok(Some(Packet {
                     number: self.packets,
-                    time_ns: record.time_ns,
+                    time_ns: record.time_ns + self.clock.shift_ns(),
+                    stated_ns: record.stated_ns,
                     link: record.link,
                     wire_length: record.wire_length,
                     bytes: self.window.held(record.start, record.captured),
@@ -268,7 +285,8 @@ impl Reader {
         self.report(fault).map_or(Ok(None), Err)
     }
 
-    /// The time of the packet that [`Reader::next`] will give; `None` where it will give none.
+    /// The time of the packet that [`Reader::next`] will give, by the file's own clock, set back or not;
+    /// `None` where it will give none.
     #[inline(never)]
     pub fn next_time_ns(&mut self) -> Option<i64> {
         if self.ended {
@@ -307,10 +325,45 @@ impl Reader {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn read(&mut self) -> Result<Option<Record>, Fault> {
-        match self.parse() {
+        let found = match self.parse() {
             Err(fault) => self.read_on(fault),
             found => found,
+        };
+        match found {
+            Ok(Some(record)) if !self.clock.goes_on(record.stated_ns) => Ok(Some(self.doubt(record))),
+            found => found,
         }
+    }
+
+    /// Asks the packets that follow whether this one's time can be.
+    #[cold]
+    #[inline(never)]
+    fn doubt(&mut self, mut record: Record) -> Record {
+        let begun = match &self.parser {
+            Parser::Pcap(pcap) => pcap.followers(),
+            Parser::Pcapng(pcapng) => pcapng.sections(),
+        };
+        if std::mem::replace(&mut self.begun, begun) != begun {
+            self.clock.begin();
+        }
+        let mut coming = self.coming();
+        // What cannot be read will be told when it is due.
+        if coming.len() < clock::ASKED
+            && let Ok(start) = self.window.ensure_behind(record.start, clock::LOOKED_AHEAD)
+        {
+            if let Parser::Pcapng(pcapng) = &mut self.parser {
+                pcapng.moved(record.start, start);
+            }
+            record.start = start;
+            coming = self.coming();
+        }
+        record.time_ns = self.clock.doubt(self.packets + 1, record.stated_ns, &coming);
+        record
+    }
+
+    /// The times of the next packets.
+    fn coming(&self) -> Vec<i64> {
+        self.glimpses().take(clock::ASKED).map(|glimpse| glimpse.time_ns).collect()
     }
 
     #[inline(always)]
@@ -443,6 +496,26 @@ impl Reader {
     /// need not be what [`Reader::glimpses`] saw.
     pub fn taken_up(&self) -> u64 {
         self.resumed.places + self.followers()
+    }
+
+    /// Packets so far whose times cannot be: that of the packet before stands for each.
+    pub fn mistimed(&self) -> u64 {
+        self.clock.mistimed()
+    }
+
+    /// How often the clock of the capture was set back, so far. Only what is larger than a second is seen.
+    pub fn set_back(&self) -> SetBack {
+        self.clock.set_back()
+    }
+
+    /// What is added to the times of the file's packets because the clock was set back.
+    pub fn shift_ns(&self) -> i64 {
+        self.clock.shift_ns()
+    }
+
+    /// The file goes on with a capture whose times are shifted. To be said before it is read.
+    pub fn go_on_from(&mut self, shift_ns: i64) {
+        self.clock.go_on_from(shift_ns);
     }
 
     /// Packets so far that have no time of their own, as those of pcapng simple packet blocks, or one

@@ -249,7 +249,7 @@ impl Output {
     pub fn packet(&mut self, packet: &Packet<'_>, bytes: &[u8]) -> io::Result<()> {
         match &mut self.0 {
             Kind::Pcap { sink, nanoseconds } => {
-                let time_ns = packet.time_ns.max(0).cast_unsigned();
+                let time_ns = packet.stated_ns.max(0).cast_unsigned();
                 let (seconds, fraction) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
                 let fraction = if *nanoseconds { fraction } else { fraction / 1000 };
                 sink.words(&[seconds as u32, fraction as u32, bytes.len() as u32, packet.wire_length])?;
@@ -264,7 +264,7 @@ impl Output {
                     let (link, snaplen) = (packet.link, *snaplen);
                     blocks.interface(&Interface { link, snaplen, decimals: 9, names: &[] })?
                 };
-                blocks.packet(interface, packet.time_ns, packet.wire_length, bytes, &[])
+                blocks.packet(interface, packet.stated_ns, packet.wire_length, bytes, &[])
             }
         }
     }

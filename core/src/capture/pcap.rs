@@ -47,6 +47,14 @@ impl Layout {
         if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
 
+    /// The time that a packet header states.
+    #[inline]
+    fn time_ns(self, header: &PacketHeader) -> i64 {
+        // Both are 32 bits wide: 2^32 s + 2^32 µs are less than 2^63 ns, whatever the file says.
+        let unit = if self.nanoseconds { 1 } else { 1_000 };
+        i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * unit
+    }
+
     /// The packet header at the start of `ahead`.
     #[inline]
     fn header(self, ahead: &[u8]) -> Option<PacketHeader> {
@@ -232,14 +240,11 @@ impl Pcap {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn record(&self, header: &PacketHeader, window: &mut Window) -> Record {
-        let PacketHeader { seconds, fraction, captured, .. } = *header;
-        let (captured, wire_length) = (captured as usize, header.wire_length());
+        let (captured, wire_length) = (header.captured as usize, header.wire_length());
         let start = window.position() + self.layout.packet_header;
         window.advance(self.layout.packet_header + captured);
-        // Both are 32 bits wide: 2^32 s + 2^32 µs are less than 2^63 ns, whatever the file says.
-        let unit = if self.layout.nanoseconds { 1 } else { 1_000 };
-        let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
-        Record { time_ns, link: self.link, wire_length, start, captured }
+        let time_ns = self.layout.time_ns(header);
+        Record { stated_ns: time_ns, time_ns, link: self.link, wire_length, start, captured }
     }
 
     /// The packet whose header `ahead` begins with, and what is behind it.
@@ -248,7 +253,8 @@ impl Pcap {
         let header = self.layout.header(ahead)?;
         let (_, packet) = ahead.split_at_checked(self.layout.packet_header)?;
         let (bytes, rest) = packet.split_at_checked(header.captured as usize)?;
-        Some((Glimpse { link: self.link, wire_length: header.wire_length(), bytes }, rest))
+        let (time_ns, wire_length) = (self.layout.time_ns(&header), header.wire_length());
+        Some((Glimpse { time_ns, link: self.link, wire_length, bytes }, rest))
     }
 }
 

@@ -162,6 +162,8 @@ pub(super) struct Pcapng {
     last_time_ns: i64,
     /// Packets that have no time, or one that cannot be.
     untimed: u64,
+    /// Section headers met.
+    sections: u64,
     last: Last,
 }
 
@@ -200,6 +202,7 @@ impl Pcapng {
             dropped: None,
             last_time_ns: 0,
             untimed: 0,
+            sections: 0,
             last: Last::default(),
         };
         match pcapng.block(window)? {
@@ -219,6 +222,16 @@ impl Pcapng {
 
     pub(super) fn untimed(&self) -> u64 {
         self.untimed
+    }
+
+    /// Sections, of which each may be another capture.
+    pub(super) fn sections(&self) -> u64 {
+        self.sections
+    }
+
+    /// The packet read last has moved in the window, from one place to another.
+    pub(super) fn moved(&mut self, from: usize, to: usize) {
+        self.last.start = self.last.start.wrapping_sub(from).wrapping_add(to);
     }
 
     /// An interface of this section.
@@ -278,7 +291,7 @@ impl Pcapng {
         self.last = Last { interface: place, start: options, length: behind.saturating_sub(padding) };
         let link = interface.link;
         window.advance(length);
-        Some(Record { time_ns, link, wire_length, start, captured })
+        Some(Record { stated_ns: time_ns, time_ns, link, wire_length, start, captured })
     }
 
     /// The same of any block, reading on in the file.
@@ -309,8 +322,9 @@ impl Pcapng {
         let header = fields.enhanced()?;
         let captured = header.captured?;
         let bytes = fields.rest.get(..captured as usize)?;
-        let link = self.interfaces.get(header.interface)?.link;
-        Some((Glimpse { link, wire_length: header.wire_length.max(captured), bytes }, rest))
+        let interface = self.interfaces.get(header.interface)?;
+        let (time_ns, link) = (interface.time_ns(header.ticks?).unwrap_or(self.last_time_ns), interface.link);
+        Some((Glimpse { time_ns, link, wire_length: header.wire_length.max(captured), bytes }, rest))
     }
 
     /// Whether a block of this section may begin here, behind damage.
@@ -421,6 +435,7 @@ impl Pcapng {
         let time_ns = header.ticks.and_then(|ticks| interface.time_ns(ticks));
         self.last_time_ns = time_ns.unwrap_or(self.last_time_ns);
         let record = Record {
+            stated_ns: self.last_time_ns,
             time_ns: self.last_time_ns,
             link: interface.link,
             wire_length: header.wire_length.max(captured as u32),
@@ -453,6 +468,7 @@ impl Pcapng {
     fn section(&mut self, window: &mut Window, block: &Block) -> Result<(), Fault> {
         self.dropped = self.dropped();
         self.interfaces.clear();
+        self.sections += 1;
         leave(window, block)
     }
 
@@ -659,7 +675,7 @@ mod tests {
         let mut told = Vec::new();
         loop {
             match if short_way { pcapng.next(&mut window) } else { pcapng.read(&mut window) } {
-                Ok(Some(Record { time_ns, link, wire_length, start, captured })) => {
+                Ok(Some(Record { time_ns, link, wire_length, start, captured, .. })) => {
                     let Last { interface, start: options, length } = pcapng.last;
                     told.push((time_ns, link, wire_length, start, captured, [interface, options, length]));
                 }

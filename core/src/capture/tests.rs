@@ -161,7 +161,7 @@ fn drain(mut reader: Reader) -> (Vec<Expected>, Option<ReadError>) {
         match reader.next() {
             Ok(Some(packet)) => {
                 let came = (packet.link, packet.wire_length, packet.bytes.to_vec());
-                found.push((packet.time_ns, packet.wire_length, packet.bytes.to_vec()));
+                found.push((packet.stated_ns, packet.wire_length, packet.bytes.to_vec()));
                 assert_eq!(packet.number, found.len() as u64);
                 let undamaged = reader.taken_up() == taken_up;
                 assert!(

@@ -133,6 +133,17 @@ impl Window {
         if self.end - self.start >= length { Ok(true) } else { self.fill(length) }
     }
 
+    /// The same as [`Window::ensure`], but keeps what [`Window::position`] gave before, which has passed:
+    /// where that is now. As many bytes are available as there are.
+    pub(super) fn ensure_behind(&mut self, held: usize, length: usize) -> Result<usize, Fault> {
+        let passed = self.start.saturating_sub(held);
+        self.start -= passed;
+        let ensured = self.ensure(passed.saturating_add(length));
+        let held = self.start;
+        self.advance(passed);
+        ensured.map(|_whether| held)
+    }
+
     /// All bytes that are available at the reading position.
     #[inline]
     pub(super) fn ahead(&self) -> &[u8] {

@@ -29,6 +29,7 @@ fn ours(frame: &[u8]) -> View {
     let packet = Packet {
         number: 1,
         time_ns: 0,
+        stated_ns: 0,
         link: LinkType::ETHERNET,
         wire_length: frame.len() as u32,
         bytes: frame,
@@ -136,7 +137,7 @@ proptest! {
     fn arbitrary_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..200), wire in 0..2_000_u32) {
         let mut dissector = Dissector::new();
         for link in [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 228, 229, 239, 242, 247, 258, 276, 999] {
-            let packet = Packet { number: 1, time_ns: 0, link: LinkType(link), wire_length: wire, bytes: &bytes };
+            let packet = Packet { number: 1, time_ns: 0, stated_ns: 0, link: LinkType(link), wire_length: wire, bytes: &bytes };
             dissector.dissect(&packet);
         }
     }

@@ -1,0 +1,253 @@
+//! Times that packets state → times that they can have been captured at.
+//!
+//! A capturing host whose clock is set back, or a byte that is damaged in one packet's time, makes calls
+//! that take years or less than nothing, and what is summed up tells nothing any more. Packets are written
+//! in the order in which they came. So a time that is far from that of the packet before, and from those of
+//! nearly all that follow, is no time: that of the packet before stands for it. Where those that follow have
+//! gone back with it, the clock was set back: times are counted on from there.
+//!
+//! A clock that is set forward cannot be told from a pause. Nor is anything said of times that go back by
+//! less than [`USUAL_NS`]: a capturing host mixes up packets, and two directions may have clocks of their own.
+//!
+//! Takes the time of each packet, and of those to come where one is odd; gives the time to go by.
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// As far as this from the packet before, a time is not looked at.
+const USUAL_NS: i64 = SECOND_NS;
+
+/// Packets to come that are asked, where there are so many.
+pub(super) const ASKED: usize = 16;
+
+/// Bytes that are looked at for them, so that they fit into the window.
+pub(super) const LOOKED_AHEAD: usize = 128 << 10;
+
+/// One in so many of them may have an odd time itself.
+const ODD_ONES: usize = 8;
+
+/// A first packet so long before those that follow was not captured then.
+const LONGEST_PAUSE_NS: i64 = 31 * 86_400 * SECOND_NS;
+
+/// Times that a clock is set back at most. One that is set more often is not one clock.
+const SET_BACK_LIMIT: u64 = 16;
+
+/// Times are below 2^62 ns, whatever a file says, and with this still have room.
+const LARGEST_SHIFT_NS: i64 = 1 << 62;
+
+/// How often a capture's clock was set back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SetBack {
+    /// How often.
+    pub times: u64,
+    /// By how much, in all.
+    pub by_ns: i64,
+    /// The packet of the file, from 1, before which it was the first time; 0 for never.
+    pub packet: u64,
+}
+
+/// Before the first packet; no time is near it.
+const NEVER: i64 = i64::MIN;
+
+/// The clock of one file, as its packets tell it.
+pub(super) struct Clock {
+    /// The time of the packet before, as far as it is believed, or [`NEVER`].
+    last_ns: i64,
+    /// Added to all times from here on: what the clock was set back by, here or in the files before.
+    shift_ns: i64,
+    set_back: SetBack,
+    /// Packets whose times cannot be.
+    mistimed: u64,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Self { last_ns: NEVER, shift_ns: 0, set_back: SetBack::default(), mistimed: 0 }
+    }
+
+    /// Takes the next packet's time, if it is near that of the packet before, as nearly all are.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Into the decode's loop.
+    pub(super) fn goes_on(&mut self, time_ns: i64) -> bool {
+        let usual = time_ns.wrapping_sub(self.last_ns).unsigned_abs() <= USUAL_NS.unsigned_abs();
+        if usual {
+            self.last_ns = time_ns;
+        }
+        usual
+    }
+
+    /// What is to be added to the times that are believed; they are no larger than can be written then.
+    #[inline]
+    pub(super) fn shift_ns(&self) -> i64 {
+        self.shift_ns
+    }
+
+    /// Goes on from a file before, of the same clock.
+    pub(super) fn go_on_from(&mut self, shift_ns: i64) {
+        self.shift_ns = shift_ns;
+    }
+
+    /// Packets whose times cannot be: that of the packet before stands for each.
+    pub(super) fn mistimed(&self) -> u64 {
+        self.mistimed
+    }
+
+    /// How often it was set back.
+    pub(super) fn set_back(&self) -> SetBack {
+        self.set_back
+    }
+
+    /// Another capture begins in the same file: its clock is another, too.
+    pub(super) fn begin(&mut self) {
+        self.last_ns = NEVER;
+    }
+
+    /// Takes the time of a packet, the `packet`th of its file, that is not near that of the packet before,
+    /// and those of packets that follow it. Gives the time to go by.
+    pub(super) fn doubt(&mut self, packet: u64, time_ns: i64, coming: &[i64]) -> i64 {
+        let last_ns = self.last_ns;
+        if last_ns == NEVER {
+            return self.first(time_ns, coming);
+        }
+        let believed = if time_ns > last_ns {
+            if alone_behind(coming, time_ns) { last_ns } else { time_ns }
+        } else if nearly_all(coming, |coming| coming >= last_ns.saturating_sub(USUAL_NS)) {
+            last_ns
+        } else {
+            let gone_back = nearly_all(coming, |coming| coming < last_ns.saturating_sub(USUAL_NS));
+            if gone_back && self.set_back.times < SET_BACK_LIMIT {
+                self.note(packet, last_ns.saturating_sub(time_ns));
+            }
+            time_ns
+        };
+        self.take(time_ns, believed)
+    }
+
+    /// The first packet's time, of which only those that follow can tell.
+    fn first(&mut self, time_ns: i64, coming: &[i64]) -> i64 {
+        let long_before = |coming: i64| coming > time_ns.saturating_add(LONGEST_PAUSE_NS);
+        let behind = |coming: i64| coming < time_ns.saturating_sub(USUAL_NS);
+        let usual = if nearly_all(coming, behind) {
+            coming.iter().copied().find(|coming| behind(*coming))
+        } else if nearly_all(coming, long_before) {
+            coming.iter().copied().find(|coming| long_before(*coming))
+        } else {
+            None
+        };
+        self.take(time_ns, usual.unwrap_or(time_ns))
+    }
+
+    fn take(&mut self, time_ns: i64, believed_ns: i64) -> i64 {
+        self.last_ns = believed_ns;
+        self.mistimed += u64::from(time_ns != believed_ns);
+        believed_ns
+    }
+
+    fn note(&mut self, packet: u64, by_ns: i64) {
+        self.shift_ns = self.shift_ns.saturating_add(by_ns).min(LARGEST_SHIFT_NS);
+        self.set_back.by_ns = self.set_back.by_ns.saturating_add(by_ns);
+        if self.set_back.times == 0 {
+            self.set_back.packet = packet;
+        }
+        self.set_back.times += 1;
+    }
+}
+
+/// Whether a packet's time lies behind those that follow it. Nobody knows that of the last one.
+fn alone_behind(coming: &[i64], time_ns: i64) -> bool {
+    !coming.is_empty() && nearly_all(coming, |coming| coming < time_ns.saturating_sub(USUAL_NS))
+}
+
+fn nearly_all(coming: &[i64], so: impl Fn(i64) -> bool) -> bool {
+    coming.iter().filter(|coming| !so(**coming)).count() <= coming.len() / ODD_ONES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Believes or doubts each of these times, seconds, as a reader does; gives those to go by.
+    fn through(clock: &mut Clock, stated_s: &[i64]) -> Vec<i64> {
+        let stated: Vec<i64> = stated_s.iter().map(|seconds| seconds * SECOND_NS).collect();
+        let mut believed = Vec::new();
+        for (at, time_ns) in stated.iter().copied().enumerate() {
+            let coming = stated.get(at + 1..).unwrap_or_default();
+            let coming = coming.get(..ASKED.min(coming.len())).unwrap_or_default();
+            let time_ns =
+                if clock.goes_on(time_ns) { time_ns } else { clock.doubt(at as u64 + 1, time_ns, coming) };
+            believed.push(time_ns.saturating_add(clock.shift_ns()) / SECOND_NS);
+        }
+        believed
+    }
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn at(offsets: &[i64]) -> Vec<i64> {
+        offsets.iter().map(|offset| NOW + offset).collect()
+    }
+
+    #[test]
+    fn a_time_that_all_others_contradict_is_that_of_the_packet_before() {
+        for odd in [5_000, -5_000, -NOW, i64::MAX / SECOND_NS - NOW] {
+            let mut clock = Clock::new();
+            assert_eq!(through(&mut clock, &at(&[0, 1, odd, 2, 3, 9])), at(&[0, 1, 1, 2, 3, 9]), "{odd}");
+            assert_eq!((clock.mistimed(), clock.set_back()), (1, SetBack::default()));
+        }
+    }
+
+    #[test]
+    fn of_the_first_packet_those_behind_it_tell() {
+        let mut clock = Clock::new();
+        assert_eq!(through(&mut clock, &at(&[5_000, 7, 8, 9])), at(&[7, 7, 8, 9]));
+        assert_eq!(through(&mut Clock::new(), &at(&[-NOW, 7, 8, 9])), at(&[7, 7, 8, 9]));
+        let pause = [0, 86_400, 86_401];
+        assert_eq!(through(&mut Clock::new(), &at(&pause)), at(&pause));
+    }
+
+    #[test]
+    fn the_last_packet_may_have_come_later_but_not_before() {
+        assert_eq!(through(&mut Clock::new(), &at(&[0, 1, 500])), at(&[0, 1, 500]));
+        assert_eq!(through(&mut Clock::new(), &at(&[0, 1, -500])), at(&[0, 1, 1]));
+    }
+
+    #[test]
+    fn what_is_odd_does_not_hide_what_else_is() {
+        let odd = [0, 900, 1, 2, -900, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+        let mut clock = Clock::new();
+        let believed = through(&mut clock, &at(&odd));
+        assert_eq!(believed.get(..6), Some(at(&[0, 0, 1, 2, 2, 3]).as_slice()));
+        assert_eq!(clock.mistimed(), 2);
+    }
+
+    #[test]
+    fn times_are_counted_on_where_the_clock_was_set_back() {
+        let mut clock = Clock::new();
+        assert_eq!(through(&mut clock, &at(&[0, 1, 2, -58, -57, -56])), at(&[0, 1, 2, 2, 3, 4]));
+        let set_back = SetBack { times: 1, by_ns: 60 * SECOND_NS, packet: 4 };
+        assert_eq!((clock.mistimed(), clock.set_back()), (0, set_back));
+    }
+
+    #[test]
+    fn another_capture_has_another_clock() {
+        let mut clock = Clock::new();
+        through(&mut clock, &at(&[0, 1, 2]));
+        clock.begin();
+        assert_eq!(through(&mut clock, &at(&[-58, -57])), at(&[-58, -57]));
+        assert_eq!(clock.set_back(), SetBack::default());
+    }
+
+    #[test]
+    fn two_clocks_in_one_file_are_left_alone() {
+        let turns: Vec<i64> = (0..200).map(|at| at / 10 - 500 * (at / 4 % 2)).collect();
+        let mut clock = Clock::new();
+        let (all, looked_at) = (at(&turns), 160);
+        assert_eq!(through(&mut clock, &all).get(..looked_at), all.get(..looked_at));
+    }
+
+    #[test]
+    fn one_that_is_set_back_again_and_again_is_believed_at_last() {
+        let times: Vec<i64> = (0..3_000).map(|at| at % 100 * 10).collect();
+        let mut clock = Clock::new();
+        through(&mut clock, &at(&times));
+        assert_eq!(clock.set_back().times, SET_BACK_LIMIT);
+    }
+}

@@ -1,0 +1,226 @@
+"""Times that cannot be are not believed, and a clock that is set back is counted on."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.redaction import redact
+from pcapnfs.verify.verification import verify
+from tests.oracles.tshark import require_tshark
+from tests.unit.rows import ROOT
+
+pytest.importorskip("pcapnfs._core")
+
+SAMPLE = ROOT / "samples" / "k61-tar-v3.pcap"
+"""Microseconds; one client, one call at a time but for the end."""
+HEADERS = 24, 16
+"""Bytes of the file's header and of a packet's in pcap."""
+MICROSECONDS = 1_000_000
+
+Row = tuple[int, int, int | None]
+
+
+def places(file: bytes) -> list[int]:
+    """Where the packets begin, with their headers."""
+    found, at = [], HEADERS[0]
+    while at < len(file):
+        found.append(at)
+        at += HEADERS[1] + struct.unpack_from("<I", file, at + 8)[0]
+    return found
+
+
+def rewritten(target: Path, change: Callable[[int, int], int], source: Path = SAMPLE) -> Path:
+    """The capture with other times: of each packet its place and its time, microseconds."""
+    file = bytearray(source.read_bytes())
+    for place, at in enumerate(places(bytes(file))):
+        seconds, fraction = struct.unpack_from("<II", file, at)
+        time = change(place, seconds * MICROSECONDS + fraction)
+        struct.pack_into("<II", file, at, time // MICROSECONDS, time % MICROSECONDS)
+    target.write_bytes(bytes(file))
+    return target
+
+
+def both(folder: Path) -> Path:
+    """The capture with one damaged time, and its clock set back by a minute before frame 1401."""
+    return rewritten(
+        folder / "odd.pcap",
+        lambda at, time: time - (0 if at < 1400 else 60 * MICROSECONDS) ^ (at == 800) << 46,
+    )
+
+
+def calls(*captures: Path) -> list[Row]:
+    """Frames and service time of each call, nanoseconds."""
+    with pcapnfs.open([str(capture) for capture in captures]) as trace:
+        return trace.rows("select call_frame, reply_frame, srt from calls order by call")
+
+
+def trust_of(*captures: Path) -> pcapnfs.analyses.trust.Trust:
+    from pcapnfs.analyses.trust import trust
+
+    with pcapnfs.open([str(capture) for capture in captures]) as trace:
+        return trust(trace)
+
+
+def span(capture: Path) -> int:
+    with pcapnfs.open(str(capture)) as trace:
+        assert trace.meta.start_ns is not None
+        assert trace.meta.end_ns is not None
+        return trace.meta.end_ns - trace.meta.start_ns
+
+
+@pytest.mark.parametrize("by_s", [2, 300, 1 << 18, 1 << 30, -2, -300, -(1 << 18), -(1 << 30)])
+@pytest.mark.parametrize("place", [0, 1, 2, 700, 701, 2000, 2535])
+def test_one_packets_time_changes_no_other(place: int, by_s: int, tmp_path: Path) -> None:
+    if place == 0 and by_s in (-2, -300, -(1 << 18)):
+        pytest.skip("nobody knows how long before the others the first packet came")
+    odd = rewritten(
+        tmp_path / "odd.pcap",
+        lambda at, time: time + (by_s * MICROSECONDS if at == place else 0),
+    )
+    whole, found = calls(SAMPLE), calls(odd)
+    frame = place + 1
+    untouched = [row for row in whole if frame not in row[:2]]
+    assert [row for row in found if frame not in row[:2]] == untouched
+    # That of the packet before stands for it: it was captured between that and the next one.
+    for before, after in zip(whole, found, strict=True):
+        assert before[:2] == after[:2]
+        assert abs((before[2] or 0) - (after[2] or 0)) < 100_000_000
+    assert abs(span(odd) - span(SAMPLE)) < 100_000_000
+    told = trust_of(odd)
+    assert (told.mistimed_packets, told.set_back, told.complete) == (1, 0, False)
+
+
+@pytest.mark.parametrize(("by_s", "mistimed"), [(-3600, 1), (3600, 0)])
+def test_the_last_packets_time_is_believed_unless_it_goes_back(
+    by_s: int, mistimed: int, tmp_path: Path
+) -> None:
+    last = len(places(SAMPLE.read_bytes())) - 1
+    odd = rewritten(
+        tmp_path / "odd.pcap",
+        lambda at, time: time + by_s * MICROSECONDS if at == last else time,
+    )
+    assert trust_of(odd).mistimed_packets == mistimed
+
+
+def test_times_that_are_wrong_here_and_there_are_all_found(tmp_path: Path) -> None:
+    wrong = {300, 303, 304, 900, 1500, 1508}
+    odd = rewritten(
+        tmp_path / "odd.pcap",
+        lambda at, time: time ^ (1 << (20 + at % 8)) * MICROSECONDS if at in wrong else time,
+    )
+    frames = {place + 1 for place in wrong}
+    assert trust_of(odd).mistimed_packets == len(wrong)
+    assert [row for row in calls(odd) if not frames & set(row[:2])] == [
+        row for row in calls(SAMPLE) if not frames & set(row[:2])
+    ]
+
+
+@pytest.mark.parametrize("by_s", [2, 5, 3600, 400_000_000])
+def test_a_clock_that_is_set_back_is_counted_on(by_s: int, tmp_path: Path) -> None:
+    steps = 700
+    back = rewritten(
+        tmp_path / "back.pcap",
+        lambda at, time: time - by_s * MICROSECONDS if at >= steps else time,
+    )
+    assert all((row[2] or 0) >= 0 for row in calls(back))
+    across = [row for row in calls(SAMPLE) if row[0] <= steps < (row[1] or 0)]
+    assert len(across) <= 1
+    assert [row for row in calls(back) if row[:2] not in [each[:2] for each in across]] == [
+        row for row in calls(SAMPLE) if row not in across
+    ]
+    # What passed between the two packets is not known, and taken for nothing.
+    assert 0 <= span(SAMPLE) - span(back) < 100_000_000
+    told = trust_of(back)
+    assert (told.set_back, told.set_back_frame, told.mistimed_packets) == (1, steps + 1, 0)
+    assert told.set_back_s == pytest.approx(by_s, abs=0.1)
+
+
+def test_a_rotation_goes_on_with_the_clock_of_the_file_before(tmp_path: Path) -> None:
+    first, second = tmp_path / "1.pcap", tmp_path / "2.pcap"
+    back = rewritten(
+        tmp_path / "back.pcap",
+        lambda at, time: time - 5 * MICROSECONDS if at >= 700 else time,
+    ).read_bytes()
+    cut = places(back)[2400]
+    first.write_bytes(back[:cut])
+    second.write_bytes(back[: HEADERS[0]] + back[cut:])
+    assert calls(first, second) == calls(tmp_path / "back.pcap")
+
+
+def test_two_clocks_in_one_capture_are_no_clock_that_is_set_back(tmp_path: Path) -> None:
+    odd = rewritten(
+        tmp_path / "two.pcap",
+        lambda at, time: time - 10 * MICROSECONDS * (at < 2500 and at // 5 % 2),
+    )
+    told = trust_of(odd)
+    assert (told.set_back, told.mistimed_packets) == (0, 0)
+
+
+def test_disorder_that_captures_have_is_left_alone(tmp_path: Path) -> None:
+    odd = rewritten(
+        tmp_path / "disorder.pcap", lambda at, time: time - (900_000 if at % 7 == 3 else 0)
+    )
+    told = trust_of(odd)
+    assert (told.set_back, told.mistimed_packets) == (0, 0)
+
+
+def test_pauses_are_no_odd_times(tmp_path: Path) -> None:
+    paused = rewritten(
+        tmp_path / "paused.pcap", lambda at, time: time + at // 100 * 86_400 * MICROSECONDS
+    )
+    told = trust_of(paused)
+    assert (told.set_back, told.mistimed_packets) == (0, 0)
+    assert span(paused) > 25 * 86_400 * 10**9
+
+
+@pytest.mark.parametrize("format", ["pcapng", "nsecpcap"])
+def test_so_it_is_in_other_formats(format: str, tmp_path: Path) -> None:
+    require_tshark()
+    odd = both(tmp_path)
+    other = tmp_path / f"odd.{format}"
+    subprocess.run(["editcap", "-F", format, odd, other], check=True)
+    assert calls(other) == calls(odd)
+    mine, theirs = trust_of(odd), trust_of(other)
+    assert (mine.mistimed_packets, mine.set_back, mine.set_back_frame) == (1, 1, 1401)
+    assert theirs == mine
+
+
+def test_summarize_tells_of_both(tmp_path: Path) -> None:
+    odd = both(tmp_path)
+    command = [sys.executable, "-m", "pcapnfs", "summarize", str(odd)]
+    text = " ".join(subprocess.run(command, capture_output=True, text=True).stdout.split())
+    assert "1 packet states a time that cannot be: that of the packet before stands for it." in text
+    assert (
+        "The clock of the capturing host was set back by 1 m 0 s before frame 1401: times" in text
+    )
+    document = subprocess.run([*command, "--json"], capture_output=True, text=True).stdout
+    told = json.loads(document)["trust"]
+    assert (told["mistimed_packets"], told["set_back"], told["set_back_frame"]) == (1, 1, 1401)
+
+
+def test_what_is_written_keeps_the_times_that_the_capture_states(tmp_path: Path) -> None:
+    odd = both(tmp_path)
+    kept = tmp_path / "kept.pcap"
+    redact(odd, kept)
+
+    def stated(capture: Path) -> Sequence[bytes]:
+        file = capture.read_bytes()
+        return [file[at : at + 8] for at in places(file)]
+
+    assert stated(kept) == stated(odd)
+
+
+def test_tshark_differs_there_for_that_reason(tmp_path: Path) -> None:
+    require_tshark()
+    odd = both(tmp_path)
+    with pcapnfs.open(str(odd)) as trace:
+        reasons = {each.reason for each in verify(trace, [str(odd)]).differences}
+    assert reasons == {"odd_time"}

@@ -23,6 +23,8 @@ from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import aside, no_verdict, plural, trust_sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from pcapnfs.analyses.cache import Cache
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.analyses.stability import Stability
     from pcapnfs.analyses.trust import Trust
-    from pcapnfs.diagnosis.judging import Findings
+    from pcapnfs.diagnosis.finding import Finding
+    from pcapnfs.diagnosis.judging import Judged
     from pcapnfs.summary import Summary
 
 NAMED = 4
@@ -68,7 +71,7 @@ def summary(result: Summary) -> RenderableType:
     return Group(
         _capture(result.capture, result.trust),
         *_verdict(result.model, result.trust),
-        *_findings(result.findings),
+        *_findings(result.findings, result.judged),
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
@@ -88,8 +91,8 @@ def summary(result: Summary) -> RenderableType:
     )
 
 
-def _findings(found: Findings) -> tuple[RenderableType, ...]:
-    return (_heading("Findings"), *findings.in_short(found))
+def _findings(found: Sequence[Finding], judged: Judged) -> tuple[RenderableType, ...]:
+    return (_heading("Findings"), *findings.in_short(found, judged))
 
 
 def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:

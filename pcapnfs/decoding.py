@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -142,7 +143,7 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """The names of one file or several.
 
     Raises:
-        UsageError: There is none, or standard input is named twice.
+        UsageError: There is none, or one is named twice.
     """
     names = [
         os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
@@ -151,7 +152,33 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
         raise UsageError("name at least one capture")
     if names.count("-") > 1:
         raise UsageError("-: standard input can be read once; it is named more often")
+    demand_once(names)
     return names
+
+
+def demand_once(paths: Sequence[PathLike]) -> None:
+    """Refuse a file or trace that is named twice, also by another path: its calls would count so.
+
+    Raises:
+        UsageError: There is one.
+    """
+    before: dict[tuple[int, int], str] = {}
+    for path in [os.fspath(path) for path in paths]:
+        try:
+            found = Path(path).stat()
+        except OSError:
+            continue  # Who opens it says what is wrong.
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            continue
+        file = found.st_dev, found.st_ino
+        if file in before:
+            first = before[file]
+            raise UsageError(
+                f"{path}: it is named twice; everything in it would count double"
+                if first == path
+                else f"{path}: that is {first} once more; everything in it would count double"
+            )
+        before[file] = path
 
 
 def demand_ports(ports: Sequence[int]) -> None:

@@ -50,8 +50,9 @@ class CaptureFile(Record):
     """Where and why the file breaks off or contradicts itself, and what was read all the same; None
     when it does not."""
     untimed_packets: int = 0
-    """Packets that have no time (pcapng simple packet blocks): that of the packet before stands for
-    it; 0 also in traces that were written before they were counted."""
+    """Packets that have no time (pcapng simple packet blocks), or one before 1970 or after 2116:
+    that of the packet before stands for it; 0 also in traces that were written before they were
+    counted."""
     mistimed_packets: int = 0
     """Packets that state a time that cannot be: that of the packet before stands for it; 0
     likewise."""

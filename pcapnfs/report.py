@@ -80,7 +80,7 @@ def report(trace: Trace, *, redacted: bool = False) -> Report:
         redacted: Whether it is one of `redacted.open`, which is to be said.
     """
     summary = _summary.summarize(trace)
-    findings = summary.findings.findings
+    findings = summary.findings
     frames = {frame for found in findings for frame in found.frames}
     with side_by_side(trace) as asking:
         asked_costs = asking.ask(_perfile.perfile, top=FILES)

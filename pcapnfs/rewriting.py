@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pcapnfs import placement
+from pcapnfs import decoding, placement
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
 
 PathLike = str | os.PathLike[str]
@@ -38,11 +38,12 @@ def named(sources: PathLike | Sequence[PathLike]) -> list[Path]:
     """The captures that are meant: one, or several that are one stream.
 
     Raises:
-        UsageError: None is named.
+        UsageError: None is named, or one is named twice.
     """
     several = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     if not several:
         raise UsageError("name a capture")
+    decoding.demand_once(several)
     return [Path(source) for source in several]
 
 

@@ -28,6 +28,7 @@ from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.side_by_side import side_by_side
 from pcapnfs.diagnosis import judging as _judging
 from pcapnfs.diagnosis import material as _material
+from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -64,8 +65,11 @@ class Summary(Record):
     verdict: _verdict.Verdict | None
     """What the time went into, in one sentence; None without calls, when nothing tells the round
     trip, or when most of the traffic is encrypted or of one direction."""
-    findings: _judging.Findings
-    """What is wrong, or worth knowing, as `findings` says it."""
+    findings: tuple[Finding, ...]
+    """What is wrong, or worth knowing, as `findings` says it; gravest first, of one severity the
+    costliest first."""
+    judged: _judging.Judged
+    """How many rules looked, and what all findings together cost."""
     capture: _capture.Capture
     """What was read."""
     trust: _trust.Trust
@@ -128,9 +132,11 @@ def summarize(trace: Trace) -> Summary:
         listings = _readdir.readdir(trace, top=SHOWN)
         model = _model.model(trace, listings=listings, measured=measured)
         material = _material.complete(asking, learned, measured, clocks)
+        said = _judging.judge(material)
         return Summary(
             verdict=model.verdict,
-            findings=_judging.judge(material),
+            findings=said.findings,
+            judged=said.judged,
             capture=material.capture,
             trust=material.trust,
             operations=operations(),

@@ -24,6 +24,7 @@ import duckdb
 from pcapnfs import (
     attached,
     decoding,
+    digests,
     holding,
     meta,
     placement,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pcapnfs._core import Batch, Decoder
+    from pcapnfs.digests import Digest
     from pcapnfs.holding import Hold
 
 DATABASE_FILE_THRESHOLD_BYTES = 64 * 1024 * 1024
@@ -665,6 +667,7 @@ def _parts(
     whole = decoding.tables()
     captures = []
     parts = []
+    made_of: list[tuple[str, dict[Digest | None, str]]] = []
     for path in named:
         if not store.is_trace(path):
             captures.append(path)
@@ -674,7 +677,12 @@ def _parts(
         except OSError as error:
             raise CaptureError(f"{path}: {said(error)}") from error
         holds.append(held)
-        parts += store.read(path, whole, reached=held.path)
+        stored = store.read(path, whole, reached=held.path)
+        made_of.append(
+            (path, {source.digest: source.path for part in stored for source in part.sources})
+        )
+        parts += stored
+    _demand_once(made_of, captures)
     if captures:
         try:
             parts += [
@@ -694,6 +702,48 @@ def _parts(
     elif ports:
         raise UsageError("a trace was decoded before: its ports are named when it is written")
     return store.in_order(parts)
+
+
+def _demand_once(
+    made_of: Sequence[tuple[str, Mapping[Digest | None, str]]], captures: Sequence[str]
+) -> None:
+    """Refuse traces of which one holds what is also in another, or in a capture beside them.
+
+    Args:
+        made_of: The traces, each with the captures that it was made of.
+        captures: What is named beside them.
+
+    Raises:
+        UsageError: That is so.
+    """
+    before: dict[Digest, str] = {}
+    for trace, sources in made_of:
+        for digest, source in sources.items():
+            if digest is None:
+                continue
+            other = before.setdefault(digest, trace)
+            if other != trace:
+                raise UsageError(
+                    f"{trace}: it was made of {source}, and so was {other}; "
+                    "everything in it would count double"
+                )
+    for path in captures if before else ():
+        for digest, trace in before.items():
+            if _is(path, digest):
+                raise UsageError(
+                    f"{path}: {trace} was made of it; everything in it would count double"
+                )
+
+
+def _is(path: str, digest: Digest) -> bool:
+    """Whether a file is the capture that has this digest.
+
+    What cannot be read, the decoder tells.
+    """
+    with contextlib.suppress(OSError):
+        file = Path(path)
+        return file.is_file() and file.stat().st_size == digest.bytes and digests.of(path) == digest
+    return False
 
 
 def _interrupt(cursors: weakref.WeakSet[duckdb.DuckDBPyConnection]) -> None:

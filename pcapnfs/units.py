@@ -63,6 +63,14 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60} m"
 
 
+def taken(seconds: float | None) -> str:
+    """Write what calls took, added up.
+
+    No time is an unknown one: none of them has its reply, or no packet has a time.
+    """
+    return duration(seconds or None)
+
+
 def parse_duration(text: str) -> float:
     """Read `200us`, `0.2ms`, `5s`, `1m30s` or `2h` into seconds; a bare `0` needs no unit.
 

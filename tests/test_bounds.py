@@ -33,7 +33,7 @@ def test_storage_costs_what_a_run_without_it_saves(fast: str, version: str) -> N
     require_corpus()
     slow, quick = CAPTURES[f"k61-tar-{version}"], CAPTURES[f"k61-tar-{fast}-{version}"]
     saved_s = ran_s(slow) - ran_s(quick)
-    assert finding(slow, "persistence_bound").alone_s == pytest.approx(saved_s, rel=AGREEMENT)
+    assert finding(slow, "persistence_bound").saving_s == pytest.approx(saved_s, rel=AGREEMENT)
 
 
 @pytest.mark.parametrize("version", ["v3", "v40", "v42"])
@@ -42,7 +42,7 @@ def test_a_restart_costs_what_the_same_files_take_less_without(version: str) -> 
     capture, usual = CAPTURES[f"k61-restart-{version}"], CAPTURES[f"k61-tar-{version}"]
     ran = ran_s(capture, without="list")
     saved_s = ran - ran_s(usual) / usual.truth()["facts"]["files"] * RESTART_FILES
-    assert finding(capture, "server_restart").alone_s == pytest.approx(saved_s, rel=AGREEMENT)
+    assert finding(capture, "server_restart").saving_s == pytest.approx(saved_s, rel=AGREEMENT)
 
 
 @pytest.mark.parametrize(("threads", "version"), [(1, "3"), (4, "4.2")])
@@ -54,14 +54,14 @@ def test_round_trips_cost_what_a_near_server_saves(
     _, near_s = simulated(tmp_path, **walk, rtt_ns=MS // 2, threads=threads, version=version)
     bound = far["round_trip_bound"]
     assert bound.severity == "problem"
-    assert bound.alone_s == pytest.approx(far_s - near_s, rel=AGREEMENT)
+    assert bound.saving_s == pytest.approx(far_s - near_s, rel=AGREEMENT)
 
 
 def test_transfer_costs_what_a_fast_link_saves(tmp_path: Path) -> None:
     cat = {"workload": "cachedread", "rounds": 1, "files": 2, "size": 4 << 20, "rsize": 32 << 10}
     thin, thin_s = simulated(tmp_path, **cat, bandwidth=10**8)
     _, wide_s = simulated(tmp_path, **cat, bandwidth=4 * 10**10)
-    assert thin["transfer_bound"].alone_s == pytest.approx(thin_s - wide_s, rel=AGREEMENT)
+    assert thin["transfer_bound"].saving_s == pytest.approx(thin_s - wide_s, rel=AGREEMENT)
     assert thin["single_connection"].severity == "note"
     assert "slow_service" not in thin
 
@@ -70,7 +70,7 @@ def test_commits_that_wait_for_the_disk_are_told(tmp_path: Path) -> None:
     tar = {"workload": "tar", "files": 20, "size": 64 << 10, "wsize": 16 << 10}
     slow, _ = simulated(tmp_path, **tar, persist_ns=8 * MS)
     fast, _ = simulated(tmp_path, **tar, persist_ns=0)
-    assert slow["commit_cost"].alone_s == pytest.approx(20 * 0.008, rel=AGREEMENT)
+    assert slow["commit_cost"].saving_s == pytest.approx(20 * 0.008, rel=AGREEMENT)
     assert "commit_cost" not in fast
 
 
@@ -79,7 +79,7 @@ def test_a_slow_server_is_told_by_what_it_takes(tmp_path: Path) -> None:
     slow, slow_s = simulated(tmp_path, **walk, service_ns=20 * MS)
     fast, fast_s = simulated(tmp_path, **walk, service_ns=MS // 2)
     assert slow["slow_service"].severity == "warning"
-    assert slow["slow_service"].alone_s == pytest.approx(slow_s - fast_s, rel=AGREEMENT)
+    assert slow["slow_service"].saving_s == pytest.approx(slow_s - fast_s, rel=AGREEMENT)
     assert "slow_service" not in fast
 
 
@@ -87,7 +87,7 @@ def test_calls_at_once_that_stay_at_the_number_of_threads_are_told(tmp_path: Pat
     walk = {"workload": "walk", "listing": "lookup", "rounds": 1, "files": 2000}
     many, _ = simulated(tmp_path, **walk, directories=100, threads=24)
     few, _ = simulated(tmp_path, **walk, directories=100, threads=4)
-    assert "exactly 24" in many["concurrency_cap"].seen
+    assert "exactly 24" in many["concurrency_cap"].evidence
     assert not few.keys() & {"concurrency_cap", "single_connection", "server_overload"}
 
 

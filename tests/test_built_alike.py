@@ -46,15 +46,15 @@ def test_twelve_clients_alike_are_one_finding_and_one_that_differs_another(tmp_p
     findings, _ = found(tmp_path, clients)
     (directories,) = (each for each in findings if each.id == "no_directory_cache")
     assert {subject.about[0] for subject in directories.alike} == set(alike)
-    assert directories.seen.startswith("Alike for 12 clients (10.0.2.")
+    assert directories.evidence.startswith("Alike for 12 clients (10.0.2.")
     assert len(directories.frames) == 5
     (through,) = (each for each in findings if each.id == "sync_mount")
     assert (through.about[0], through.alike) == ("10.0.2.99", ())
     one, _ = found(tmp_path, {"10.0.2.20": NO_DIRECTORIES})
     (single,) = (each for each in one if each.id == "no_directory_cache")
     assert single.alike == ()
-    assert single.alone_s is not None
-    assert directories.alone_s == pytest.approx(12 * single.alone_s, rel=0.01)
+    assert single.saving_s is not None
+    assert directories.saving_s == pytest.approx(12 * single.saving_s, rel=0.01)
     assert (directories.severity, single.severity) == ("warning", "problem")
 
 
@@ -71,12 +71,12 @@ def test_what_limits_a_client_is_told_of_that_client(tmp_path: Path) -> None:
     assert (storage.about, storage.alike) == (("10.0.2.20", "10.0.2.10"), ())
     assert (network.about, network.alike) == (("10.0.2.21", "10.0.2.10"), ())
     assert storage.severity == "problem"
-    assert "beyond the round trip of 2" in storage.seen
-    assert "of the client's clock" in storage.seen
+    assert "beyond the round trip of 2" in storage.evidence
+    assert "of the client's clock" in storage.evidence
     # What the first waited for storage is no part of what the second waited for the network.
-    assert storage.alone_s is not None
-    assert network.alone_s is not None
-    assert storage.alone_s + network.alone_s < 2 / 3 * budget_s
+    assert storage.saving_s is not None
+    assert network.saving_s is not None
+    assert storage.saving_s + network.saving_s < 2 / 3 * budget_s
 
 
 def test_what_twelve_clients_do_as_they_should_is_no_finding(tmp_path: Path) -> None:

@@ -70,8 +70,8 @@ def test_listings_that_take_2_ms_for_each_entry_may_be_for_nothing(tmp_path: Pat
     talk = Talk()
     listed(talk, 5, 2 * ENTRIES)
     finding = talk.findings(tmp_path)["readdirplus_unused"]
-    assert finding.alone_s == pytest.approx(0.1 * 5, rel=0.05)
-    assert "for each of 250 entries" in finding.seen
+    assert finding.saving_s == pytest.approx(0.1 * 5, rel=0.05)
+    assert "for each of 250 entries" in finding.evidence
 
 
 def test_quick_listings_or_few_are_not(tmp_path: Path) -> None:
@@ -105,12 +105,13 @@ def test_a_search_path_is_told_in_its_order(tmp_path: Path) -> None:
     talk = Talk()
     searched(talk, found_first=False)
     finding = talk.findings(tmp_path)["negative_lookups"]
-    assert finding.seen.startswith("40 of 63 LOOKUPs found nothing")
+    assert finding.evidence.startswith("40 of 63 LOOKUPs found nothing")
     assert re.search(
-        r"Searched in this order: \S+/local, \S+/usr \(20 searches for 20 names\)\.$", finding.seen
+        r"Searched in this order: \S+/local, \S+/usr \(20 searches for 20 names\)\.$",
+        finding.evidence,
     )
     # 40 calls of 1 ms, and as much again between them.
-    assert finding.alone_s == pytest.approx(0.08, rel=0.05)
+    assert finding.saving_s == pytest.approx(0.08, rel=0.05)
 
 
 def test_what_is_found_in_the_first_directory_is_none(tmp_path: Path) -> None:
@@ -130,4 +131,4 @@ def test_a_session_whose_slots_are_all_taken(threads: int, tmp_path: Path) -> No
         findings = {finding.id: finding for finding in pcapnfs.findings(trace).findings}
     assert ("session_slots" in findings) is (threads == 64)
     if threads == 64:
-        assert "grants 64 slots" in findings["session_slots"].seen
+        assert "grants 64 slots" in findings["session_slots"].evidence

@@ -42,7 +42,7 @@ def test_segments_that_wait_for_a_delayed_ack(held: int, tmp_path: Path) -> None
     findings = found(talk.capture(), tmp_path)
     assert ("delayed_ack" in findings) is (held == 12)
     if held == 12:
-        cost = findings["delayed_ack"].alone_s
+        cost = findings["delayed_ack"].saving_s
         assert cost == pytest.approx(12 * 0.04, rel=0.2)
 
 
@@ -69,6 +69,6 @@ def test_a_call_over_udp_that_was_lost(tmp_path: Path) -> None:
     talk.reply(99, lost_ns + 1101 * MS, FORBIDDEN)
     findings = found(talk.capture(), tmp_path)
     again = findings["rpc_retransmission"]
-    assert "1 of 21 calls (4.8 %) went more than once, over UDP." in again.seen
-    assert again.alone_s == pytest.approx(1.1, rel=0.01)
+    assert "1 of 21 calls (4.8 %) went more than once, over UDP." in again.evidence
+    assert again.saving_s == pytest.approx(1.1, rel=0.01)
     assert "duplicate_replies" not in (*findings, *again.also)

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.synth.builder import Conversation, nfs3, rpc
+from pcapnfs.synth.builder.damage import snap as cut_short
 from pcapnfs.verify.verification import verify
 from tests.damage import File, snap
 from tests.oracles.corpus import require_corpus
@@ -148,6 +150,28 @@ def test_calls_in_several_fragments_are_found_though_marks_were_cut_off(
         found = set(trace.sql(ask).fetchall())
         assert len(found) == trace.meta.calls
         assert found <= set(expected.sql(ask).fetchall())
+
+
+@pytest.mark.parametrize("data", [900, 8_000])
+@pytest.mark.parametrize("kept", [180, 260, 400])
+def test_a_write_whose_fragments_were_cut_is_neither_too_long_nor_too_short(
+    data: int, kept: int, tmp_path: Path
+) -> None:
+    """Its end is not known: marks may count as its bytes, or its data lie in later segments."""
+    talk = Conversation().open(0)
+    for xid in range(1, 8):
+        call = rpc.call(xid, *nfs3.write(bytes(32), 0, bytes(data)))
+        fragments = [100] * (len(call) // 100)
+        talk.send("client", 2 * xid * 1_000_000, rpc.record(call, fragments))
+        talk.reply(xid, (2 * xid + 1) * 1_000_000, nfs3.results.write(data))
+    cut = tmp_path / "cut.pcap"
+    cut_short(talk.capture(), kept).write(cut)
+    with pcapnfs.open(cut) as trace:
+        found = trace.sql(
+            "select op, undecoded, reply_frame is null, count(*) from calls group by all"
+        )
+        assert found.fetchall() == [("WRITE", None, False, 7)]
+        assert trace.sql("select count(*) from notes").fetchall() == [(0,)]
 
 
 def test_tshark_gets_what_was_found(tmp_path: Path) -> None:

@@ -406,7 +406,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
                 record.replace(
                     pcapnfs.summarize(trace),
                     verdict=several,
-                    findings=samples.findings(),
+                    findings=samples.findings().findings,
                     model=model,
                 )
             ),

@@ -39,7 +39,8 @@ def test_they_are_the_same_when_nothing_else_is_asked(capture: Capture) -> None:
     """A summary has them of what it has found out for itself, the estimate too."""
     summary = opened(capture).summary
     with pcapnfs.open([str(path) for path in capture.files]) as trace:
-        assert pcapnfs.findings(trace) == summary.findings
+        found = pcapnfs.findings(trace)
+        assert (found.findings, found.judged) == (summary.findings, summary.judged)
         assert model(trace) == summary.model
 
 
@@ -56,7 +57,7 @@ GENERAL = {
 def test_the_verdict_and_the_findings_name_the_same(capture: Capture) -> None:
     asked = opened(capture)
     verdict, measured = asked.summary.verdict, bottleneck(asked.trace)
-    said = {finding.id for finding in asked.summary.findings.findings}
+    said = {finding.id for finding in asked.summary.findings}
     assert measured.verdict == verdict
     if verdict is not None and verdict.clients:
         assert [told.verdict for told in measured.clients[: len(verdict.clients)]] == [
@@ -98,5 +99,5 @@ def test_a_rule_that_the_lab_does_not_show_fires_elsewhere(rule: str) -> None:
     require_corpus()
     files = survey.captures()[ELSEWHERE[rule]]
     with pcapnfs.open([str(file) for file in files]) as trace:
-        found = matrix.severities(pcapnfs.findings(trace))
+        found = matrix.severities(pcapnfs.findings(trace).findings)
     assert rule in found

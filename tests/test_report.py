@@ -52,7 +52,7 @@ def check(found: Report) -> None:
             assert wanted in told
     for name, time_s, _ in found.summary.time_budget_total.shares():
         assert not time_s or units.duration(time_s) in seen, name
-    for each in found.summary.findings.findings:
+    for each in found.summary.findings:
         assert f"{each.id}" in seen
 
 

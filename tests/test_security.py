@@ -17,6 +17,7 @@ import pcapnfs
 from pcapnfs.analyses.trust import trust
 from pcapnfs.synth.builder import Capture as Built
 from pcapnfs.synth.builder import Conversation, nfs3, rpc
+from pcapnfs.synth.builder.damage import snap
 from pcapnfs.trace import Trace
 
 from .oracles.corpus import Capture, lab_captures, require_corpus
@@ -26,6 +27,8 @@ pytest.importorskip("pcapnfs._core")
 
 _MS = 1_000_000
 _HANDLE = bytes(range(32))
+_HEADERS = 14 + 20 + 32
+"""Ethernet, IPv4 and TCP with time stamps before the data of a segment."""
 _TLS_RECORD = bytes.fromhex("1703030020") + bytes(range(32))
 _AUTH_TLS = rpc.Auth(rpc.AUTH_TLS)
 _STARTTLS = rpc.Auth(rpc.AUTH_NONE, b"STARTTLS")
@@ -217,6 +220,31 @@ def test_tls_is_recognised_when_the_capture_begins_later(
     rows = trace.sql("select server_port, tls, sealed_bytes > 10000 from connections").fetchall()
     assert rows == [(2049, True, True)]
     assert trust(trace).undecoded_reasons == {"encrypted": 1}
+
+
+@pytest.mark.parametrize("kept", range(28, 45))
+def test_tls_is_recognised_where_what_asks_for_it_was_cut(kept: int, tmp_path: Path) -> None:
+    talk = _tls(_STARTTLS)
+    talk.send("client", 3 * _MS, _TLS_RECORD).send("server", 4 * _MS, _TLS_RECORD)
+    path = tmp_path / "cut.pcap"
+    snap(talk.capture(), _HEADERS + kept).write(path)
+    trace = pcapnfs.open(path)
+    sealed = 2 * len(_TLS_RECORD)
+    assert trace.sql("select count(*) from calls").fetchall() == [(1,)]
+    rows = trace.sql("select tls, sealed_bytes from connections").fetchall()
+    assert rows == [(True, sealed)]
+
+
+@pytest.mark.parametrize("kept", [28, 32, 36, 64])
+def test_a_null_call_that_was_cut_does_not_make_data_tls(kept: int, tmp_path: Path) -> None:
+    talk = Conversation().open(0)
+    talk.call(1, 1 * _MS, *nfs3.null()).reply(1, 2 * _MS)
+    talk.call(2, 3 * _MS, *nfs3.write(_HANDLE, 0, _TLS_RECORD * 40)).reply(2, 4 * _MS)
+    path = tmp_path / "cut.pcap"
+    snap(talk.capture(), _HEADERS + kept).write(path)
+    trace = pcapnfs.open(path)
+    assert trace.sql("select tls, sealed_bytes from connections").fetchall() == [(False, 0)]
+    assert trace.sql("select count(*) from calls").fetchall() == [(2,)]
 
 
 def _payload_behind(capture: Capture, frame: int) -> int:

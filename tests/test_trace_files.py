@@ -106,9 +106,11 @@ def test_a_directory_that_only_looks_like_a_trace_is_never_replaced(stored: Path
         assert sorted(directory.rglob("*")) == before
 
 
-def test_a_broken_trace_and_one_of_another_version_are_replaced(stored: Path) -> None:
+def test_a_broken_trace_and_one_of_another_version_are_replaced(
+    stored: Path, tmp_path: Path
+) -> None:
     of_parts = stored.with_name("parts.nfstrace")
-    pcapnfs.decode([CAPTURE] * 2, of_parts, independent=True)
+    pcapnfs.decode(_copies(tmp_path, 2), of_parts, independent=True)
     pcapnfs.decode(CAPTURE, of_parts, force=True)
     (stored / "meta.json").write_text("{")
     (stored / "files.parquet").unlink()
@@ -133,8 +135,10 @@ def test_who_reads_a_trace_reads_it_to_its_end(
     if not exchanged:
         monkeypatch.setattr(placement, "_swapped", lambda *_: False)
     monkeypatch.setattr("pcapnfs.trace.GATHERED_CALLS", 0)  # Each query reads the files.
-    stored = tmp_path / "a.nfstrace"
-    pcapnfs.decode([CAPTURE, CAPTURE], stored, independent=independent)
+    place = tmp_path / "traces"
+    place.mkdir()
+    stored = place / "a.nfstrace"
+    pcapnfs.decode(_copies(tmp_path, 2), stored, independent=independent)
     with pcapnfs.open(stored) as trace:
         ((before,),) = trace.rows("select count(*) from calls")
         for _ in range(2):
@@ -142,12 +146,12 @@ def test_who_reads_a_trace_reads_it_to_its_end(
             assert trace.rows("select count(*) from calls") == [(before,)]
             # What no query has read yet.
             assert all(len(trace.rows(f'select * from "{name}"')) >= 0 for name in export.tables())
-            left = [path for path in tmp_path.iterdir() if path != stored]
+            left = [path for path in place.iterdir() if path != stored]
             assert len(left) == 1, "the one that is read, and none that nobody reads"
         with pcapnfs.open(stored) as after:
             assert after.rows("select count(*) from calls") != [(before,)]
         assert left[0].is_dir()
-    assert list(tmp_path.iterdir()) == [stored]
+    assert list(place.iterdir()) == [stored]
 
 
 @pytest.mark.parametrize("exchanged", [True, False])
@@ -438,10 +442,19 @@ def test_a_trace_of_which_no_footer_was_told_is_still_read(stored: Path) -> None
         assert trace.rows("select count(*) from calls") != [(0,)]
 
 
+def _copies(directory: Path, number: int) -> list[Path]:
+    """Captures that have nothing to do with one another: one file would be refused."""
+    (directory / "captures").mkdir()
+    copies = [directory / "captures" / f"{place}.pcap" for place in range(number)]
+    for copy in copies:
+        shutil.copy(CAPTURE, copy)
+    return copies
+
+
 @pytest.mark.parametrize("columns", [None, summary.READS], ids=["lazily", "at once"])
 def test_of_several_parts_the_damaged_one_is_named(tmp_path: Path, columns: Columns | None) -> None:
     target = tmp_path / "many.nfstrace"
-    pcapnfs.decode([CAPTURE] * 3, target, independent=True)
+    pcapnfs.decode(_copies(tmp_path, 3), target, independent=True)
     table = target / "1" / "calls.parquet"
     table.write_bytes(b"x" * table.stat().st_size)
     with pytest.raises(CaptureError, match="the table is damaged") as failure:
@@ -451,7 +464,7 @@ def test_of_several_parts_the_damaged_one_is_named(tmp_path: Path, columns: Colu
 
 def test_too_many_parts_for_the_process_are_not_called_damaged(tmp_path: Path) -> None:
     target = tmp_path / "many.nfstrace"
-    pcapnfs.decode([CAPTURE] * 80, target, independent=True)
+    pcapnfs.decode(_copies(tmp_path, 80), target, independent=True)
 
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
@@ -531,8 +544,11 @@ def test_a_name_that_is_not_utf_8_is_a_name(
             opened.lock()
             assert len(list(query.select(opened, "from calls").rows)) == told.trust.rpc_calls
     monkeypatch.setattr("pcapnfs.trace.DATABASE_FILE_THRESHOLD_BYTES", 0)
-    with pcapnfs.open([trace, trace], columns=summary.READS) as opened:  # Files that are merged.
-        assert summary.summarize(opened).trust.rpc_calls == 2 * told.trust.rpc_calls
+    with pcapnfs.open(SAMPLES[0]) as opened:
+        others = opened.meta.calls
+    both = [trace, SAMPLES[0]]
+    with pcapnfs.open(both, columns=summary.READS) as opened:  # Files that are merged.
+        assert summary.summarize(opened).trust.rpc_calls == told.trust.rpc_calls + others
     (trace / "calls.parquet").write_bytes(bytes((trace / "calls.parquet").stat().st_size))
     with pytest.raises(CaptureError, match="the table is damaged") as failure:
         pcapnfs.open(trace)

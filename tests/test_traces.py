@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -174,9 +176,10 @@ def test_traces_of_few_calls_are_read_into_a_database(
     with pcapnfs.open(target, columns=summary.READS, memory="256M") as merged:
         merged.lock()
         assert to_json(pcapnfs.summarize(merged)) == told
-    with pcapnfs.open([target, independent[0]], columns=every) as merged:
+    other = next(path for path in SAMPLES if path not in independent)
+    with pcapnfs.open([target, other], columns=every) as merged:
         assert view(merged, "calls").count("read_parquet") == 1
-        with pcapnfs.open([target, independent[0]]) as lazy:
+        with pcapnfs.open([target, other]) as lazy:
             assert_same_tables(lazy, merged)
     monkeypatch.setattr(traces, "GATHERED_CALLS", 0)
     with pcapnfs.open(target, columns=summary.READS) as lazy:
@@ -223,6 +226,44 @@ def test_captures_beside_a_trace_are_a_part_of_their_own(
         assert_same_tables(mixed, both)
         with pytest.raises(UsageError, match="one stream of packets"):
             mixed.captures()
+
+
+def test_what_is_named_twice_is_refused(tmp_path: Path) -> None:
+    capture = tmp_path / "a.pcap"
+    shutil.copy(SAMPLES[0], capture)
+    (tmp_path / "link.pcap").symlink_to(capture)
+    os.link(capture, tmp_path / "hard.pcap")
+    (tmp_path / "sub").mkdir()
+    for again in ("a.pcap", "link.pcap", "hard.pcap", "sub/../a.pcap"):
+        paths = [capture, tmp_path / again]
+        with pytest.raises(UsageError, match="would count double"):
+            pcapnfs.open(paths)
+        with pytest.raises(UsageError, match="would count double"):
+            pcapnfs.decode(paths, tmp_path / "b.nfstrace", independent=True)
+        with pytest.raises(UsageError, match="would count double"):
+            redaction.redact(paths, tmp_path / "b.pcap")
+    assert not (tmp_path / "b.nfstrace").exists()
+    assert not (tmp_path / "b.pcap").exists()
+
+
+def test_a_trace_beside_what_it_was_made_of_is_refused(tmp_path: Path) -> None:
+    stored = written([SAMPLES[0]], tmp_path / "a.nfstrace")
+    other = written([SAMPLES[0], SAMPLES[1]], tmp_path / "b.nfstrace")
+    (tmp_path / "link.nfstrace").symlink_to(stored, target_is_directory=True)
+    capture = tmp_path / "copy.pcap"
+    shutil.copy(SAMPLES[0], capture)
+    for again, words in (
+        (stored, "is named twice"),
+        (tmp_path / "link.nfstrace", "once more"),
+        (stored / ".", "is named twice"),
+        (other, "and so was"),
+        (SAMPLES[0], "was made of it"),
+        (capture, "was made of it"),
+    ):
+        with pytest.raises(UsageError, match=f"{words}.*would count double"):
+            pcapnfs.open([stored, again])
+    with pcapnfs.open([stored, SAMPLES[1]]) as trace:
+        assert len(trace.meta.files) == 2
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,9 @@ enum Aside<'a> {
     Behind(&'a Behind<'a>),
 }
 
+/// The length of a message whose end is not known: no message has so many bytes, nor half of them.
+pub const OPEN_END: usize = 1 << 30;
+
 /// A reader over the captured bytes of one message.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
@@ -158,6 +161,11 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn remaining(&self) -> usize {
         self.total.saturating_sub(self.offset())
+    }
+
+    /// Whether all of the message was read, as far as it is known how long it is.
+    pub fn used_up(&self) -> bool {
+        self.remaining() == 0 || self.remaining() > OPEN_END / 2
     }
 
     /// The captured bytes after this position.

@@ -289,7 +289,7 @@ fn take_datagram(
     let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
     let Payload { bytes, length } = datagram.payload;
     if let Some(connection) = connections.get(id) {
-        let record = Record { bytes, behind: None, length, limit, first, last, place: &[] };
+        let record = Record { bytes, behind: None, length, open: false, limit, first, last, place: &[] };
         conversations.datagram(id, connection, side, &record);
     }
 }

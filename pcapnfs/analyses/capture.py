@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import traffic
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.record import Record
 from pcapnfs.units import timestamp
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from pcapnfs.meta import CaptureFile
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="client server protocol connection",
-    connections="connection server role",
+READS = columns.together(
+    traffic.READS,
+    columns.of(
+        calls="callback client mount server protocol connection",
+        connections="connection server role",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -79,7 +83,12 @@ def capture(trace: Trace) -> Capture:
     meta = trace.meta
     start, end = meta.start_ns, meta.end_ns
     clients, servers, protocols = trace.rows(
-        "select list(distinct client), list(distinct server), list(distinct protocol) from calls"
+        f"""
+        select list(distinct client) filter (callback or {traffic.asked(trace)}),
+               list(distinct server) filter (callback or {traffic.asked(trace)}),
+               list(distinct protocol)
+        from calls
+        """
     )[0]
     data_servers, data_connections, data_calls = trace.rows(_DATA_SERVERS)[0]
     dropped = [file.dropped_packets for file in meta.files if file.dropped_packets is not None]

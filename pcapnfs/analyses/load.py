@@ -2,7 +2,8 @@
 
 Takes the answered calls of all clients at a server; gives the service times of small calls, which
 need neither data nor storage, by the number of calls under way when they were sent. What is the
-network's is in all of them alike, so that what grows is the server's, or the link's before it.
+network's is in all of them alike, so that what grows is the server's, or the link's before it;
+calls that stood still for lost segments are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses import parts, shares, traffic
+from pcapnfs.analyses import parts, shares, tcp_stalls, traffic
 from pcapnfs.analyses.arrays import (
     by_group,
     counted,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
+    tcp_stalls.STALLED_READS,
     traffic.READS,
     columns.of(
         calls="call mount callback op stability call_frame call_first_time reply_time srt "
@@ -100,7 +102,8 @@ def load(trace: Trace) -> tuple[Load, ...]:
         trace,
         f"""
         select call, greatest(srt, 0) as srt, share
-        from calls join shares using (call) where {shares.where(_SMALL)}
+        from calls join shares using (call) {tcp_stalls.left_out(trace)}
+        where {shares.where(_SMALL)}
         """,
     )
     small, srt, share = (rows.pop(name) for name in ("call", "srt", "share"))

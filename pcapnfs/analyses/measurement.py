@@ -122,6 +122,8 @@ class Measurement(Record):
     """Time in which the calls' own bytes were moving, added up over calls, seconds."""
     postponed_s: float
     """Time that calls waited until the server was ready or reachable, added up, seconds."""
+    put_off_s: float
+    """That part of it in which the server put off calls on an object (DELAY, JUKEBOX), seconds."""
     unknown_s: float
     """Time outstanding of calls without a known outcome, without these two, added up, seconds."""
     unknown_calls: int
@@ -167,6 +169,11 @@ class Measurement(Record):
         None with fewer than 30 of them, or without a round trip.
         """
         return persistence(self.stable_mean_s, int(self.sums.timed.sum()), self.rtt_s)
+
+    @property
+    def held_s(self) -> float:
+        """For how long the whole server was not ready or not reached, added up, seconds."""
+        return self.postponed_s - self.put_off_s
 
     @property
     def resent(self) -> bool:
@@ -258,6 +265,7 @@ def measure(
         absorbs=storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         postponed_s=calls.postponed_s,
+        put_off_s=calls.put_off_s,
         unknown_s=calls.unknown_s,
         unknown_calls=calls.unknown_calls,
         lost=calls.lost,

@@ -303,12 +303,18 @@ def _change(measured: Measurement | None, given: Overrides) -> Change:
         client_s=given.client_s,
         streams=given.streams,
         waiting_s=_waiting_s(measured),
+        put_off_s=_put_off_s(measured),
     )
 
 
 def _waiting_s(measured: Measurement | None) -> float:
-    """For how long the server was not ready or not reached, by file, seconds."""
-    return 0.0 if measured is None else measured.postponed_s / max(1, measured.files)
+    """For how long the whole server was not ready or not reached, by file, seconds."""
+    return 0.0 if measured is None else measured.held_s / max(1, measured.files)
+
+
+def _put_off_s(measured: Measurement | None) -> float:
+    """For how long it put off calls on an object, by file, seconds."""
+    return 0.0 if measured is None else measured.put_off_s / max(1, measured.files)
 
 
 def _more_at_once(measured: Measurement | None, given: Overrides) -> float:
@@ -385,7 +391,7 @@ def _evidence(
         lost_idle_s=0.0 if measured is None else measured.lost.idle_s * part,
         waiting_s=0.0
         if measured is None
-        else measured.postponed_s * part * _more_at_once(measured, given),
+        else (measured.held_s * _more_at_once(measured, given) + measured.put_off_s) * part,
         unknown_s=0.0
         if measured is None
         else measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,

@@ -52,7 +52,7 @@ class Loss(Record):
     server_resent: int
     """Segments that the server sent again."""
     resent_share: float | None
-    """Both by segments, 0…1; None without segments."""
+    """Both by the segments of TCP, 0…1; None without any."""
     out_of_order: int
     """Segments that came before their predecessors: these were lost, or overtaken."""
     missing_bytes: int
@@ -194,7 +194,9 @@ NO_LOSS = Loss(0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
 """Without connections."""
 
 _LOSS = """
-    sum(client_segments + server_segments), sum(client_resent), sum(server_resent),
+    sum(client_segments + server_segments),
+    sum(client_segments + server_segments) filter (transport = 'TCP'),
+    sum(client_resent), sum(server_resent),
     sum(out_of_order), sum(missing_bytes), sum(zero_windows),
     sum(client_zero_window), sum(server_zero_window)
 """
@@ -229,10 +231,10 @@ def _losses(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[Loss, tup
 
 
 def _loss(row: list[object] | tuple[object, ...]) -> Loss:
-    segments, client, server, disordered, missing, windows, client_zero, server_zero = row
-    whole = integer(segments)
+    segments, of_tcp, client, server, disordered, missing, windows, client_zero, server_zero = row
+    whole = integer(of_tcp)
     return Loss(
-        segments=whole,
+        segments=integer(segments),
         client_resent=integer(client),
         server_resent=integer(server),
         resent_share=(integer(client) + integer(server)) / whole if whole else None,

@@ -226,7 +226,8 @@ class _Span(Record):
 
 def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     """The pairs of client and server, and the calls in order of number."""
-    mounts = traffic.mounts(trace)
+    back = traffic.asking_back(trace)
+    mounts = {mount: pair for mount, pair in traffic.mounts(trace).items() if mount not in back}
     pairs = sorted(set(mounts.values()))
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
     unknown = KINDS.index("unknown")
@@ -241,7 +242,7 @@ def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
                      else coalesce({place("stability", KINDS)}, {unknown}) end)::utinyint as kind,
                {_REFUSED} as refused,
                transmissions > 1 as resent
-        from calls where not callback
+        from calls where {traffic.asked(trace)}
         """,
     )
     if len(pairs) > 1:
@@ -282,10 +283,10 @@ def _reached(
     if not resent.any():
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     moved = trace.arrays(
-        """
+        f"""
         select call, first_time as reached
         from calls join connections using (connection)
-        where not callback and transmissions > 1 and first_time > call_time
+        where {traffic.asked(trace)} and transmissions > 1 and first_time > call_time
         """
     )
     return find(call, moved["call"]), span.since_start(moved["reached"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns, units
-from pcapnfs.analyses import mixture, parts
+from pcapnfs.analyses import mixture, parts, traffic
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses.arrays import distinct, find
@@ -146,7 +146,7 @@ class _What(Record):
             trace,
             f"""
             select call, {position("op", names)} as op, coalesce(file::integer, {NO_FILE}) as file
-            from calls where not callback
+            from calls where {traffic.asked(trace)}
             """,
         )
         known = objects(trace, rows["file"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import population, same_calls, shares
 from pcapnfs.analyses.outstanding import PAUSE_LIMIT_NS
-from pcapnfs.analyses.same_calls import NOT_READY
+from pcapnfs.analyses.same_calls import PUT_OFF
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
@@ -32,9 +32,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
-"""Answers that ask the client to come again, for other reasons than a grace period."""
 
 NEEDS = population.Calls(names=PUT_OFF)
 """Without a call that was answered so there is none."""

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
-from pcapnfs.analyses import given
+from pcapnfs.analyses import given, traffic
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.record import Record
@@ -26,11 +26,14 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call client server callback call_first_time reply_time srt",
-    connections="connection client server syn_rtt ack_rtt "
-    "client_acks client_ack_min client_ack_rtt client_turns client_turn_min client_turn_rtt "
-    "server_acks server_ack_min server_ack_rtt server_turns server_turn_min server_turn_rtt",
+READS = columns.together(
+    traffic.READS,
+    columns.of(
+        calls="call client server callback call_first_time reply_time srt",
+        connections="connection client server syn_rtt ack_rtt "
+        "client_acks client_ack_min client_ack_rtt client_turns client_turn_min client_turn_rtt "
+        "server_acks server_ack_min server_ack_rtt server_turns server_turn_min server_turn_rtt",
+    ),
 )
 """The columns that the queries here read."""
 
@@ -137,7 +140,7 @@ class RoundTrips(Record):
     """All round trips of a capture, and what they have in common."""
 
     pairs: tuple[RoundTrip, ...]
-    """Each client and server, most calls first."""
+    """Each client and server, most calls first; not servers that asked back about locks."""
     path_s: float | None
     """Round trip of the path, seconds: the median over all calls; None when none is known."""
     vantage: Vantage
@@ -171,7 +174,8 @@ ADDITIONS = """
 @once
 def round_trips(trace: Trace) -> RoundTrips:
     """Say how long the round trip is, and where the capture was taken."""
-    pairs = tuple(_pairs(trace).values())
+    back = _asking_back(trace)
+    pairs = tuple(trip for pair, trip in _pairs(trace).items() if pair not in back)
     longest = max(_halves(pairs[0]), key=lambda half: half.rtt_s or 0.0) if pairs else None
     return RoundTrips(
         pairs=pairs,
@@ -179,6 +183,13 @@ def round_trips(trace: Trace) -> RoundTrips:
         vantage=_common_vantage(pairs),
         source=longest.source if longest else "none",
     )
+
+
+def _asking_back(trace: Trace) -> set[tuple[str, str]]:
+    """Servers that called their own clients, and nothing else: these are no clients."""
+    mounts, back = traffic.mounts(trace), traffic.asking_back(trace)
+    others = {pair for mount, pair in mounts.items() if mount not in back}
+    return {mounts[mount] for mount in back} - others
 
 
 def additions(trace: Trace) -> Additions:

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population
+from pcapnfs.analyses import population, traffic
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.texts import among
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.CALLS_READS,
+    traffic.READS,
     columns.of(
         calls="call client server callback op signature file directory uid call_frame "
         "call_first_time call_time reply_time status_name"
@@ -43,6 +44,9 @@ NOT_READY = (
 )
 """Answers that ask the client to come again later (RFC 1813 section 2.6, RFC 8881 section 15.1)."""
 
+PUT_OFF = tuple(status for status in NOT_READY if "GRACE" not in status)
+"""Those of them that are about an object, and not about the whole server as in a grace period."""
+
 NEEDS = population.Calls(names=NOT_READY)
 """Without a call that was answered so there is none."""
 
@@ -57,7 +61,7 @@ _KINDS = f"""
     select *, row_number() over () as kind from (
         select distinct client, server, op, signature, {_OBJECTS}
         from calls
-        where not callback and reply_time is not null and {among("status_name", NOT_READY)}
+        where {{asked}} and reply_time is not null and {among("status_name", NOT_READY)}
     )
 """
 
@@ -67,7 +71,7 @@ _SAME = f"""
     from (
         select call, client, server, op, signature, {_OBJECTS}, call_frame, call_first_time,
                call_time, reply_time, status_name
-        from calls where not callback
+        from calls where {{asked}}
     ) as calls join kinds using (client, server, op, signature, file, directory, uid)
 """
 
@@ -76,5 +80,6 @@ _SAME = f"""
 def register(trace: Trace) -> None:
     """Make the table `same_calls` of a trace, unless it is there."""
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_KINDS)
-        cursor.execute(_SAME)
+        asked = traffic.asked(trace)
+        cursor.execute(_KINDS.format(asked=asked))
+        cursor.execute(_SAME.format(asked=asked))

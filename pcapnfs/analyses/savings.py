@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population
+from pcapnfs.analyses import given, population, transfer_sizes
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import REACH, WRITE_OPERATIONS
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    transfer_sizes.MOVED_READS,
     columns.of(
-        calls="callback op stability reply_time file",
+        calls="callback mount op stability reply_time file",
         operations="call op file offset requested",
         files="file identity",
     ),
@@ -52,13 +53,23 @@ def larger_writes(trace: Trace) -> LargerWrites:
     """Find the files that the size of a WRITE has cut into pieces.
 
     It has where a file was written in pieces of the same size without holes, the last one aside,
-    as clients do with data that is larger than wsize.
+    as clients do with data that is larger than wsize, and no other WRITE of the mount was larger:
+    where one was, the program that wrote asked for these pieces (by fsync, say, or O_SYNC).
     """
     if not NEEDS.met(trace):
         return LargerWrites(0, 0, 0, 0)
-    ((files, largest, calls, stable),) = trace.rows(
+    largest = {
+        each.mount: each.largest_bytes or 0
+        for each in transfer_sizes.moved(trace)
+        if not each.reading
+    }
+    ((files, largest_file, calls, stable),) = trace.rows(
         f"""
-        with written as (
+        with mounts as (
+            select {given.rows("mounts", "uinteger")} as mount,
+                   {given.rows("largest", "bigint")} as largest
+        ),
+        written as (
             select identity as file, count(*) as writes, max(requested) as piece,
                    max({REACH}) as reach, count(distinct "offset") as places,
                    count(*) filter (requested = piece_of_all) as whole
@@ -71,7 +82,7 @@ def larger_writes(trace: Trace) -> LargerWrites:
             group by identity
         ),
         cut as (
-            select file, writes, reach from written
+            select file, writes, reach, piece from written
             where writes > 1 and reach <= {LARGEST_WRITE} and places = writes
               and writes = ceil(reach / piece) and whole >= writes - 1
         ),
@@ -79,12 +90,14 @@ def larger_writes(trace: Trace) -> LargerWrites:
             select cut.file, count(*) as calls, count(*) filter (stability = 'stable') as stable
             from calls join (select file, identity from files) as named using (file)
                  join cut on cut.file = named.identity
+                 join mounts using (mount)
             where not callback and {among("op", (*WRITE_OPERATIONS, "COMMIT"))}
                   and reply_time is not null
-            group by cut.file
+            group by cut.file having max(largest) <= any_value(piece)
         )
         select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0))
         from cut join sent using (file)
-        """
+        """,
+        {"mounts": given.text(largest), "largest": given.text(largest.values())},
     )
-    return LargerWrites(integer(files), integer(largest), integer(calls), integer(stable))
+    return LargerWrites(integer(files), integer(largest_file), integer(calls), integer(stable))

@@ -1,7 +1,8 @@
 """How long servers take for calls that wait for no stable storage, by operation.
 
 Takes a trace; gives for each server and operation the service time, with the network's round trip
-between capture and server beside it. Calls sent again and calls that failed are left out.
+between capture and server beside it. Calls sent again, those that stood still for lost segments,
+and calls that failed are left out.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, round_trip, shares, traffic
+from pcapnfs.analyses import given, round_trip, shares, tcp_stalls, traffic
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     shares.READS,
+    tcp_stalls.STALLED_READS,
     traffic.READS,
     columns.of(
         calls="call mount server op stability call_frame call_time reply_first_time srt "
@@ -46,7 +48,7 @@ class ServerTime(Record):
     row: str
     """The row of the time budget that it is booked in."""
     calls: int
-    """Calls that succeeded and were sent once."""
+    """Calls that succeeded, were sent once and stood still for no lost segment."""
     median_s: float
     """Median time from the call to the first byte of the reply, less the network's round trip
     between capture and server, seconds, not below 0."""
@@ -82,6 +84,7 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             select server, op, stability, call_frame, share,
                    greatest(reply_first_time - call_time - coalesce(network, 0), 0) as took
             from calls join shares using (call) left join halves using (mount)
+                 {tcp_stalls.left_out(trace)}
             where {answered}
         )
         select server, op, stability, count(*), median(took), avg(took), sum(share),

@@ -50,6 +50,14 @@ class ServiceTime(Record):
     sum_s: float
     """Sum, seconds; 0 when count is 0."""
 
+    def spread(self) -> tuple[float | None, ...]:
+        """Sum, mean, shortest, median, 95th and 99th percentile, longest; None if all are 0.
+
+        Then nothing was measured: no call has its reply, or no packet has a time.
+        """
+        times = self.sum_s, self.mean_s, self.min_s, self.p50_s, self.p95_s, self.p99_s, self.max_s
+        return times if any(times) else (None,) * len(times)
+
 
 def of_row(row: Sequence[object]) -> ServiceTime:
     """Read the six values of `COLUMNS`."""

@@ -15,7 +15,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import round_trip, shares
+from pcapnfs.analyses import round_trip, shares, traffic
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 STALLED_READS = columns.together(
     round_trip.READS,
     shares.READS,
+    traffic.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
         "call_time reply_first_time reply_time transmissions status_name",
@@ -158,6 +159,16 @@ def lost_by_client(trace: Trace) -> dict[str, dict[str, float]]:
     return found
 
 
+def left_out(trace: Trace) -> str:
+    """SQL behind a join of calls: without those that stood still while they were outstanding.
+
+    What such a call took is the network's, and tells nothing of its server.
+    """
+    if not register(trace):
+        return ""
+    return f"anti join (select call from {TABLE} where waited) using (call)"
+
+
 @once
 def register(trace: Trace) -> bool:
     """Make the table `tcp_stalls` of a trace, and say whether there can be anything in it.
@@ -174,7 +185,8 @@ def register(trace: Trace) -> bool:
     ]
     limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS, "at_client": at_client}
     with closing(trace.cursor()) as cursor:
-        cursor.execute(f"create table {TABLE} as {_STALLS}", limits)
+        stalls = _STALLS.format(asked=traffic.asked(trace))
+        cursor.execute(f"create table {TABLE} as {stalls}", limits)
     return True
 
 
@@ -233,7 +245,7 @@ _STALLS = f"""
                greatest(call_time - call_first_time,
                         coalesce(reply_time - reply_first_time, 0)) as moving
         from calls join suspects using (connection) left join shares using (call)
-        where not callback
+        where {{asked}}
     ),
     timed as (
         select *, took - median(took) over (partition by client, server, op, stability) as longer,

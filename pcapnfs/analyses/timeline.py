@@ -21,7 +21,7 @@ from pcapnfs.analyses.arrays import counted, find, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import KINDS, TRANSFER, outstanding
-from pcapnfs.analyses.same_calls import NOT_READY
+from pcapnfs.analyses.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.tcp_stalls import stalled
 from pcapnfs.analyses.texts import among, position
@@ -143,6 +143,8 @@ class Timeline(Record):
     postponed_s: float
     """The part of it in which the client waited until the server was ready or reachable, seconds;
     with the whole of calls that the server asked to send again later."""
+    put_off_s: float
+    """The part of that for which it put off calls on an object (DELAY, JUKEBOX), seconds."""
     unknown_s: float
     """How long calls without a known outcome were outstanding, without these parts, seconds."""
     unknown_calls: int
@@ -170,6 +172,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     refused, chosen = facts.pop("refused"), facts.pop("program")
     intervals, client = calls.intervals, calls.intervals.group
     transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
+    put_off = _whole(intervals, facts.pop("put_off") & chosen)
     outcome = chosen & (calls.kind == UNKNOWN)
     unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
     del outcome
@@ -245,6 +248,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         busy_s=busy,
         transfer_s=transfer / NANOSECONDS,
         postponed_s=postponed / NANOSECONDS,
+        put_off_s=put_off / NANOSECONDS,
         unknown_s=unknown / NANOSECONDS,
         unknown_calls=unknown_calls,
         lost=lost,
@@ -374,8 +378,9 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
                      then {position("op", operations)} else -1 end)::smallint as operation,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,
                transmissions = 1 as once,
-               coalesce({among("status_name", NOT_READY)}, false) as refused
-        from calls where not callback
+               coalesce({among("status_name", NOT_READY)}, false) as refused,
+               coalesce({among("status_name", PUT_OFF)}, false) as put_off
+        from calls where {traffic.asked(trace)}
         """,
     )
     del rows["call"]

@@ -18,6 +18,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import given
 from pcapnfs.analyses.arrays import distinct
 from pcapnfs.analyses.once import once
+from pcapnfs.programs import NFS_PROGRAMS, NLM, NSM, PORTMAPPER
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -207,6 +208,34 @@ def mounts(trace: Trace) -> Mapping[int, tuple[str, str]]:
     In a trace of several parts, a client and a server have a mount in each.
     """
     return of_clients(trace).mounts()
+
+
+ABOUT_LOCKS = (PORTMAPPER, NLM, NSM)
+"""Programs that a server calls at its clients: where their lockd listens, whether it is there, and
+that the server restarted."""
+
+
+@once
+def asking_back(trace: Trace) -> frozenset[int]:
+    """The mounts whose client is a server that called its own client, about locks.
+
+    It made no other calls there, while that host has NFS from it. GRANTED is a callback anyway.
+    """
+    lines = of_clients(trace)
+    program = lines.numbers["program"]
+    others = lines.where(~np.isin(program, ABOUT_LOCKS)).mounts()
+    served = set(lines.where(np.isin(program, NFS_PROGRAMS)).mounts().values())
+    return frozenset(
+        mount
+        for mount, (client, server) in mounts(trace).items()
+        if mount not in others and (server, client) in served
+    )
+
+
+def asked(trace: Trace) -> str:
+    """SQL: a condition on calls that clients made, without those of servers that asked back."""
+    back = ", ".join(map(str, sorted(asking_back(trace))))
+    return f"not callback and mount not in ({back})" if back else "not callback"
 
 
 NAMED = f"""(

@@ -100,8 +100,9 @@ class Trust(Record):
     dropped_packets: int | None
     """Packets that the capturing host says it lost; None when the capture does not tell."""
     untimed_packets: int
-    """Packets that have no time, as those of pcapng's simple packet blocks: that of the packet
-    before stands for it, so that what lasted in between is not known."""
+    """Packets that have no time, as those of pcapng's simple packet blocks, or one before 1970 or
+    after 2116: that of the packet before stands for it, so that what lasted in between is not
+    known."""
     mistimed_packets: int
     """Packets that state a time that cannot be, before or after all around them: that of the packet
     before stands for it, so that what lasted in between is not known."""

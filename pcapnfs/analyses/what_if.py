@@ -50,8 +50,11 @@ class Change(Record):
     streams: float | None = None
     """Calls under way at the same time; None: unchanged."""
     waiting_s: float = 0.0
-    """Of each file, what of the time beyond round trips and persistence the server was not ready
-    for: more streams wait for it all the same."""
+    """Of each file, what of the time beyond round trips and persistence the whole server was not
+    ready for: more streams wait for it all the same."""
+    put_off_s: float = 0.0
+    """Of each file, what of that time the server put off calls on an object: other streams go on
+    meanwhile, unless they need the same."""
 
     def of(self, costs: Costs[Number]) -> Costs[Number]:
         """The inputs with the change."""
@@ -96,7 +99,8 @@ class Change(Record):
         Storage that ends calls on a clock of its own absorbs what the round trip takes more.
         Calls that are saved may save the client's time for them, too. Streams may share the
         client's time as well, as programs on several processors do, or not
-        even the storage's, where it does one thing after the other.
+        even the storage's, where it does one thing after the other, nor the wait for an object
+        that all of them need.
         """
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
@@ -107,7 +111,8 @@ class Change(Record):
         if self.streams is not None:
             more = changed.concurrency / costs.concurrency
             yield replace(changed, client_s=changed.client_s / more)
-            yield replace(changed, persist_s=changed.persist_s * more)
+            waited = changed.other_s + self.put_off_s * (more - 1.0)
+            yield replace(changed, persist_s=changed.persist_s * more, other_s=waited)
 
 
 NONE = Change()

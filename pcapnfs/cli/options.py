@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from pcapnfs.redacted import Pseudonyms
     from pcapnfs.trace import Trace
 
+CALL_BYTES = 128
+"""Bytes of a packet in which a call is known for what it is: those are 28, behind 54 to 86 of the
+headers of link, IP and TCP, and tags."""
+
+MAY_CARRY_CALLS = frozenset(("tcp", "udp", "truncated_header"))
+"""Kinds of packets in which there may be calls that were cut off."""
+
 NAMED = 4
 """Captures that are named; the rest is counted."""
 
@@ -199,6 +206,12 @@ def demand_nfs(trace: Trace) -> None:
     names = some([file.path for file in trace.meta.files], NAMED)
     advice = "a server on an unusual port is named with --port"
     reasons = dict(contents["not decoded"])
+    kept = [file.snaplen for file in trace.meta.files if file.truncated_packets and file.snaplen]
+    if kept and min(kept) < CALL_BYTES and not MAY_CARRY_CALLS.isdisjoint(trace.meta.packets):
+        advice = (
+            f"of each packet only {min(kept)} bytes were captured, too few to know a call; capture "
+            "whole packets: -s 0"
+        )
     if "encrypted" in reasons:
         advice = f"what TLS seals cannot be read; {advice}"
     if not contents["calls"] and list(reasons) == [ORPHAN_REPLY] and reasons[ORPHAN_REPLY] >= FEW:

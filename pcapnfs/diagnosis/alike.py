@@ -95,7 +95,7 @@ def _together(subjects: Subjects, calls: int | None) -> str:
     text = f"Alike for {_number(subjects)} ({names})"
     if calls is not None:
         text += f"; {times(calls, 'call')} in all"
-    costs = [subject.alone_s for subject in subjects if subject.alone_s is not None]
+    costs = [subject.saving_s for subject in subjects if subject.saving_s is not None]
     if costs and max(costs) > 0:
         least, most = units.duration(min(costs)), units.duration(max(costs))
         text += f"; {least} each" if least == most else f"; {least} to {most} each"

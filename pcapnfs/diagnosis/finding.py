@@ -53,7 +53,7 @@ class Subject(Record):
 
     about: tuple[str, ...]
     """Addresses of the client and the server, or of the server alone."""
-    alone_s: float | None
+    saving_s: float | None
     """What would be saved if it were mended for this one alone, seconds; None when it costs no
     time, or the capture cannot tell how much."""
     calls: int | None
@@ -129,7 +129,7 @@ class Finding(Record):
     several; empty: the whole capture."""
     alike: tuple[Subject, ...]
     """All of whom it says the same, the costliest first; empty where there is only one."""
-    seen: str
+    evidence: str
     """What was counted and measured, in sentences."""
     why: str
     """Why that matters."""
@@ -138,7 +138,7 @@ class Finding(Record):
     findings. None when it costs no time, or the capture cannot tell how much."""
     cost_share: float | None
     """The same as a share of the time budget, 0…1; None like `cost_s`."""
-    alone_s: float | None
+    saving_s: float | None
     """What would be saved if this alone were mended, seconds: findings may share time, so these do
     not add up. None like `cost_s`."""
     advice: tuple[Advice, ...]

@@ -24,6 +24,17 @@ READS = _material.READS
 """The columns that the rules' material is made of."""
 
 
+class Judged(Record):
+    """How much was looked at, and what all findings together cost."""
+
+    checked: int
+    """Rules that looked."""
+    budget_s: float
+    """The time budget of which costs are shares: the capture's span, once for each client, s."""
+    booked_s: float
+    """What the costs add up to, seconds."""
+
+
 class Findings(Record):
     """What the rules found."""
 
@@ -35,6 +46,11 @@ class Findings(Record):
     """The time budget of which costs are shares: the capture's span, once for each client, s."""
     booked_s: float
     """What the costs add up to, seconds."""
+
+    @property
+    def judged(self) -> Judged:
+        """The same without the findings."""
+        return Judged(self.checked, self.budget_s, self.booked_s)
 
 
 def thresholds() -> tuple[Threshold, ...]:

@@ -36,7 +36,7 @@ def settle(
         for said, subjects in joined
     ]
     findings.sort(
-        key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.alone_s or 0.0))
+        key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.saving_s or 0.0))
     )
     return tuple(findings)
 
@@ -91,7 +91,7 @@ def _finding(
     said: Said,
     subjects: Subjects,
     cost_s: float | None,
-    alone_s: float | None,
+    saving_s: float | None,
     total: float,
 ) -> Finding:
     rule, seen, also = said
@@ -102,11 +102,11 @@ def _finding(
         title=seen.title,
         about=seen.about,
         alike=subjects,
-        seen=seen.seen,
+        evidence=seen.seen,
         why=seen.why,
         cost_s=cost_s,
         cost_share=None if cost_s is None or total <= 0 else min(cost_s / total, 1.0),
-        alone_s=alone_s,
+        saving_s=saving_s,
         advice=seen.advice,
         confidence=seen.confidence,
         data=seen.data,

@@ -100,12 +100,14 @@ class _Comparison:
         """Replies for which tshark has no call."""
         self._unknown: OrderedDict[Key, None] = OrderedDict()
         """Calls that only tshark shows; their replies are no difference of their own."""
+        self._answers: set[Key] = set()
+        """Replies to calls that tshark takes for others sent again; to it they are repetitions."""
 
     def run(self, theirs: Iterable[Message]) -> Tally:
         for message in theirs:
             self._take_ours(message.frame)
             if message.duplicate:
-                self.tally.repeated += 1
+                self._duplicate(message)
             elif message.is_reply:
                 self._reply(message)
             else:
@@ -141,6 +143,18 @@ class _Comparison:
         if not keys:
             del self._by_xid[key[1]]
         return self._waiting.pop(key)
+
+    def _duplicate(self, message: Message) -> None:
+        key = message.frame, message.xid
+        if not message.is_reply and key in self._situation.used_again and key in self._waiting:
+            call = self._take(key)
+            if call.reply_frame is not None:
+                self._answers.add((call.reply_frame, call.xid))
+            self._differ("only pcapnfs", call.call_frame, "xid_again")
+        elif message.is_reply and key in self._answers:
+            self._answers.remove(key)
+        else:
+            self.tally.repeated += 1
 
     def _call(self, message: Message) -> None:
         key = message.frame, message.xid

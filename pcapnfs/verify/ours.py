@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="call connection xid program version procedure call_first_frame call_frame call_time "
-    "reply_first_frame reply_frame srt transmissions status undecoded",
+    "reply_first_frame reply_frame srt transmissions status undecoded signature call_bytes file "
+    "directory",
     operations="call position opcode executed",
     connections="connection transport client_port server_port missing_bytes truncated_bytes "
     "last_time retransmitted out_of_order",
@@ -136,6 +137,29 @@ def orphans(trace: Trace) -> frozenset[tuple[int, int]]:
     """Frame and xid of replies without a call."""
     rows = trace.rows(
         "select frame, xid from notes where xid is not null and reason = 'reply_without_call'"
+    )
+    return frozenset((frame, xid) for frame, xid in rows)
+
+
+def used_again(trace: Trace) -> frozenset[tuple[int, int]]:
+    """Frame and xid of calls whose xid was that of another call on their connection.
+
+    That one had its reply before, and was about something else, or of another length: this one is
+    not the same call sent again.
+    """
+    rows = trace.rows(
+        """
+        with following as (
+            select call_frame, xid, call_first_frame,
+                   [procedure::varchar, signature, call_bytes::varchar, file::varchar,
+                    directory::varchar] as said,
+                   lag(said) over same as said_before, lag(reply_frame) over same as answered
+            from calls
+            window same as (partition by connection, xid order by call_first_frame, call)
+        )
+        select call_frame, xid from following
+        where answered < call_first_frame and said_before is distinct from said
+        """
     )
     return frozenset((frame, xid) for frame, xid in rows)
 

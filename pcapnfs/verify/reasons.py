@@ -42,6 +42,8 @@ TEXTS = {
     "before it only",
     "odd_time": "a packet states a time that cannot be, or the clock of the capture was set back: "
     "pcapnfs goes by the packets around it",
+    "xid_again": "the call has the xid of another one on its connection that was answered before: "
+    "tshark takes it for that one, sent again",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
 }
 """Codes and what they mean, as a clause."""
@@ -88,6 +90,8 @@ class Situation(Record):
     """Packets state times that cannot be, or the clock was set back."""
     orphans: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of replies without a call, as pcapnfs found them."""
+    used_again: Collection[tuple[int, int]] = frozenset()
+    """Frame and xid of calls whose xid was that of another call, which was answered before."""
 
     @property
     def impatient(self) -> bool:
@@ -130,6 +134,12 @@ def differing(aspect: str, pair: Pair, orphan: Message | None, situation: Situat
     `orphan` is the message in our reply's place for which tshark has no call.
     """
     call, reply = pair.call, pair.reply
+    if aspect == "call":
+        # tshark looks into a credential of RPCSEC_GSS before it shows the procedure.
+        same = (call.program, call.version) == (pair.message.program, pair.message.version)
+        stopped = same and pair.message.procedure is None
+        cut = situation.truncated and call.undecoded == "truncated"
+        return "snaplen" if stopped and cut else None
     if aspect in ("operations", "results"):
         mine = call.operations if aspect == "operations" else call.executed
         shown = pair.message if aspect == "operations" else reply

@@ -126,7 +126,9 @@ def verify(
     version = tool.version()
     servers, clients = ours.ports(trace)
     options = settings(trace)
-    situation = replace(_situation(trace), orphans=ours.orphans(trace))
+    situation = replace(
+        _situation(trace), orphans=ours.orphans(trace), used_again=ours.used_again(trace)
+    )
     complaints: list[str] = []
     with one_file(paths, trace.meta.files) as path:
         tally = compare(

@@ -78,7 +78,7 @@ def block(total: Budget, phases: Sequence[Phase], clients: Sequence[Budget] = ()
     parts: list[RenderableType] = [_clock(total)]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
-    if len(phases) > 1:
+    if len(phases) > 1 and total.wall_s:
         longest = sorted(phases, key=lambda phase: -phase.budget.wall_s)[:PHASES_SHOWN]
         parts += [Text(""), _phases([phase for phase in phases if phase in longest])]
         rest = len(phases) - len(longest)
@@ -103,7 +103,7 @@ def _clock(budget: Budget) -> RenderableType:
     ]
     added = f"clocks of {units.count(budget.clients)} clients, added up"
     whose = "wall clock" if budget.clients == 1 else added
-    rows.append([whose, units.duration(budget.wall_s), "", ""])
+    rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
     return Group(table, *(note(remark) for remark in remarks(budget)))
 
@@ -213,7 +213,7 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
             escape(phase.client) if several else "",
             escape(phase.name),
             units.duration(phase.start_s),
-            units.duration(phase.budget.wall_s),
+            units.taken(phase.budget.wall_s),
             units.count(phase.calls),
             units.count(phase.files),
             *_shares(phase.budget),
@@ -226,7 +226,7 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
 
 def _operations(phase: Phase) -> Text:
     told = ", ".join(
-        f"{units.count(each.calls)} {escape(each.op)} {units.duration(each.time_s)}"
+        f"{units.count(each.calls)} {escape(each.op)} {units.taken(each.time_s)}"
         for each in phase.operations
     )
     pause = f"after a pause of {units.duration(phase.pause_s)}: " if phase.pause_s else ""

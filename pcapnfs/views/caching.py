@@ -15,7 +15,7 @@ from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
+from pcapnfs.views.words import aside, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -62,7 +62,7 @@ def listing_sentences(result: Readdir) -> list[str]:
         f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
         f"{units.count(result.readdir_calls)} that did not: "
         f"{plural(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
-        f"{units.duration(result.time_s)}."
+        f"{units.taken(result.time_s)}."
     ]
     if result.plus_lost or result.plus_won_back:
         lines.append(
@@ -79,12 +79,12 @@ def listings_in_short(result: Readdir) -> str:
         f"{_as_readdirplus(result)}, "
         f"{units.count(result.readdir_calls)} without: "
         f"{plural(result.entries, 'entry', 'entries')} of "
-        f"{plural(result.directories, 'directory', 'directories')}, {units.duration(result.time_s)}"
+        f"{plural(result.directories, 'directory', 'directories')}, {units.taken(result.time_s)}"
     )
     if not result.follow_ups:
         return f"{told}."
     follow_ups = plural(result.follow_ups, "follow-up", "follow-ups")
-    return f"{told}; then {follow_ups} on entries, {units.duration(result.follow_up_s)}."
+    return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
 
 
 def _as_readdirplus(result: Readdir) -> str:
@@ -140,7 +140,7 @@ def _follow_ups(result: Readdir) -> RenderableType:
     parts.append(
         note(
             f"The listed directories themselves were asked for "
-            f"{_times(result.revalidations)} ({units.duration(result.revalidation_s)})."
+            f"{_times(result.revalidations)}{aside(result.revalidation_s)}."
         )
     )
     if result.plus_entries:
@@ -161,7 +161,7 @@ def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:
         units.count(follow_ups.lookups),
         units.count(follow_ups.getattrs),
         units.count(follow_ups.accesses),
-        units.duration(follow_ups.time_s),
+        units.taken(follow_ups.time_s),
         units.duration(follow_ups.wall_s),
     ]
 
@@ -195,7 +195,7 @@ def _directory_row(row: DirectoryListing) -> list[str]:
         units.count(row.listings),
         units.count(row.entries),
         units.size(row.bytes),
-        units.duration(row.time_s),
+        units.taken(row.time_s),
         unless_zero(row.follow_ups),
         units.duration(row.follow_up_s) if row.follow_ups else "",
         unless_zero(row.revalidations),

@@ -62,7 +62,7 @@ def _finding(found: Finding) -> str:
     if found.cost_s is not None:
         share = "" if found.cost_share is None else f", {units.share(found.cost_share)} of the time"
         parts.append(f"Costs {units.duration(found.cost_s)}{share}.")
-    parts += [sentence(found.seen), sentence(found.why)]
+    parts += [sentence(found.evidence), sentence(found.why)]
     parts += [f"Do: {sentence(advice.action)}" for advice in found.advice[:1]]
     return " ".join(part for part in parts if part)
 

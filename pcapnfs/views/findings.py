@@ -5,7 +5,7 @@ Takes `Findings`; gives Rich renderables that fit 80 columns and use 140.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pcapnfs.diagnosis.finding import Advice, Finding
-    from pcapnfs.diagnosis.judging import Findings
+    from pcapnfs.diagnosis.judging import Findings, Judged
 
 STYLES = {"problem": "bold red", "warning": "yellow", "note": "dim"}
 """Colours of the severities."""
@@ -39,16 +39,16 @@ IN_SHORT = 6
 def screen(result: Findings) -> RenderableType:
     """The screen of `findings`."""
     return Group(
-        Prose(in_a_sentence(result)),
+        Prose(in_a_sentence(result.findings, result.judged)),
         *(part for found in result.findings for part in _finding(found)),
     )
 
 
-def in_short(result: Findings) -> list[RenderableType]:
+def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType]:
     """The block of the summary: a line for each of the gravest."""
-    if not result.findings:
-        return [note(in_a_sentence(result))]
-    shown = result.findings[:IN_SHORT]
+    if not findings:
+        return [note(in_a_sentence(findings, judged))]
+    shown = findings[:IN_SHORT]
     rows = [[found.severity, cost(found), sentence(found.title), found.id] for found in shown]
     columns = (
         Column("", align="left"),
@@ -56,7 +56,7 @@ def in_short(result: Findings) -> list[RenderableType]:
         Column("finding", align="left", least=52, cut="end"),
         Column("rule", align="left", priority=1),
     )
-    rest = len(result.findings) - len(shown)
+    rest = len(findings) - len(shown)
     more = f"{plural(rest, 'more', 'more')}; " if rest else ""
     return [
         FittedTable(columns, rows),
@@ -64,39 +64,41 @@ def in_short(result: Findings) -> list[RenderableType]:
     ]
 
 
-def in_a_sentence(result: Findings) -> str:
+def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:
     """How many there are, and how much of the time they explain."""
-    looked = plural(result.checked, "rule", "rules")
-    if not result.findings:
+    looked = plural(judged.checked, "rule", "rules")
+    if not findings:
         return f"Nothing found by {looked}."
     counts = [
         plural(number, severity, f"{severity}s")
         for severity in STYLES
-        if (number := sum(found.severity == severity for found in result.findings))
+        if (number := sum(found.severity == severity for found in findings))
     ]
     sentence = f"{looked}: {', '.join(counts)}."
-    if result.booked_s:
+    if judged.booked_s:
         sentence += (
-            f" They account for {units.duration(result.booked_s)} of "
-            f"{units.duration(result.budget_s)} "
-            f"({units.share(result.booked_s / result.budget_s)})."
+            f" They account for {units.duration(judged.booked_s)} of "
+            f"{units.duration(judged.budget_s)} "
+            f"({units.share(judged.booked_s / judged.budget_s)})."
         )
     return sentence
 
 
 def cost(found: Finding) -> str:
     """What it costs, in time and as a share; empty when it costs none."""
-    if found.cost_s is None or found.alone_s is None:
+    if found.cost_s is None or found.saving_s is None:
         return ""
+    if not found.saving_s and found.cost_share is None:
+        return ""  # There is no clock that it could be a share of.
     if shared(found):
-        return f"{units.duration(found.alone_s)}, shared"
+        return f"{units.duration(found.saving_s)}, shared"
     shown = f"{units.duration(found.cost_s)}"
     return shown if found.cost_share is None else f"{shown}, {units.share(found.cost_share)}"
 
 
 def shared(found: Finding) -> bool:
     """Whether other findings have claimed all that it costs, or all but a trace."""
-    return (found.cost_s or 0.0) < OWN_SHARE * (found.alone_s or 0.0)
+    return (found.cost_s or 0.0) < OWN_SHARE * (found.saving_s or 0.0)
 
 
 def costs(found: Finding) -> str:
@@ -104,7 +106,7 @@ def costs(found: Finding) -> str:
     if not (told := cost(found)):
         return ""
     if shared(found):
-        return f"{units.duration(found.alone_s)} of the time, which other findings claim already"
+        return f"{units.duration(found.saving_s)} of the time, which other findings claim already"
     return f"{told} of the time"
 
 
@@ -115,7 +117,7 @@ def _finding(found: Finding) -> list[RenderableType]:
     lines = [
         ("Costs", _costs(found)),
         ("Where", where(found, escape)),
-        ("Seen", sentence(found.seen)),
+        ("Seen", sentence(found.evidence)),
         ("Why", sentence(found.why)),
         *(("Do" if place == 0 else "", _advice(each)) for place, each in enumerate(found.advice)),
         ("Sure", f"{found.confidence}; {sentence(found.data)}"),
@@ -132,11 +134,11 @@ def _finding(found: Finding) -> list[RenderableType]:
 
 
 def _costs(found: Finding) -> str:
-    if found.cost_s is None or found.alone_s is None:
+    if found.cost_s is None or found.saving_s is None:
         return ""
     sentence = costs(found)
-    if not shared(found) and found.alone_s - found.cost_s > OWN_SHARE * found.alone_s:
-        sentence += f" ({units.duration(found.alone_s)} counting what other findings share)"
+    if not shared(found) and found.saving_s - found.cost_s > OWN_SHARE * found.saving_s:
+        sentence += f" ({units.duration(found.saving_s)} counting what other findings share)"
     return sentence
 
 

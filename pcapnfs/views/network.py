@@ -141,9 +141,10 @@ def lines(result: Network) -> tuple[str, ...]:
 
 
 def _whence(result: Network) -> str:
+    rtt_s = result.tcp_rtt_s or None  # Without times of packets it would be 0.
     bound = "at most " if result.rtt_source == "gaps" else ""
-    takes = f"the network's round trip takes {bound}{units.duration(result.tcp_rtt_s)}."
-    match result.vantage, result.tcp_rtt_s:
+    takes = f"the network's round trip takes {bound}{units.duration(rtt_s)}."
+    match result.vantage, rtt_s:
         case "unknown", None:
             return "TCP tells neither where this was captured nor how long a round trip takes."
         case "unknown", _:

@@ -47,13 +47,14 @@ def summary_html(summary: Summary) -> str:
             units.count(row.calls),
             units.count(row.errors),
             units.count(row.stable_calls),
-            units.duration(row.srt.sum_s),
-            units.duration(row.srt.mean_s),
-            units.duration(row.srt.p50_s),
-            units.duration(row.srt.p95_s),
-            units.duration(row.srt.max_s),
+            units.duration(took),
+            units.duration(mean),
+            units.duration(p50),
+            units.duration(p95),
+            units.duration(most),
         )
         for row in summary.operations
+        for took, mean, _, p50, p95, _, most in (row.srt.spread(),)
     ]
     titles = (
         "version",

@@ -68,7 +68,7 @@ def totals(lines: Iterable[tuple[str, Total]]) -> RenderableType:
             units.count(total.files),
             units.count(total.calls),
             units.count(total.stable_calls),
-            units.duration(total.time_s),
+            units.taken(total.time_s),
         ]
         for title, total in lines
     ]

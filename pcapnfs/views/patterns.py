@@ -97,7 +97,7 @@ def block(result: Patterns) -> RenderableType:
                 units.share(each.time_share),
                 units.number(each.calls_per_file),
                 units.number(each.stable_per_file),
-                units.duration(each.time_per_file_s),
+                units.taken(each.time_per_file_s),
             ]
         )
         below.append([Text(steps(each.runs[:RUNS_IN_SUMMARY], cut=cut), style="cyan")])
@@ -126,10 +126,10 @@ def _row(each: PatternClass) -> list[str]:
     return [
         _kind(each),
         units.share(each.time_share),
-        units.duration(each.time_s),
+        units.taken(each.time_s),
         units.number(each.calls_per_file),
         units.number(each.stable_per_file),
-        units.duration(each.time_per_file_s),
+        units.taken(each.time_per_file_s),
         units.duration(each.stable_s),
         units.duration(each.lifetime_s),
         units.count(each.calls),
@@ -140,7 +140,7 @@ def _examples(each: PatternClass) -> str:
     first = _example(each.example)
     if each.files == 1 or each.slowest.file == each.example.file:
         return first
-    return f"{first}; the slowest: {_example(each.slowest)}, {units.duration(each.slowest.time_s)}"
+    return f"{first}; the slowest: {_example(each.slowest)}, {units.taken(each.slowest.time_s)}"
 
 
 def _example(example: Example) -> str:

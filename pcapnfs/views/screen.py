@@ -20,9 +20,19 @@ from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
 from pcapnfs.views.parts import unless_zero as _unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import addressed, moved, no_verdict, plural, sentence, trust_sentences
+from pcapnfs.views.words import (
+    addressed,
+    aside,
+    moved,
+    no_verdict,
+    plural,
+    sentence,
+    trust_sentences,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from pcapnfs.analyses.cache import Cache
@@ -36,7 +46,8 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.sizes import Sizes
     from pcapnfs.analyses.stability import Stability
     from pcapnfs.analyses.trust import Trust
-    from pcapnfs.diagnosis.judging import Findings
+    from pcapnfs.diagnosis.finding import Finding
+    from pcapnfs.diagnosis.judging import Judged
     from pcapnfs.summary import Summary
 
 NAMED = 4
@@ -68,7 +79,7 @@ def summary(result: Summary) -> RenderableType:
     return Group(
         _capture(result.capture, result.trust),
         *_verdict(result.model, result.trust),
-        *_findings(result.findings),
+        *_findings(result.findings, result.judged),
         _heading("Trust"),
         _trust(result.trust, result.capture),
         _heading("Where the service time went"),
@@ -88,8 +99,8 @@ def summary(result: Summary) -> RenderableType:
     )
 
 
-def _findings(found: Findings) -> tuple[RenderableType, ...]:
-    return (_heading("Findings"), *findings.in_short(found))
+def _findings(found: Sequence[Finding], judged: Judged) -> tuple[RenderableType, ...]:
+    return (_heading("Findings"), *findings.in_short(found, judged))
 
 
 def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
@@ -167,10 +178,10 @@ def _stability(stability: Stability) -> RenderableType:
                     title,
                     units.count(row.calls),
                     units.share(row.calls_share),
-                    units.duration(row.sum_s),
+                    units.taken(row.sum_s),
                     units.share(row.time_share),
-                    units.duration(row.mean_s),
-                    units.duration(row.p50_s),
+                    units.duration(row.mean_s if row.sum_s else None),
+                    units.duration(row.p50_s if row.sum_s else None),
                 ]
             )
     if not rows:
@@ -179,8 +190,8 @@ def _stability(stability: Stability) -> RenderableType:
     if stability.unlisted.calls:
         parts.append(
             _note(
-                f"stable includes {units.count(stability.unlisted.calls)} SETATTR and SETACL "
-                f"({units.duration(stability.unlisted.sum_s)}), which RFC 1813 does not list."
+                f"stable includes {units.count(stability.unlisted.calls)} SETATTR and SETACL"
+                f"{aside(stability.unlisted.sum_s)}, which RFC 1813 does not list."
             )
         )
     return Group(*parts)
@@ -220,8 +231,8 @@ def _operations(operations: tuple[OperationTimes, ...]) -> RenderableType:
         counted = f"{units.count(row.calls)} {escape(row.op)}"
         names.setdefault(protocol_name(row.version), []).append(counted)
     also = "; ".join(f"{version}: {', '.join(counted)}" for version, counted in names.items())
-    total = units.duration(sum(row.srt.sum_s for row in rest))
-    return Group(table, _note(f"Also {also} ({total} together)."))
+    total = aside(sum(row.srt.sum_s for row in rest), " together")
+    return Group(table, _note(f"Also {also}{total}."))
 
 
 def _operation(row: OperationTimes) -> list[str]:
@@ -232,13 +243,7 @@ def _operation(row: OperationTimes) -> list[str]:
         _unless_zero(row.errors),
         _unless_zero(row.stable_calls),
         _unless_zero(row.retransmitted_calls),
-        units.duration(row.srt.sum_s),
-        units.duration(row.srt.mean_s),
-        units.duration(row.srt.min_s),
-        units.duration(row.srt.p50_s),
-        units.duration(row.srt.p95_s),
-        units.duration(row.srt.p99_s),
-        units.duration(row.srt.max_s),
+        *map(units.duration, row.srt.spread()),
     ]
 
 

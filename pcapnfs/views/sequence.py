@@ -101,7 +101,7 @@ def _facts(file: FileSequence) -> str:
     facts = [plural(file.calls, "call", "calls")]
     if file.stable_calls:
         facts.append(f"{units.count(file.stable_calls)} stable (█)")
-    facts.append(f"{units.duration(file.time_s)} of service in {units.duration(file.lifetime_s)}")
+    facts.append(f"{units.taken(file.time_s)} of service in {units.duration(file.lifetime_s)}")
     if file.size_bytes is not None:
         facts.append(units.size(file.size_bytes))
     if file.removed:

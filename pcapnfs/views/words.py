@@ -187,10 +187,7 @@ def _untimed(trust: Trust, capture: Capture) -> str:
     if not trust.untimed_packets:
         return ""
     if trust.untimed_packets == capture.packets:
-        return (
-            "The packets of this capture have no times: what took how long is not known, "
-            "and 0 s stands for it."
-        )
+        return "The packets of this capture have no times: what took how long is not known."
     have = plural(trust.untimed_packets, "packet has no time", "packets have no time")
     return f"{have}: that of the packet before stands for it."
 
@@ -318,6 +315,11 @@ def _limits(capture: Capture) -> str:
         for code, times in capture.limits_hit.items()
     )
     return f"Limits of the decoder were reached: {limits}."
+
+
+def aside(took_s: float, words: str = "") -> str:
+    """What calls took, in brackets behind them; nothing where that is not known."""
+    return f" ({units.duration(took_s)}{words})" if took_s else ""
 
 
 def plural(number: int, one: str, many: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.load import load
+from tests.analyses.test_tcp_stalls import asked, at
 from tests.unit.rows import call, trace_of
 
 
@@ -34,3 +35,11 @@ def test_small_calls_are_sorted_by_how_many_are_under_way() -> None:
 def test_without_calls_there_is_no_server() -> None:
     with trace_of() as trace:
         assert load(trace) == ()
+
+
+def test_what_stood_still_for_a_lost_segment_is_left_out() -> None:
+    with asked(at(11, 0.2, 211)) as trace:
+        (server,) = load(trace)
+    (band,) = server.bands
+    assert band.calls == 10
+    assert band.time_s == pytest.approx(0.01)

@@ -342,8 +342,8 @@ def test_what_stood_still_for_lost_segments_is_in_no_round_trip() -> None:
     assert found.verdict.named == ("loss",)
 
 
-def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> None:
-    """It refuses an OPEN and takes it 4 s later: eight streams wait as long as one."""
+def refusing(status: str) -> Trace:
+    """The server refuses an OPEN so, and takes it 4 s later."""
     late_ns = 4_000 * MILLISECOND
     rows = run()
     at = int(str(rows[-1]["reply_time"])) + 2 * MILLISECOND
@@ -353,9 +353,14 @@ def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> Non
         times |= dict.fromkeys(("reply_first_time", "reply_time"), sent + MILLISECOND)
         return call(number, "OPEN", 1, file=1, status_name=status, **times)
 
-    refused = opening(len(rows) + 1, at, "NFS4ERR_GRACE")
+    refused = opening(len(rows) + 1, at, status)
     taken = opening(len(rows) + 2, at + late_ns, "NFS4_OK")
-    with trace_of(files=objects(), calls=[*rows, refused, taken]) as trace:
+    return trace_of(files=objects(), calls=[*rows, refused, taken])
+
+
+def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> None:
+    """Eight streams wait as long as one."""
+    with refusing("NFS4ERR_GRACE") as trace:
         found = model(trace)
         given = model(trace, Overrides(streams=STREAMS))
     streams = next(each for each in found.what_if if each.change == "streams")
@@ -366,6 +371,22 @@ def test_streams_do_not_shorten_the_wait_for_a_server_that_is_not_ready() -> Non
     assert given.verdict.named == ("waiting",)
     waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
     assert waiting.time_s == pytest.approx(4, rel=0.01)
+
+
+@pytest.mark.parametrize("status", ["NFS4ERR_DELAY", "NFS3ERR_JUKEBOX"])
+def test_while_one_file_is_put_off_other_streams_go_on(status: str) -> None:
+    with refusing(status) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+    streams = next(each for each in found.what_if if each.change == "streams")
+    client = 120 * 0.002
+    assert streams.forecast_s == pytest.approx((4 + 40 * 0.013 + 0.001) / STREAMS + client)
+    # Unless all of them need that file.
+    assert streams.high_s > 4
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
+    assert waiting.time_s == pytest.approx(4 / STREAMS, rel=0.01)
 
 
 def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:
@@ -428,6 +449,13 @@ def test_a_larger_wsize_saves_calls() -> None:
     assert saved == pytest.approx(40 * 2 * 0.001, rel=0.02)
     saved = found["measured"].forecast_s - found["wsize"].low_s
     assert saved == pytest.approx(40 * 2 * 0.003, rel=0.05)
+    # Where another file went in a larger WRITE, wsize is larger, and somebody wanted the pieces.
+    last = rows[-1]["call"]
+    assert isinstance(last, int)
+    rows.append(call(last + 1, "WRITE", 1, stability="unstable_write"))
+    operations.append(operation(last + 1, "WRITE", file=1000, offset=0, requested=65536))
+    with trace_of(files=objects(), calls=rows, operations=operations) as trace:
+        assert "wsize" not in {each.change for each in model(trace).what_if}
 
 
 def test_appended_lines_are_not_cut_by_wsize() -> None:

@@ -70,10 +70,12 @@ def test_losses_are_added_up() -> None:
         server_zero_window=250 * MILLISECOND,
     )  # fmt: skip
     calls = [call(1, "READ", 1, transmissions=2), call(2, "READ", 1)]
-    with trace_of(calls=calls, connections=[lost, connection(2, client_resent=1)]) as trace:
+    datagrams = connection(3, transport="UDP")
+    connections = [lost, connection(2, client_resent=1), datagrams]
+    with trace_of(calls=calls, connections=connections) as trace:
         found = network(trace)
     loss = found.loss
-    assert (loss.segments, loss.client_resent, loss.server_resent) == (400, 4, 1)
+    assert (loss.segments, loss.client_resent, loss.server_resent) == (600, 4, 1)
     assert loss.resent_share == pytest.approx(0.0125)
     assert (loss.out_of_order, loss.missing_bytes, loss.zero_windows) == (2, 500, 4)
     assert (loss.client_zero_window_s, loss.server_zero_window_s) == (0.0, 0.25)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.server_times import server_times
+from tests.analyses.test_tcp_stalls import asked, at
 from tests.unit.rows import MILLISECOND, call, trace_of
 
 
@@ -33,3 +34,14 @@ def test_the_way_of_the_reply_is_not_the_servers() -> None:
     with trace_of(calls=[{**read, "reply_first_time": first}]) as trace:
         (found,) = server_times(trace)
     assert found.median_s == pytest.approx(0.003)
+
+
+def test_what_stood_still_for_a_lost_segment_is_not_the_servers() -> None:
+    with asked(at(11, 0.2, 211)) as trace:
+        (found,) = server_times(trace)
+    assert found.calls == 10
+    assert found.mean_s == pytest.approx(0.001)
+    assert found.time_s == pytest.approx(0.01)
+    with asked(at(11, 0.2, 211), client_resent=0, server_resent=0) as trace:
+        (found,) = server_times(trace)
+    assert found.calls == 11

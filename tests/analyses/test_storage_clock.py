@@ -34,6 +34,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "busy_s": float(times.sum()),
         "transfer_s": 0.0,
         "postponed_s": 0.0,
+        "put_off_s": 0.0,
         "unknown_s": 0.0,
         "unknown_calls": 0,
         "lost": Lost(),

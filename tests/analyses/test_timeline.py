@@ -86,6 +86,7 @@ def test_calls_are_what_they_show() -> None:
     assert found.units.regular.tolist() == [True, False, False]
     assert found.units.directory.tolist() == [False, False, True]
     assert found.postponed_s == pytest.approx(0.001)
+    assert found.put_off_s == found.postponed_s
     assert found.transfer_s == 0
 
 

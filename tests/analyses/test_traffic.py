@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from pcapnfs.analyses import traffic
-from tests.unit.rows import MILLISECOND, START_NS, call, trace_of
+from pcapnfs.analyses.capture import capture
+from pcapnfs.analyses.network import network
+from pcapnfs.analyses.phases import phases
+from pcapnfs.analyses.time_budget import time_budget
+from pcapnfs.analyses.timeline import timeline
+from pcapnfs.programs import NLM, PORTMAPPER
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 
 def test_calls_are_counted_by_connection_program_and_version() -> None:
@@ -88,3 +94,36 @@ def test_without_calls_there_is_no_traffic() -> None:
     with trace_of() as trace:
         assert list(traffic.traffic(trace)) == []
         assert traffic.mounts(trace) == {}
+
+
+def test_a_server_that_asks_its_clients_portmapper_is_no_client() -> None:
+    server, client = "10.0.0.1", "10.0.0.2"
+    back: Row = {"client": server, "server": client, "mount": 8, "connection": 2}
+    calls = [
+        call(1, "LOCK", 2, mount=7, program=NLM),
+        call(2, "WRITE", 4, mount=7, stability="stable"),
+        call(3, "GETPORT", 1, **back, program=PORTMAPPER),
+        call(4, "NULL", 1, **back, program=NLM),
+        call(6, "GETATTR", 2, mount=7),
+    ]
+    with trace_of(meta(end_ns=START_NS + 100 * MILLISECOND), calls=calls) as trace:
+        assert traffic.asking_back(trace) == {8}
+        told = capture(trace)
+        assert (told.clients, told.servers) == ((client,), (server,))
+        found = network(trace)
+        assert (found.clients, found.servers) == (1, 1)
+        total = time_budget(trace).total
+        assert (total.clients, total.wall_s) == (1, 0.1)
+        assert [phase.client for phase in phases(trace)] == [client]
+        assert timeline(trace, {}).clients == (client,)
+
+
+def test_hosts_that_mount_from_each_other_are_clients_both() -> None:
+    back: Row = {"client": "10.0.0.1", "server": "10.0.0.2", "mount": 8}
+    calls = [call(1, "GETATTR", 2, mount=7), call(2, "GETPORT", 1, **back, program=PORTMAPPER)]
+    with trace_of(calls=[*calls, call(3, "GETATTR", 2, **back)]) as trace:
+        assert traffic.asking_back(trace) == frozenset()
+    # Who only asks where something listens wanted to mount.
+    asked = call(1, "GETPORT", 1, mount=7, program=PORTMAPPER)
+    with trace_of(calls=[asked]) as trace:
+        assert traffic.asking_back(trace) == frozenset()

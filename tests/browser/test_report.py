@@ -175,6 +175,23 @@ def test_the_page_does_not_scroll_sideways(
         assert wide == [0]
 
 
+def test_on_a_phone_the_clock_is_whole_and_what_goes_on_has_a_shadow(
+    chrome: Browser, plain: Path
+) -> None:
+    chrome.open(plain, width=PHONE)
+    drawn = "document.querySelector('svg[aria-labelledby^=budget-]').getBoundingClientRect()"
+    assert chrome.evaluate(f"{drawn}.right <= innerWidth")
+    shadows = chrome.evaluate(
+        """
+        [...document.querySelectorAll('.box')]
+            .filter(each => each.scrollWidth > each.clientWidth)
+            .map(each => getComputedStyle(each).backgroundAttachment)
+        """
+    )
+    assert shadows
+    assert set(shadows) == {"local, local, scroll, scroll"}
+
+
 def test_short_names_are_not_broken_and_long_ones_are(chrome: Browser, tmp_path: Path) -> None:
     names = ("RECLAIM_COMPLETE", "BIND_CONN_TO_SESSION", "directory/" * 20)
     columns = (Column("operation", "name"), *[Column("number")] * 12)

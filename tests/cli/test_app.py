@@ -165,7 +165,8 @@ def test_a_rotation_of_hundreds_is_named_in_a_line(
     del core
     broken = replace(meta(), files=meta(path="x.pcap", damage="breaks off").files * 300)
     first = fake_core.write_capture(tmp_path / "c", broken, calls=[call(1, "NULL", 1)])
-    assert run(["sizes", "--json", *[str(first)] * 300]) == 0
+    rest = [fake_core.write_capture(tmp_path / f"c{n}", broken, calls=[]) for n in range(299)]
+    assert run(["sizes", "--json", *map(str, [first, *rest])]) == 0
     *told, trust = capsys.readouterr().err.splitlines()
     assert trust.startswith("pcapnfs: Trust: ")
     assert len(told) < 10
@@ -212,6 +213,19 @@ def test_a_capture_without_nfs_exits_with_1_and_says_what_is_in_it(
         "what TLS seals cannot be read" in told.err
     )
     assert "--port" in told.err
+
+
+def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
+    core: object, tmp_path: Path, capsys: Printed
+) -> None:
+    del core
+    for snaplen, cut, named in [(80, 5, True), (80, 0, False), (1500, 5, False), (None, 5, False)]:
+        told = meta(snaplen=snaplen, truncated_packets=cut)
+        path = fake_core.write_capture(tmp_path / "c", told)
+        assert run(["summarize", str(path)]) == 1
+        said = capsys.readouterr().err
+        assert ("of each packet only 80 bytes were captured" in said) is named
+        assert ("--port" in said) is not named
 
 
 @pytest.mark.parametrize(

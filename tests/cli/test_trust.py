@@ -76,7 +76,7 @@ def test_a_capture_of_clients_alone_lost_nothing(tmp_path: Path, capsys: Printed
     assert run(["summarize", path, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["trust"]["calls_alone"] == told["trust"]["rpc_calls"] > 1000
-    found = {each["id"]: each for each in told["findings"]["findings"]}
+    found = {each["id"]: each for each in told["findings"]}
     assert found["capture_lossy"]["title"] == "Only what clients sent was captured"
     assert set(found) == {"capture_lossy"}, "SYN shows that the capture did not begin late"
     assert run(["budget", path]) == 0

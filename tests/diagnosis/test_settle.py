@@ -48,7 +48,7 @@ def test_time_claimed_twice_goes_to_the_costlier_one() -> None:
         [(rule("small"), seen(("stable", 2.0))), (rule("large"), seen(("stable", 5.0)))], BUDGET
     )
     assert costs(found) == {"large": 5.0, "small": 1.0}
-    assert [finding.alone_s for finding in found] == [5.0, 2.0]
+    assert [finding.saving_s for finding in found] == [5.0, 2.0]
     assert [finding.cost_share for finding in found] == [0.5, 0.1]
 
 
@@ -65,12 +65,12 @@ def test_a_general_rule_claims_what_particular_ones_left() -> None:
 
 def test_no_claim_is_larger_than_its_row_however_it_is_split() -> None:
     (found,) = settle([(rule("a"), seen(("unstable", 2.0), ("unstable", 9.0)))], BUDGET)
-    assert (found.cost_s, found.alone_s) == (3.0, 3.0)
+    assert (found.cost_s, found.saving_s) == (3.0, 3.0)
 
 
 def test_a_finding_without_claim_costs_nothing_known() -> None:
     (found,) = settle([(rule("a"), seen())], BUDGET)
-    assert (found.cost_s, found.cost_share, found.alone_s) == (None, None, None)
+    assert (found.cost_s, found.cost_share, found.saving_s) == (None, None, None)
 
 
 def test_an_empty_budget_has_no_shares() -> None:
@@ -122,9 +122,9 @@ def test_what_is_alike_of_several_clients_is_one_finding_with_their_costs() -> N
     ]  # fmt: skip
     assert [subject.calls for subject in found.alike] == [30, 50, 40, 20]
     assert found.cost_s == pytest.approx(0.56)
-    assert found.alone_s == pytest.approx(0.56)
+    assert found.saving_s == pytest.approx(0.56)
     assert found.frames == (3, 5, 4, 2, 103)
-    assert found.seen == (
+    assert found.evidence == (
         "Alike for 4 clients (10.0.0.3, 10.0.0.5, 10.0.0.4 and 1 more); 140 calls in all; "
         "10.0 ms to 500 ms each. 10.0.0.3, the first of them: It was seen."
     )
@@ -143,8 +143,10 @@ def test_another_cause_is_another_finding() -> None:
 def test_together_they_cost_no_more_than_a_row_holds() -> None:
     each = [(rule("a"), seen(("client", 0.4), about=(f"10.0.0.{host}",))) for host in range(2, 6)]
     (found,) = settle([*each, (rule("b"), seen(("client", 0.3)))], BUDGET)[:1]
-    assert (found.cost_s, found.alone_s) == (1.0, 1.0)
-    assert found.seen.startswith("Alike for 4 servers (10.0.0.2, 10.0.0.3, 10.0.0.4 and 1 more);")
+    assert (found.cost_s, found.saving_s) == (1.0, 1.0)
+    assert found.evidence.startswith(
+        "Alike for 4 servers (10.0.0.2, 10.0.0.3, 10.0.0.4 and 1 more);"
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,11 +172,13 @@ def test_together_they_are_as_grave_as_their_cost(
 def test_mounts_of_the_same_addresses_and_pairs_are_counted_as_such() -> None:
     mount = ("10.0.0.2", "10.0.0.1")
     (found,) = settle([(rule("a"), seen(about=mount))] * 2, BUDGET)
-    assert found.seen.startswith("Alike for 2 mounts of the same addresses (10.0.0.2 → 10.0.0.1).")
+    assert found.evidence.startswith(
+        "Alike for 2 mounts of the same addresses (10.0.0.2 → 10.0.0.1)."
+    )
     (found,) = settle(
         [(rule("a"), seen(about=mount)), (rule("a"), seen(about=("10.0.0.3", "10.0.0.4")))], BUDGET
     )
-    assert found.seen.startswith(
+    assert found.evidence.startswith(
         "Alike for 2 pairs of client and server (10.0.0.2 → 10.0.0.1, 10.0.0.3 → 10.0.0.4)."
     )
 
@@ -228,7 +232,7 @@ def test_costs_never_exceed_the_budget(
     assert sum(booked) <= sum(BUDGET.values()) + 1e-9
     assert all(cost >= 0 for cost in booked)
     for finding in found:
-        if finding.cost_s is not None and finding.alone_s is not None:
-            assert finding.cost_s <= finding.alone_s + 1e-12
+        if finding.cost_s is not None and finding.saving_s is not None:
+            assert finding.cost_s <= finding.saving_s + 1e-12
     names = {finding.id for finding in found} | {name for f in found for name in f.also}
     assert names == {each.id for each, _ in observed}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pcapnfs
-from pcapnfs.diagnosis.judging import Findings
+from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.diagnosis.rules import RULES
 from tests.oracles.corpus import Capture, lab_captures
 from tests.oracles.expected import Expected, expectation
@@ -49,19 +49,19 @@ class Row:
 def row(capture: Capture) -> Row:
     """Judge one capture."""
     with pcapnfs.open([str(path) for path in capture.files]) as trace:
-        return judged(capture, pcapnfs.findings(trace))
+        return judged(capture, pcapnfs.findings(trace).findings)
 
 
-def judged(capture: Capture, found: Findings) -> Row:
+def judged(capture: Capture, found: Iterable[Finding]) -> Row:
     """What was found in a capture, beside the truth."""
     due = {rule.id: expectation(rule.id)(capture) for rule in RULES}
     return Row(capture.name, severities(found), due)
 
 
-def severities(found: Findings) -> dict[str, str]:
+def severities(found: Iterable[Finding]) -> dict[str, str]:
     """The gravest severity of each rule that spoke, by itself or in another's finding."""
     said: dict[str, str] = {}
-    for finding in found.findings:
+    for finding in found:
         for rule in (finding.id, *finding.also):
             said.setdefault(rule, finding.severity)
     return said

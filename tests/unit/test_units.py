@@ -34,6 +34,10 @@ def test_writes_durations_in_a_fitting_unit(seconds: float | None, text: str) ->
     assert units.duration(seconds) == text
 
 
+def test_calls_that_took_no_time_are_not_known_to() -> None:
+    assert [units.taken(seconds) for seconds in (None, 0.0, 0.2e-3)] == ["-", "-", "200 µs"]
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [

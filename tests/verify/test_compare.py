@@ -181,6 +181,31 @@ def test_operations_that_tshark_does_not_know() -> None:
     }
 
 
+def test_a_procedure_that_tshark_does_not_show_since_the_credential_was_cut() -> None:
+    cut = replace(OURS, undecoded="truncated")
+    stopped = replace(CALL, procedure=None)
+    assert held([cut], [stopped, REPLY], truncated=True) == {("call", "snaplen"): [10]}
+    assert held([cut], [stopped, REPLY]) == {("call", None): [10]}
+    assert held([OURS], [stopped, REPLY], truncated=True) == {("call", None): [10]}
+    other = replace(stopped, version=3)
+    assert held([cut], [other, REPLY], truncated=True) == {("call", None): [10]}
+
+
+def test_a_call_that_tshark_takes_for_the_one_before_with_its_xid() -> None:
+    second = replace(OURS, call_first_frame=20, call_frame=20, reply_frame=22, operations=(53, 24))
+    again = replace(CALL, frame=20, duplicate=True, operations=(53, 24))
+    answer = replace(REPLY, frame=22, duplicate=True)
+    theirs = [CALL, REPLY, again, answer]
+    assert held([OURS, second], theirs) == {("only pcapnfs", None): [20]}
+    situation = Situation(used_again={(20, 7)})
+    tally = compare([OURS, second], theirs, situation=situation)
+    assert found(tally) == {("only pcapnfs", "xid_again"): [20]}
+    assert tally.repeated == 0
+    # What tshark does not show at all is another matter.
+    tally = compare([OURS, second], [CALL, REPLY], situation=situation)
+    assert found(tally) == {("only pcapnfs", None): [20]}
+
+
 def test_a_connection_that_tshark_takes_for_a_new_one() -> None:
     second = replace(OURS, xid=8, call_first_frame=20, call_frame=20, reply_frame=22)
     moved = replace(CALL, xid=8, frame=20, stream="tcp 1")

@@ -51,7 +51,7 @@ from pcapnfs.comparison.operations import OperationChange
 from pcapnfs.comparison.waterfall import Step as WaterfallStep
 from pcapnfs.decoding import Decoded
 from pcapnfs.diagnosis.finding import Advice, Finding, Subject
-from pcapnfs.diagnosis.judging import Findings
+from pcapnfs.diagnosis.judging import Findings, Judged
 from pcapnfs.record import replace
 from pcapnfs.redaction import Redaction
 from pcapnfs.report import Mark, Report
@@ -305,7 +305,8 @@ def summary() -> Summary:
     spread = Distribution(12.5, 12.0, 14.0, 20)
     return Summary(
         verdict=bottleneck(),
-        findings=findings(),
+        findings=findings().findings,
+        judged=findings().judged,
         capture=capture(),
         trust=trust(),
         operations=(
@@ -886,15 +887,15 @@ def findings() -> Findings:
                     Subject((f"10.0.0.{host}", "10.0.0.1"), cost_s, 1460)
                     for host, cost_s in ((2, 8.0), (3, 6.0), (4, 5.0), (5, 3.0), (6, 2.0))
                 ),
-                seen="Alike for 5 clients (10.0.0.2, 10.0.0.3, 10.0.0.4 and 2 more); 7,300 calls "
-                "in all; 2.00 s to 8.00 s each. 10.0.0.2, the first of them: 1,460 of 1,478 "
+                evidence="Alike for 5 clients (10.0.0.2, 10.0.0.3, 10.0.0.4 and 2 more); 7,300 "
+                "calls in all; 2.00 s to 8.00 s each. 10.0.0.2, the first of them: 1,460 of 1,478 "
                 "GETATTRs asked for attributes that had not changed and were younger than a "
                 "second.",
                 why="Each of them is a round trip, and every WRITE has to be on stable storage "
                 "before the program goes on.",
                 cost_s=20.5,
                 cost_share=0.336,
-                alone_s=24.0,
+                saving_s=24.0,
                 advice=(
                     Advice("Mount without noac.", "other clients' changes are seen 3 s later."),
                     Advice("Where one file needs it, open that one with O_SYNC."),
@@ -912,11 +913,11 @@ def findings() -> Findings:
                 title="Programs look for names that do not exist",
                 about=pair,
                 alike=(),
-                seen="300 of 400 LOOKUPs found nothing.",
+                evidence="300 of 400 LOOKUPs found nothing.",
                 why="Each of them is a round trip that gives nothing.",
                 cost_s=1.25,
                 cost_share=0.0205,
-                alone_s=1.25,
+                saving_s=1.25,
                 advice=(Advice("Put the directory that holds the file first."),),
                 confidence="certain",
                 data="400 LOOKUPs",
@@ -931,11 +932,11 @@ def findings() -> Findings:
                 title="The capture was taken at the server",
                 about=(),
                 alike=(),
-                seen="The server answers SYNs within 12 µs.",
+                evidence="The server answers SYNs within 12 µs.",
                 why="Service times hold no network.",
                 cost_s=None,
                 cost_share=None,
-                alone_s=None,
+                saving_s=None,
                 advice=(Advice("Capture at the client: tcpdump -i eth0 -s 0 port 2049."),),
                 confidence="certain",
                 data="1 connection",
@@ -1026,7 +1027,8 @@ def poor_report() -> Report:
         summary=replace(
             base.summary,
             verdict=None,
-            findings=Findings(findings=(), checked=1, budget_s=0.0, booked_s=0.0),
+            findings=(),
+            judged=Judged(checked=1, budget_s=0.0, booked_s=0.0),
             trust=poor_trust(),
             operations=(),
             signatures=(),

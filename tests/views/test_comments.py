@@ -57,7 +57,7 @@ def test_calls_that_stand_alone() -> None:
 
 def test_text_from_the_capture_is_escaped_and_its_length_bounded() -> None:
     hostile = samples.HOSTILE + "\n\0\udcff" + "x" * 100_000
-    found = replace(samples.findings().findings[0], seen=hostile, title=hostile)
+    found = replace(samples.findings().findings[0], evidence=hostile, title=hostile)
     slow = replace(SLOW, path=hostile, op=samples.HOSTILE)
     phase = replace(samples.phase(), name=samples.HOSTILE, client=samples.HOSTILE)
     comments = by_frame(Remarks((found,), (slow,), (Begun(phase, 1, 2, 1),)))

@@ -26,7 +26,7 @@ def test_a_screen_looks_as_approved(name: str, width: int) -> None:
     result = samples.findings()
     drawn = {
         "findings": findings.screen(result),
-        "findings-short": Group(*findings.in_short(result)),
+        "findings-short": Group(*findings.in_short(result.findings, result.judged)),
     }
     text = samples.render(drawn[name], width)
     approved = SCREENS / f"{name}-{width}.txt"
@@ -39,14 +39,14 @@ def test_a_screen_looks_as_approved(name: str, width: int) -> None:
 def test_nothing_found_is_said() -> None:
     nothing = Findings((), checked=30, budget_s=10.0, booked_s=0.0)
     assert samples.render(findings.screen(nothing), 80) == "Nothing found by 30 rules.\n"
-    assert samples.render(Group(*findings.in_short(nothing)), 80) == (
+    assert samples.render(Group(*findings.in_short((), nothing.judged)), 80) == (
         "  Nothing found by 30 rules.\n"
     )
 
 
 def test_text_from_the_capture_stays_text() -> None:
     result = samples.findings()
-    hostile = replace(result.findings[0], title=samples.HOSTILE, seen=samples.HOSTILE)
+    hostile = replace(result.findings[0], title=samples.HOSTILE, evidence=samples.HOSTILE)
     text = samples.render(findings.screen(replace(result, findings=(hostile,))), 80)
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -56,18 +56,21 @@ def test_text_from_the_capture_stays_text() -> None:
 def test_the_summary_counts_what_it_leaves_out() -> None:
     result = samples.findings()
     many = replace(result, findings=result.findings * 3)
-    assert "3 more; pcapnfs findings says" in samples.render(Group(*findings.in_short(many)), 80)
+    assert "3 more; pcapnfs findings says" in samples.render(
+        Group(*findings.in_short(many.findings, many.judged)), 80
+    )
 
 
 def test_a_cost_that_others_have_claimed_is_shared_and_not_nothing() -> None:
     result = samples.findings()
     for left_s in (0.0, 0.1):
-        claimed = replace(result.findings[0], cost_s=left_s, cost_share=left_s / 61, alone_s=24.0)
+        claimed = replace(result.findings[0], cost_s=left_s, cost_share=left_s / 61, saving_s=24.0)
         only = replace(result, findings=(claimed,))
-        short = samples.render(Group(*findings.in_short(only)), 80)
+        short = samples.render(Group(*findings.in_short(only.findings, only.judged)), 80)
         assert "24.0 s, shared" in short
         assert "0 s, 0 %" not in short
         text = samples.render(findings.screen(only), 80)
         assert "Costs  24.0 s of the time, which other findings claim already" in text
-    free = replace(result.findings[0], cost_s=0.0, cost_share=0.0, alone_s=0.0)
+    free = replace(result.findings[0], cost_s=0.0, cost_share=0.0, saving_s=0.0)
     assert findings.cost(free) == "0 s, 0 %"
+    assert findings.cost(replace(free, cost_share=None)) == ""

@@ -114,6 +114,7 @@ pub fn packet(data: &[u8]) {
         let packet = Packet {
             number,
             time_ns: number.cast_signed() * 1000,
+            stated_ns: number.cast_signed() * 1000,
             link: LinkType(u16::from_be_bytes([*l0, *l1]).into()),
             wire_length: length as u32 + u32::from(u16::from_be_bytes([*m0, *m1])),
             bytes,

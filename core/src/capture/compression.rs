@@ -7,17 +7,16 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
-use lz4_flex::frame::FrameDecoder;
-use lzma_rust2::XzReader;
 
 use super::window::{Fault, Window};
+use super::{lz4, xz};
 use crate::error::ReadError;
 
 /// How a capture file is compressed.
@@ -147,8 +146,8 @@ impl Source {
         let packed = io::BufReader::with_capacity(PACKED_READ, Cursor::new(first).chain(rest));
         let unpacked: Box<dyn Read + Send> = match compression {
             Compression::Gzip => Box::new(MultiGzDecoder::new(packed)),
-            Compression::Lz4 => Box::new(Lz4Frames(Some(FrameDecoder::new(packed)))),
-            Compression::Xz => Box::new(XzReader::new_mem_limit(packed, true, XZ_MEMORY_KIB)),
+            Compression::Lz4 => Box::new(lz4::Frames::new(packed)),
+            Compression::Xz => Box::new(xz::Streams::new(packed, XZ_MEMORY_KIB)),
             Compression::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
             Compression::Zstd | Compression::None => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
@@ -157,24 +156,5 @@ impl Source {
             }
         };
         Ok((Window::unpacked(unpacked), compression))
-    }
-}
-
-/// Frames one after the other. Each has a decoder of its own: the buffers of one depend on its frame.
-struct Lz4Frames<R: BufRead>(Option<FrameDecoder<R>>);
-
-impl<R: BufRead> Read for Lz4Frames<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(frame) = &mut self.0 {
-            let read = frame.read(buffer)?;
-            if read > 0 || buffer.is_empty() {
-                return Ok(read);
-            }
-            if frame.get_mut().fill_buf()?.is_empty() {
-                break;
-            }
-            self.0 = self.0.take().map(|ended| FrameDecoder::new(ended.into_inner()));
-        }
-        Ok(0)
     }
 }

@@ -11,8 +11,12 @@
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 mod ahead;
+
 mod clock;
+
 mod compression;
+
+mod lz4;
 
 pub mod merge;
 
@@ -27,6 +31,8 @@ mod resume;
 mod sniff;
 
 mod window;
+
+mod xz;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -63,7 +69,9 @@ wire_enum! {
         RAW_BSD = 12,
         RAW_OPENBSD = 14,
         PPP_HDLC = 50,
+        PPP_ETHER = 51,
         RAW = 101,
+        C_HDLC = 104,
         IEEE802_11 = 105,
         LOOP = 108,
         LINUX_SLL = 113,
@@ -84,8 +92,8 @@ wire_enum! {
 pub struct Packet<'a> {
     /// Frame number in this file, from 1.
     pub number: u64,
-    /// Nanoseconds since 1970-01-01 UTC. A pcapng simple packet has no time, and some state one that cannot
-    /// be: they get that of the packet before. Counted on where the clock was set back.
+    /// Nanoseconds since 1970-01-01 UTC. A packet without a time, as pcapng's simple ones, and one with a time
+    /// that cannot be get that of the packet before. Counted on where the clock was set back.
     pub time_ns: i64,
     /// The time that the file states.
     pub stated_ns: i64,
@@ -510,7 +518,8 @@ impl Reader {
         self.clock.go_on_from(shift_ns);
     }
 
-    /// Packets so far that have no time of their own, as those of pcapng simple packet blocks.
+    /// Packets so far that have no time of their own, as those of pcapng simple packet blocks, or one
+    /// before 1970 or after 2116.
     pub fn untimed(&self) -> u64 {
         match &self.parser {
             Parser::Pcap(_) => 0,

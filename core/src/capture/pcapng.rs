@@ -83,7 +83,8 @@ const ISB_OSDROP: u16 = 7;
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// The latest time that a packet is believed to be of, in the year 2116, so that times between packets,
-/// and twice as much, fit 64 bits. The earliest is 1970: a time that was damaged may be any.
+/// and twice as much, fit 64 bits. The earliest is 1970. A time that was damaged may be any: that of the
+/// packet before stands for one beyond these.
 const LATEST_NS: i64 = (1 << 62) - 1;
 
 /// How an interface's ticks become nanoseconds.
@@ -159,7 +160,7 @@ pub(super) struct Pcapng {
     /// Drops of the sections that are over.
     dropped: Option<u64>,
     last_time_ns: i64,
-    /// Packets that have no time.
+    /// Packets that have no time, or one that cannot be.
     untimed: u64,
     /// Section headers met.
     sections: u64,
@@ -183,10 +184,11 @@ struct Block {
 }
 
 impl Described {
-    /// When a packet of it came.
+    /// When a packet of it came; `None` for a time that no packet is believed to be of.
     #[inline]
-    fn time_ns(&self, ticks: u64) -> i64 {
-        self.resolution.nanoseconds(ticks).saturating_add(self.offset_ns).clamp(0, LATEST_NS)
+    fn time_ns(&self, ticks: u64) -> Option<i64> {
+        let time_ns = self.resolution.nanoseconds(ticks).saturating_add(self.offset_ns);
+        (0..=LATEST_NS).contains(&time_ns).then_some(time_ns)
     }
 }
 
@@ -280,7 +282,7 @@ impl Pcapng {
         let interface = self.interfaces.get(place)?;
         let ticks = u64::from(u32::from_le_bytes([h0, h1, h2, h3])) << 32
             | u64::from(u32::from_le_bytes([t0, t1, t2, t3]));
-        let time_ns = interface.time_ns(ticks);
+        let time_ns = interface.time_ns(ticks)?;
         let wire_length = u32::from_le_bytes([w0, w1, w2, w3]).max(captured as u32);
         let start = window.position() + ENHANCED_HEADER;
         let padding = captured.next_multiple_of(4) - captured;
@@ -321,7 +323,7 @@ impl Pcapng {
         let captured = header.captured?;
         let bytes = fields.rest.get(..captured as usize)?;
         let interface = self.interfaces.get(header.interface)?;
-        let (time_ns, link) = (interface.time_ns(header.ticks?), interface.link);
+        let (time_ns, link) = (interface.time_ns(header.ticks?).unwrap_or(self.last_time_ns), interface.link);
         Some((Glimpse { time_ns, link, wire_length: header.wire_length.max(captured), bytes }, rest))
     }
 
@@ -430,9 +432,8 @@ impl Pcapng {
         if captured > fields.rest.len() {
             return Err(window.damaged(SHORT));
         }
-        if let Some(ticks) = header.ticks {
-            self.last_time_ns = interface.time_ns(ticks);
-        }
+        let time_ns = header.ticks.and_then(|ticks| interface.time_ns(ticks));
+        self.last_time_ns = time_ns.unwrap_or(self.last_time_ns);
         let record = Record {
             stated_ns: self.last_time_ns,
             time_ns: self.last_time_ns,
@@ -449,7 +450,7 @@ impl Pcapng {
             length: fields.rest.len().saturating_sub(padded),
         };
         self.check_end(window, block)?;
-        self.untimed += u64::from(header.ticks.is_none());
+        self.untimed += u64::from(time_ns.is_none());
         window.advance(block.length);
         Ok(record)
     }

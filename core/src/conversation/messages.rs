@@ -342,7 +342,7 @@ impl Messages {
 
 /// The head of a message that is a call, or breaks off before it says so.
 fn read_head(record: &Record<'_>) -> Result<Head, DecodeError> {
-    let mut c = Cursor::of_prefix(record.bytes, record.length, record.limit, Layer::Rpc);
+    let mut c = Cursor::of_prefix(record.bytes, record.total(), record.limit, Layer::Rpc);
     let xid = c.u32()?;
     let before = c.clone();
     if c.u32()? == 0 { Head::parse(&mut c, xid) } else { Err(before.malformed()) }

@@ -36,6 +36,10 @@ use crate::witness::Witness;
 /// Other connections between the same two hosts on which a retransmitted call is looked for.
 const SIBLINGS_LIMIT: usize = 8;
 
+/// Messages before a connection becomes TLS: the call that asks for it, and its reply. Where the snaplen
+/// cut them they look like any others.
+const BEFORE_TLS: u8 = 2;
+
 /// Memory that messages in the making may take together, with the buffers kept for the next ones.
 /// Beyond it those are given back; if that is not enough, all messages are cut to their beginning, and
 /// marked with `record_limit`.
@@ -49,6 +53,8 @@ struct Conversation {
     server_port: Option<Side>,
     /// Its port, or a message that could be nothing else, says that it carries RPC.
     believed: bool,
+    /// Messages so far, up to 255.
+    heard: u8,
 }
 
 /// All conversations of a decode, and what they taught.
@@ -175,7 +181,7 @@ impl Conversations {
             return self.by_id.contains(id) && self.event(id, connection, side, event);
         };
         let was_sealed = conversation.parties.sealed.is_some();
-        if conversation.sealed(side, &event) {
+        if conversation.sealed(&event) {
             if let (false, Event::Piece(piece), Some(witness)) = (was_sealed, &event, &mut self.witness) {
                 witness.sealed(id, side, piece);
             }
@@ -464,7 +470,7 @@ impl Conversations {
             carried: Carried::default(),
         };
         let readers = Sides { low: reader(), high: reader() };
-        self.by_id.insert(id, Conversation { readers, parties, server_port, believed });
+        self.by_id.insert(id, Conversation { readers, parties, server_port, believed, heard: 0 });
     }
 
     /// The side whose port says that it carries RPC.
@@ -483,14 +489,14 @@ impl Conversations {
 impl Conversation {
     /// Whether the connection is under TLS; what came is then counted here.
     ///
-    /// Where the capture began later than the connection, TLS is recognised by its form, as long as
-    /// no message was found.
-    fn sealed(&mut self, side: Side, event: &Event<'_>) -> bool {
+    /// Where the capture began later than the connection, or cut the messages that ask for TLS, it is
+    /// recognised by its form, as long as no others were found.
+    fn sealed(&mut self, event: &Event<'_>) -> bool {
         let Event::Piece(piece) = event else { return self.parties.sealed.is_some() };
         if self.parties.sealed.is_none() {
-            let looks =
-                self.believed && !self.readers.of(side).found() && !self.readers.of(side.other()).found();
-            if !looks || !tls::is_chain(piece.bytes, piece.length) {
+            let Sides { low, high } = &self.readers;
+            let others = self.heard > BEFORE_TLS && (low.found() || high.found());
+            if !self.believed || others || !tls::is_chain(piece.bytes, piece.length) {
                 return false;
             }
             self.parties.sealed = Some(Sealed { since: piece.stamp, bytes: 0 });
@@ -507,6 +513,7 @@ impl Conversation {
     }
 
     fn hear(&mut self, side: Side, heard: Result<bool, DecodeError>) {
+        self.heard = self.heard.saturating_add(1);
         match heard {
             Ok(proof) => self.believed |= proof,
             // The marks led to something that is no RPC message: they are not to be trusted.

@@ -178,7 +178,8 @@ mod tests {
     fn of(call: &[u8], captured: usize) -> Option<Range<usize>> {
         let bytes = &call[..captured];
         let (length, limit, stamp) = (call.len(), Reason::Truncated, Stamp::default());
-        let record = Record { bytes, behind: None, length, limit, first: stamp, last: stamp, place: &[] };
+        let (open, place) = (false, &[][..]);
+        let record = Record { bytes, behind: None, length, open, limit, first: stamp, last: stamp, place };
         Unread::default().of_call(&record)
     }
 

@@ -549,7 +549,7 @@ fn other_operation(
 
 /// Bytes behind the last value mean that the message is not what it was taken for.
 fn used_up(c: &Cursor<'_>) -> Result<(), DecodeError> {
-    if c.remaining() == 0 { Ok(()) } else { Err(c.stop(Reason::Trailing)) }
+    if c.used_up() { Ok(()) } else { Err(c.stop(Reason::Trailing)) }
 }
 
 /// The row of an operation number. Tables are dense up to their end, but for odd numbers at the end.

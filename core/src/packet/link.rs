@@ -1,8 +1,8 @@
 //! Link-layer headers: from the frame to the IP packet in it.
 //!
 //! Ethernet with any tags (IEEE 802.1Q, 802.1ad, MPLS RFC 3032, `PPPoE` RFC 2516), Linux cooked
-//! captures of both versions, FDDI, IP over InfiniBand (RFC 4391), BSD loopback, PPP (RFC 1661) and
-//! bare IP.
+//! captures of both versions, FDDI, IP over InfiniBand (RFC 4391), BSD loopback, PPP (RFC 1661), Cisco's
+//! HDLC, the log of Linux' netfilter, packets with what macOS knows of them, and bare IP.
 
 use super::{Other, Payload};
 use crate::capture::LinkType;
@@ -61,6 +61,10 @@ pub(super) fn network(link: LinkType, frame: Payload<'_>) -> Result<Network<'_>,
         LinkType::IPV6 => Ok(Network::V6(frame)),
         LinkType::NULL | LinkType::LOOP => loopback(frame),
         LinkType::PPP | LinkType::PPP_HDLC => ppp(frame),
+        LinkType::PPP_ETHER => pppoe(frame),
+        LinkType::C_HDLC => cisco_hdlc(frame),
+        LinkType::NFLOG => nflog(frame),
+        LinkType::PKTAP => pktap(frame),
         LinkType::IPOIB => ipoib(frame),
         LinkType::INFINIBAND => Err(Other::Rdma),
         _ => Err(Other::UnsupportedLink),
@@ -90,11 +94,7 @@ pub(super) fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>
                 (kind, rest) = (u16::from_be_bytes([*t0, *t1]), inner);
             }
             MPLS | MPLS_MULTICAST => return mpls(rest),
-            PPPOE_SESSION => {
-                // version and type 1, code 1, session 2, length 2
-                let (_, inner) = rest.header::<6>()?;
-                return ppp(inner);
-            }
+            PPPOE_SESSION => return pppoe(rest),
             ROCE => return Err(Other::Rdma),
             _ if kind < SMALLEST_TYPE => {
                 // LLC 3 and SNAP 5 (RFC 1042); anything else is a protocol without IP
@@ -144,6 +144,62 @@ fn bare(packet: Payload<'_>) -> Result<Network<'_>, Other> {
     }
 }
 
+/// The attribute of netfilter's log that is the packet.
+const NFLOG_PAYLOAD: u16 = 9;
+
+/// Family 1, version 1, resource 2, then attributes, of which the packet is one.
+fn nflog(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    match attributes(frame.bytes).find(|(_, kind, _)| *kind == NFLOG_PAYLOAD) {
+        Some((head, _, length)) => bare(frame.split(head + 4)?.1.of_length(length - 4)),
+        None if frame.bytes.len() < frame.length => Err(Other::TruncatedHeader),
+        None => Err(Other::NotIp),
+    }
+}
+
+/// The attributes of netfilter's log, as far as they were captured: where the head of each lies, its
+/// type, and its length with the head. They have the byte order of the host that captured them; the
+/// type of the first is below 256.
+pub(super) fn attributes(frame: &[u8]) -> impl Iterator<Item = (usize, u16, usize)> {
+    const FLAGS: u16 = 0xc000;
+    let big_endian = frame.get(6) == Some(&0);
+    let number = move |bytes| if big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) };
+    let mut at = 4;
+    std::iter::from_fn(move || {
+        // length 2, type 2; padded to four bytes
+        let [l0, l1, t0, t1] = *frame.get(at..)?.first_chunk::<4>()?;
+        let (head, length) = (at, usize::from(number([l0, l1])));
+        at += length.next_multiple_of(4);
+        (length >= 4).then_some((head, number([t0, t1]) & !FLAGS, length))
+    })
+}
+
+/// What macOS puts before a packet of any interface: the length of that, and the packet's link type.
+fn pktap(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    let (link, length) = pktap_header(frame)?;
+    let (_, packet) = frame.split(length)?;
+    match link {
+        LinkType::ETHERNET => ethernet(packet),
+        LinkType::RAW | LinkType::RAW_BSD => bare(packet),
+        LinkType::NULL | LinkType::LOOP => loopback(packet),
+        LinkType::PPP => ppp(packet),
+        _ => Err(Other::UnsupportedLink),
+    }
+}
+
+/// The link type of the packet behind the header, and the header's length.
+pub(super) fn pktap_header(frame: Payload<'_>) -> Result<(LinkType, usize), Other> {
+    const PACKET: u32 = 1;
+    // length 4, what follows 4, link type 4; all little-endian
+    let ([l0, l1, l2, l3, n0, n1, n2, n3, t0, t1, t2, t3], _) = frame.header::<12>()?;
+    match u32::from_le_bytes([*n0, *n1, *n2, *n3]) {
+        PACKET => {
+            let length = u32::from_le_bytes([*l0, *l1, *l2, *l3]);
+            Ok((LinkType(u32::from_le_bytes([*t0, *t1, *t2, *t3])), length as usize))
+        }
+        _ => Err(Other::NotIp),
+    }
+}
+
 /// Four bytes of address family: big-endian for LOOP, in the order of the capturing host for NULL.
 fn loopback(frame: Payload<'_>) -> Result<Network<'_>, Other> {
     let (family, rest) = frame.header::<4>()?;
@@ -161,12 +217,22 @@ fn loopback(frame: Payload<'_>) -> Result<Network<'_>, Other> {
 fn ppp(frame: Payload<'_>) -> Result<Network<'_>, Other> {
     match frame.bytes {
         [0xff, 0x03, ..] => protocol(frame.split(2)?.1),
-        [0x0f | 0x8f, 0x00, ..] => {
-            let ([_, _, t0, t1], rest) = frame.header::<4>()?;
-            tagged(u16::from_be_bytes([*t0, *t1]), rest)
-        }
+        [0x0f | 0x8f, 0x00, ..] => cisco_hdlc(frame),
         _ => protocol(frame),
     }
+}
+
+/// Address 1, control 1, Ethernet type 2.
+fn cisco_hdlc(frame: Payload<'_>) -> Result<Network<'_>, Other> {
+    let ([_, _, t0, t1], rest) = frame.header::<4>()?;
+    tagged(u16::from_be_bytes([*t0, *t1]), rest)
+}
+
+/// RFC 2516 section 4.
+fn pppoe(packet: Payload<'_>) -> Result<Network<'_>, Other> {
+    // version and type 1, code 1, session 2, length 2
+    let (_, rest) = packet.header::<6>()?;
+    ppp(rest)
 }
 
 fn protocol(frame: Payload<'_>) -> Result<Network<'_>, Other> {

@@ -136,7 +136,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..200), wire in 0..2_000_u32) {
         let mut dissector = Dissector::new();
-        for link in [0, 1, 9, 12, 50, 101, 108, 113, 228, 229, 242, 247, 276, 999] {
+        for link in [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 228, 229, 239, 242, 247, 258, 276, 999] {
             let packet = Packet { number: 1, time_ns: 0, stated_ns: 0, link: LinkType(link), wire_length: wire, bytes: &bytes };
             dissector.dissect(&packet);
         }

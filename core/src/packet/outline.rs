@@ -116,6 +116,23 @@ impl<'a> Outline<'a, '_> {
                 self.field(Field::Numbers, (from + 40).min(to), to);
                 return;
             }
+            // Attributes tell of users and processes; only that there are some need be known.
+            LinkType::NFLOG => {
+                self.field(Field::Numbers, from, (from + 4).min(to));
+                for (head, _, _) in link::attributes(self.packet).take_while(|(head, _, _)| *head < to) {
+                    self.field(Field::Numbers, head, (head + 4).min(to));
+                }
+                return;
+            }
+            // The same is true of what lies between these numbers and the packet.
+            LinkType::PKTAP => {
+                let header = Payload::new(self.packet, self.packet.len());
+                if let Ok((link, length)) = link::pktap_header(header) {
+                    self.field(Field::Numbers, from, (from + 12).min(to));
+                    self.link(link, (from + length).min(to), to);
+                }
+                return;
+            }
             _ => &[],
         };
         let mut at = from;

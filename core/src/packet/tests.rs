@@ -197,11 +197,104 @@ fn every_link_type_leads_to_the_segment() {
         (LinkType::PPP, with(&[0x00, 0x57], &v6)),
         (LinkType::PPP, with(&[0x21], &v4)),
         (LinkType::PPP_HDLC, with(&[0x0f, 0x00, 0x08, 0x00], &v4)),
+        (LinkType::PPP_ETHER, with(&[0x11, 0, 0, 1, 0, 46, 0x00, 0x57], &v6)),
+        (LinkType::C_HDLC, with(&[0x0f, 0x00, 0x86, 0xdd], &v6)),
+        (LinkType::NFLOG, nflog(u16::to_le_bytes, &v4)),
+        (LinkType::NFLOG, nflog(u16::to_be_bytes, &v6)),
+        (LinkType::PKTAP, pktap(1, 1, &ethernet(0x0800, &v4))),
+        (LinkType::PKTAP, pktap(1, 12, &v6)),
+        (LinkType::PKTAP, pktap(1, 0, &with(&[30, 0, 0, 0], &v6))),
     ];
     for (link, frame) in frames {
         assert_eq!(payload(link, &frame), Ok(DATA.to_vec()), "{link} {frame:02x?}");
         let glimpse = Glimpse { time_ns: 0, link, wire_length: frame.len() as u32, bytes: &frame };
         assert!(glance(&glimpse).is_some_and(|segment| segment.payload == Payload::new(&DATA, 4)), "{link}");
+    }
+}
+
+/// An attribute of netfilter's log, padded.
+fn attribute(order: fn(u16) -> [u8; 2], kind: u16, contents: &[u8]) -> Vec<u8> {
+    let mut attribute = order(contents.len() as u16 + 4).to_vec(); // length
+    attribute.extend(order(kind)); // type
+    attribute.extend(contents);
+    attribute.resize(attribute.len().next_multiple_of(4), 0);
+    attribute
+}
+
+fn nflog(order: fn(u16) -> [u8; 2], packet: &[u8]) -> Vec<u8> {
+    let attribute = |kind, contents: &[u8]| attribute(order, kind, contents);
+    [
+        vec![2, 0, 0, 5],                             // family, version, resource
+        attribute(1, &[8, 0, 3, 0]),                  // type, hook
+        attribute(10, b"prefix\0"),                   // 7 bytes and one of padding
+        attribute(0x8016, &[8, 0, 1, 0, 0, 5, 0, 0]), // VLAN: holds attributes itself
+        attribute(11, &[0, 0, 3, 0xe8]),              // user
+        attribute(9, packet),
+        vec![0; 5], // no part of it
+    ]
+    .concat()
+}
+
+fn pktap(next: u32, link: u32, packet: &[u8]) -> Vec<u8> {
+    let mut frame = 108_u32.to_le_bytes().to_vec(); // length
+    frame.extend(next.to_le_bytes()); // what follows
+    frame.extend(link.to_le_bytes()); // its link type
+    frame.extend(b"en0");
+    frame.resize(108, 0);
+    frame.extend(packet);
+    frame
+}
+
+#[test]
+fn a_packet_that_netfilter_cut_has_its_length() {
+    let frame = nflog(u16::to_le_bytes, &ipv4(6, 1, 0, &tcp(&[], &[5; 1000]))[..64]);
+    let mut dissector = Dissector::new();
+    let packet = packet(LinkType::NFLOG, &frame);
+    let Content::Segment(segment) = dissector.dissect(&packet) else { panic!("no segment") };
+    assert_eq!(segment.payload, Payload { bytes: &[5; 24], length: 1000 });
+}
+
+#[test]
+fn every_prefix_of_a_logged_packet_is_truncated_until_its_headers_are_there() {
+    for (link, frame) in [
+        (LinkType::NFLOG, nflog(u16::to_le_bytes, &segment())),
+        (LinkType::PKTAP, pktap(1, 1, &ethernet(0x0800, &segment()))),
+    ] {
+        let headers = frame.windows(4).position(|bytes| bytes == DATA).unwrap();
+        for captured in 0..=frame.len() {
+            let packet = Packet { bytes: &frame[..captured], ..packet(link, &frame) };
+            match Dissector::new().dissect(&packet) {
+                Content::Segment(segment) => assert_eq!(segment.payload.length, DATA.len()),
+                other => {
+                    assert_eq!(other, Content::Other(Other::TruncatedHeader), "{link}, {captured}");
+                    assert!(captured < headers);
+                }
+            }
+        }
+    }
+}
+
+/// Of what else a link layer tells, nothing is a field that redaction keeps.
+#[test]
+fn what_is_told_of_users_and_processes_is_no_field() {
+    for (link, frame, secret) in [
+        (LinkType::NFLOG, nflog(u16::to_be_bytes, &segment()), &b"prefix"[..]),
+        (LinkType::NFLOG, nflog(u16::to_be_bytes, &segment()), &[0, 0, 3, 0xe8]),
+        (LinkType::PKTAP, pktap(1, 1, &ethernet(0x0800, &segment())), b"en0"),
+    ] {
+        let mut fields = Vec::new();
+        let carried = outline::outline(&packet(link, &frame), &mut fields);
+        assert!(matches!(carried, outline::Carried::Segment(_)), "{link}");
+        let mut kept = vec![0; frame.len()];
+        for (field, from, length) in fields {
+            if field != outline::Field::Hardware {
+                kept[from..from + length].copy_from_slice(&frame[from..from + length]);
+            }
+        }
+        assert!(!kept.windows(secret.len()).any(|bytes| bytes == secret), "{link}");
+        kept[frame.windows(4).position(|bytes| bytes == DATA).unwrap()..][..4].copy_from_slice(&DATA);
+        assert_eq!(payload(link, &kept), Ok(DATA.to_vec()), "{link}");
+        assert!(!kept.windows(6).any(|bytes| bytes == [2, 0, 0, 0, 0, 2]), "a hardware address of {link}");
     }
 }
 
@@ -266,6 +359,11 @@ fn what_is_no_segment_has_its_reason() {
         (LinkType::NULL, vec![7, 0, 0, 0, 0], Other::NotIp),
         (LinkType::RAW, ipv4(17, 1, 0x2000, &[0; 8]), Other::Fragment),
         (LinkType(147), segment(), Other::UnsupportedLink),
+        (LinkType::PKTAP, pktap(1, 105, &segment()), Other::UnsupportedLink),
+        (LinkType::PKTAP, pktap(1, 258, &pktap(1, 1, &segment())), Other::UnsupportedLink),
+        (LinkType::PKTAP, pktap(0, 1, &segment()), Other::NotIp),
+        (LinkType::NFLOG, vec![2, 0, 0, 5, 8, 0, 1, 0, 8, 0, 3, 0], Other::NotIp), // without a packet
+        (LinkType::NFLOG, vec![2, 0, 0, 5, 3, 0, 1, 0, 8, 0, 3, 0], Other::NotIp), // a length of 3
         (LinkType::INFINIBAND, vec![0; 60], Other::Rdma),
         (LinkType::IPV4, changed(0, 0x65), Other::MalformedHeader), // version
         (LinkType::RAW, changed(0, 0x44), Other::MalformedHeader),  // header length

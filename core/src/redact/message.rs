@@ -230,7 +230,7 @@ impl Redactor {
     /// Reads a message, and tells of it what may be told.
     fn take(&mut self, id: ConnectionId, side: Side, record: &Record<'_>, standing: &Standing) {
         let recorder = Recorder::new(record.bytes, std::mem::take(&mut self.spans));
-        let mut c = Cursor::recording(&recorder, record.length, record.limit, Layer::Rpc);
+        let mut c = Cursor::recording(&recorder, record.total(), record.limit, Layer::Rpc);
         let mut held = None;
         match (c.u32(), c.u32()) {
             (Ok(xid), Ok(0)) => {
@@ -249,7 +249,7 @@ impl Redactor {
                     None if ReplyStatus::parse(&mut c).is_ok() => {
                         let bytes = record.bytes.to_vec();
                         let standing = Standing { stream: standing.stream, parts: standing.parts.clone() };
-                        let Record { length, limit, .. } = *record;
+                        let (length, limit) = (record.total(), record.limit);
                         self.hold(key, Early { bytes, length, limit, standing });
                     }
                     None => {}

@@ -348,7 +348,7 @@ impl ReplyStatus {
             c.u32()?; // low
             c.u32()?; // high
         }
-        if c.remaining() == 0 { Ok(()) } else { Err(c.stop(Reason::Trailing)) }
+        if c.used_up() { Ok(()) } else { Err(c.stop(Reason::Trailing)) }
     }
 }
 

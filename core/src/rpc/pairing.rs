@@ -106,6 +106,7 @@ pub struct Kept {
     /// The part of the message that nobody reads, and that was left out.
     left_out: Range<usize>,
     length: usize,
+    open: bool,
     limit: Option<Reason>,
     /// The frame with its first byte.
     pub first: Stamp,
@@ -117,7 +118,7 @@ impl Kept {
     /// Keeps a message but for its `unread` part, or if that is more than there is room for, its
     /// beginning: whether it had to be shortened so.
     fn fill(&mut self, record: &Record<'_>, unread: Option<Range<usize>>, room: usize) -> bool {
-        self.length = record.length;
+        (self.length, self.open) = (record.length, record.open);
         (self.first, self.last) = (record.first, record.last);
         if record.behind.is_some() || unread.is_some() || record.bytes.len() > room {
             return self.fill_in_part(record, unread, room);
@@ -172,6 +173,7 @@ impl Kept {
             bytes,
             behind,
             length: self.length,
+            open: self.open,
             limit: self.limit.unwrap_or(Reason::Truncated),
             first: self.first,
             last: self.last,

@@ -19,6 +19,7 @@ fn record_at(bytes: &[u8], stamp: Stamp) -> Record<'_> {
         bytes,
         behind: None,
         length: bytes.len(),
+        open: false,
         limit: Reason::Truncated,
         first: stamp,
         last: stamp,

@@ -9,7 +9,7 @@
 use std::hint::black_box;
 use std::ops::Range;
 
-use crate::cursor::{Behind, Cursor};
+use crate::cursor::{Behind, Cursor, OPEN_END};
 use crate::error::{Layer, Reason};
 use crate::rpc::message::{Recognised, recognise};
 use crate::rpc::search::{HEAD, Mark, Origin, begins_message, continues, may_restart, restarts, search};
@@ -57,6 +57,9 @@ pub struct Record<'a> {
     pub behind: Option<Behind<'a>>,
     /// Length of the message on the wire, without marks.
     pub length: usize,
+    /// The mark of a later fragment is not there, and with it where the message ends: `length` is what is
+    /// known to belong to it, with marks that may be among it.
+    pub open: bool,
     /// Why `bytes` is shorter than `length`, if it is.
     pub limit: Reason,
     /// The frame with the message's first byte.
@@ -73,9 +76,14 @@ impl Record<'_> {
     /// A cursor at the beginning of the message.
     pub fn cursor(&self) -> Cursor<'_> {
         match &self.behind {
-            None => Cursor::of_prefix(self.bytes, self.length, self.limit, Layer::Rpc),
-            Some(behind) => Cursor::with_hole(self.bytes, behind, self.length, self.limit, Layer::Rpc),
+            None => Cursor::of_prefix(self.bytes, self.total(), self.limit, Layer::Rpc),
+            Some(behind) => Cursor::with_hole(self.bytes, behind, self.total(), self.limit, Layer::Rpc),
         }
+    }
+
+    /// The length that a cursor takes it to have.
+    pub fn total(&self) -> usize {
+        if self.open { OPEN_END } else { self.length }
     }
 }
 
@@ -162,6 +170,7 @@ impl Tail {
 }
 
 /// Splits one direction into records.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any company")]
 pub struct RecordReader {
     state: State,
     /// Bytes of a mark that is split over segments.
@@ -175,6 +184,8 @@ pub struct RecordReader {
     fragments: Vec<Fragment>,
     /// The first hole in the message: nothing behind it is kept.
     hole: Option<Reason>,
+    /// Where the message ends is not known.
+    open: bool,
     /// The part of the message that nobody will read, which is not kept either.
     unread: Range<usize>,
     /// It was asked for.
@@ -203,6 +214,7 @@ impl RecordReader {
             fragment: Fragment::default(),
             fragments: Vec::new(),
             hole: None,
+            open: false,
             unread: 0..0,
             asked: false,
             first: Stamp::default(),
@@ -278,6 +290,7 @@ impl RecordReader {
             if self.is_known(stamp.frame, peer) {
                 // The next mark is lost, and with it where the message ends.
                 self.hole.get_or_insert(Reason::Missing);
+                self.open = true;
                 return Some(self.complete());
             }
             self.drop_message();
@@ -296,7 +309,8 @@ impl RecordReader {
         self.take_back();
         let call = !self.tentative() && matches!(recognise(&self.buffer), Some(Recognised::Call { .. }));
         let complete = call || self.confirmed(u64::MAX, peer);
-        let rest = if let State::Fragment { rest, .. } = self.state { rest } else { 0 };
+        let (rest, ends) =
+            if let State::Fragment { rest, last } = self.state { (rest, last) } else { (0, false) };
         self.state = State::Searching;
         if !complete {
             self.drop_message();
@@ -304,6 +318,7 @@ impl RecordReader {
         }
         if self.doubt != Doubt::Ended {
             self.hole.get_or_insert(Reason::Missing);
+            self.open = !ends;
         }
         self.length = self.length.saturating_add(rest);
         Some(self.complete())
@@ -434,6 +449,7 @@ impl RecordReader {
                             bytes: kept,
                             behind: None,
                             length: rest,
+                            open: false,
                             limit,
                             first,
                             last: ready,
@@ -447,6 +463,7 @@ impl RecordReader {
                             bytes: captured,
                             behind: None,
                             length: rest,
+                            open: false,
                             limit: Reason::Missing,
                             first: stamp,
                             last: ready,
@@ -537,6 +554,7 @@ impl RecordReader {
             bytes: rest.get(..length).unwrap_or(rest),
             behind: None,
             length,
+            open: false,
             limit: Reason::Truncated,
             first: piece.stamp,
             last: piece.ready,
@@ -649,6 +667,7 @@ impl RecordReader {
     /// If there are further marks, they count as bytes of the message.
     fn take_rest(&mut self, piece: &mut Piece<'_>) {
         self.hole.get_or_insert(Reason::Truncated);
+        self.open = true;
         self.length = self.length.saturating_add(piece.length);
         self.last = self.last.max(piece.ready);
         piece.skip(piece.length);
@@ -714,6 +733,7 @@ impl RecordReader {
             bytes,
             behind,
             length: self.length,
+            open: self.open,
             limit: self.hole.unwrap_or(Reason::Truncated),
             first: self.first,
             last: self.last,
@@ -732,6 +752,7 @@ impl RecordReader {
         self.fragments.clear();
         self.length = 0;
         self.hole = None;
+        self.open = false;
         (self.unread, self.asked) = (0..0, false);
         self.mark.1 = 0;
         self.lent = false;
@@ -1014,7 +1035,7 @@ mod tests {
                 let record = reader.next(&mut piece, &NOTHING).unwrap();
                 assert_eq!((record.bytes, record.limit), (&call[4..32], Reason::Truncated), "{captured}");
                 assert_eq!((record.first.frame, record.last.frame), (frame, frame));
-                assert_eq!(record.length, 44, "and a mark");
+                assert_eq!((record.length, record.open), (44, true), "and a mark");
                 assert!(reader.next(&mut piece, &NOTHING).is_none());
             }
             let mut piece = Piece::new(&one, one.len(), stamp(3));
@@ -1030,6 +1051,7 @@ mod tests {
         assert!(reader.next(&mut piece, &NOTHING).is_none());
         let record = reader.gap(one.len() - 32, stamp(2), &NOTHING).unwrap();
         assert_eq!((record.bytes, record.limit, record.last.frame), (&one[4..32], Reason::Missing, 1));
+        assert!(record.open);
         let mut piece = Piece::new(&next, next.len(), stamp(2));
         assert_eq!(reader.next(&mut piece, &NOTHING).unwrap().bytes, &next[4..]);
     }

@@ -141,7 +141,9 @@ impl Connections {
         let (side, id) = self.connection(&segment.source, &segment.destination, Transport::Tcp, stamp);
         // A SYN with data on a pair of ports in use is no opening but a damaged packet.
         let opens = segment.flags.syn() && !segment.flags.ack() && segment.payload.length == 0;
-        let id = if opens && self.states.get(id).is_some_and(|state| state.reused_by(side, segment)) {
+        let another =
+            |state: &State| opens && state.reused_by(side, segment) || state.succeeded_by(side, segment);
+        let id = if self.states.get(id).is_some_and(another) {
             self.flush_one(id, &mut sink);
             self.open(segment.source, segment.destination, Transport::Tcp, stamp)
         } else {

@@ -68,6 +68,7 @@ struct Direction {
 }
 
 /// A connection, and what it takes to put its bytes in order.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any company")]
 pub(super) struct State {
     pub(super) connection: Connection,
     /// Its ends as numbers, to be found by.
@@ -77,6 +78,8 @@ pub(super) struct State {
     calm: bool,
     /// Nobody wants this connection's bytes.
     pub(super) ignored: bool,
+    /// A side has ended it at once.
+    reset: bool,
     /// It is among those that wait behind a hole.
     pub(super) listed: bool,
     /// Holes given up because more was held than the limits allow.
@@ -93,6 +96,7 @@ impl State {
             directions: Sides::default(),
             calm: false,
             ignored: false,
+            reset: false,
             listed: false,
             overfull: 0,
             held_bytes: 0,
@@ -129,6 +133,13 @@ impl State {
             return !direction.assembler.begins_at(first);
         }
         self.connection.counts.low.segments + self.connection.counts.high.segments > 0
+    }
+
+    /// Whether a segment from `side` is one of a new connection on the same pair of ports, whose opening is
+    /// not in the capture: this one was reset, and never had so much under way.
+    pub(super) fn succeeded_by(&self, side: Side, segment: &Segment<'_>) -> bool {
+        let elsewhere = |next| SeqNumber(segment.sequence).ahead_of(next).unsigned_abs() > WINDOW as u64;
+        self.reset && !segment.flags.rst() && self.directions.of(side).assembler.next().is_some_and(elsewhere)
     }
 
     /// The side that sends from one end to the other, given as numbers, if they are the ends.
@@ -203,6 +214,7 @@ impl State {
     ) {
         self.calm = false;
         self.connection.last = stamp;
+        self.reset |= segment.flags.rst();
         if !segment.flags.rst() && !segment.flags.syn() {
             self.connection.counts.of_mut(side).window(segment.window, stamp.time_ns);
         }

@@ -198,6 +198,28 @@ fn openings_endings_and_keepalives_are_not_timed() {
 }
 
 #[test]
+fn after_a_reset_sequence_numbers_elsewhere_are_another_connection() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(240, 'S', ACK, 1, 101, 50);
+    wire.send(300, 'C', ACK, 900_000_000, 7, 100); // A damaged number: nothing was reset.
+    wire.send(400, 'S', RST_ACK, 51, 101, 0);
+    wire.send(500, 'C', ACK, 101, 51, 100); // It crossed the reset.
+    wire.send(600, 'S', RST_ACK, 3_000_000_000, 0, 0); // The answer to it.
+    let first = wire.id;
+    wire.send(10_000, 'C', ACK, 2_000_000_000, 500, 100);
+    assert_ne!(wire.id, first);
+    assert_eq!(wire.connection().counts.low.segments, 1);
+    let second = wire.id;
+    wire.send(10_100, 'S', ACK, 500, 2_000_000_100, 50);
+    wire.send(10_200, 'C', ACK, 900_000_000, 7, 100); // Damaged once more.
+    assert_eq!(wire.id, second);
+    wire.send(20_000, 'C', RST_ACK, 2_000_000_100, 550, 0);
+    wire.send(30_000, 'S', SYN_ACK, 900_000_000, 1, 0); // The SYN was not captured.
+    assert_ne!(wire.id, second);
+}
+
+#[test]
 fn a_window_of_zero_lasts_until_the_next_larger_one() {
     let mut wire = Wire::default();
     wire.send(0, 'C', ACK, 1, 1, 100);

@@ -36,7 +36,7 @@ def section(report: Report) -> Section:
     parts += [Paragraph(line, "note") for line in budget_view.remarks(total)]
     if total.clients > 1:
         parts.append(_clients(clients, total.clients))
-    if len(summary.phases) > 1:
+    if len(summary.phases) > 1 and total.wall_s:
         parts.append(_phases(summary.phases))
     return Section("budget", "Where the time went", tuple(parts), ("clock", "stable", "phase"))
 
@@ -53,7 +53,7 @@ def _clock(total: Budget) -> Block:
         if time_s
     ]
     whole = "wall clock" if total.clients == 1 else "clocks, added up"
-    rows.append([Cell(whole), blocks.time(total.wall_s), Cell("")])
+    rows.append([Cell(whole), blocks.time(total.wall_s or None), Cell("")])
     columns = [Column("", "words"), Column("time"), Column("of the clock")]
     return blocks.table(whose, columns, rows)
 
@@ -103,7 +103,7 @@ def _phases(phases: tuple[Phase, ...]) -> Block:
             blocks.name(phase.name),
             blocks.name(phase.client if several else ""),
             blocks.time(phase.start_s),
-            blocks.time(phase.budget.wall_s),
+            blocks.time(phase.budget.wall_s or None),
             blocks.total(phase.calls),
             blocks.count(phase.files),
             *_shares(phase.budget),

@@ -42,7 +42,7 @@ FINDINGS = 30
 
 def in_short(report: Report) -> Table | None:
     """The gravest findings, a line each; None without any."""
-    found = report.summary.findings.findings
+    found = report.summary.findings
     if not found:
         return None
     columns = [Column("finding", "long"), Column("severity", "words"), Column("costs", "words")]
@@ -62,10 +62,10 @@ def in_short(report: Report) -> Table | None:
 def section(report: Report) -> Section:
     """The findings, gravest first."""
     found = report.summary.findings
-    parts: list[Block] = [Paragraph(view.in_a_sentence(found))]
-    parts += [_card(place, each) for place, each in enumerate(found.findings[:FINDINGS], 1)]
-    if len(found.findings) > FINDINGS:
-        parts.append(Paragraph(f"{units.count(len(found.findings) - FINDINGS)} more.", "note"))
+    parts: list[Block] = [Paragraph(view.in_a_sentence(found, report.summary.judged))]
+    parts += [_card(place, each) for place, each in enumerate(found[:FINDINGS], 1)]
+    if len(found) > FINDINGS:
+        parts.append(Paragraph(f"{units.count(len(found) - FINDINGS)} more.", "note"))
     return Section("findings", "What is wrong, and what to do", tuple(parts), ("findings",))
 
 
@@ -93,7 +93,7 @@ def _facts(found: Finding) -> Iterator[tuple[str, str]]:
         yield "Costs", costs
     if found.about:
         yield "Where", view.where(found, told)
-    yield "Seen", quoted(found.seen)
+    yield "Seen", quoted(found.evidence)
     yield "Why", quoted(found.why)
     for place, advice in enumerate(found.advice):
         risk = "" if advice.risk is None else f" Risk: {quoted(advice.risk)}"

@@ -70,7 +70,7 @@ def _follow_ups(found: Readdir) -> Block:
             blocks.count(each.lookups),
             blocks.count(each.getattrs),
             blocks.count(each.accesses),
-            blocks.time(each.time_s),
+            blocks.time(each.time_s or None),
             blocks.time(each.wall_s),
         ]
 
@@ -104,7 +104,7 @@ def _directories(found: Readdir) -> Block:
             blocks.count(each.listings),
             blocks.total(each.entries),
             blocks.size(each.bytes),
-            blocks.time(each.time_s),
+            blocks.time(each.time_s or None),
             blocks.count(each.revalidations),
             blocks.count(each.follow_ups),
             blocks.time(each.follow_up_s if each.follow_ups else None),

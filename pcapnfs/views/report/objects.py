@@ -112,7 +112,7 @@ def _patterns(found: Patterns) -> Block:
     if hidden:
         more = (
             f"{plural(hidden, 'more pattern', 'more patterns')} of "
-            f"{plural(found.others.files, 'file', 'files')}, {units.duration(found.others.time_s)}."
+            f"{plural(found.others.files, 'file', 'files')}, {units.taken(found.others.time_s)}."
         )
     return blocks.table(
         "Files that were treated alike", columns, [_pattern(each) for each in found.classes],
@@ -126,11 +126,11 @@ def _pattern(each: PatternClass) -> list[Cell]:
     return [
         blocks.steps(patterns_view.steps(each.runs[:RUNS], cut=cut)),
         Cell(plural(each.files, *patterns_view.KINDS[each.kind]), each.files),
-        blocks.time(each.time_s),
+        blocks.time(each.time_s or None),
         blocks.share(each.time_share),
         blocks.mean(each.calls_per_file),
         blocks.mean(each.stable_per_file),
-        blocks.time(each.time_per_file_s),
+        blocks.time(each.time_per_file_s or None),
         blocks.name(slow.path),
         Cell(frames(slow.first_frame, slow.last_frame), slow.first_frame),
     ]
@@ -164,8 +164,8 @@ def _cost(each: FileCost) -> list[Cell]:
         blocks.count(each.stable_calls),
         blocks.count(each.errors),
         blocks.count(each.revalidations),
-        blocks.time(each.time_s),
-        blocks.time(each.stable_s if each.stable_calls else None),
+        blocks.time(each.time_s or None),
+        blocks.time(each.stable_s or None),
         blocks.volume(each.bytes_read),
         blocks.volume(each.bytes_written),
         blocks.time(each.lifetime_s),
@@ -195,7 +195,7 @@ def _sequence(file: FileSequence) -> Fold:
     hidden = file.calls - len(file.steps)
     more = f"{plural(hidden, 'more call', 'more calls')}." if hidden > 0 else ""
     rows = [_step(step, several=several) for step in file.steps]
-    aside = f"{plural(file.calls, 'call', 'calls')}, {units.duration(file.time_s)}"
+    aside = f"{plural(file.calls, 'call', 'calls')}, {units.taken(file.time_s)}"
     if file.stable_calls:
         aside += f", {units.count(file.stable_calls)} stable"
     numbers = {

@@ -32,7 +32,9 @@ def verdict(report: Report) -> Section:
         parts += [Paragraph(quoted(line), "verdict") for line in told]
     elif why := no_verdict(summary.trust):
         parts.append(Paragraph(why, "warning"))
-    parts.append(Paragraph(findings_view.in_a_sentence(report.summary.findings)))
+    parts.append(
+        Paragraph(findings_view.in_a_sentence(report.summary.findings, report.summary.judged))
+    )
     if gravest := judged.in_short(report):
         parts.append(gravest)
     facts = list(_capture(summary.capture, summary.trust.rpc_calls))

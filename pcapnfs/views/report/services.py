@@ -8,7 +8,7 @@ from pcapnfs import units
 from pcapnfs.views.report import blocks, charts
 from pcapnfs.views.report.blocks import Block, Cell, Column, Fold, Paragraph, Picture, Section
 from pcapnfs.views.screen import STABILITY_ROWS, protocol_name
-from pcapnfs.views.words import plural
+from pcapnfs.views.words import aside, plural
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.distributions import Spreads
@@ -50,8 +50,8 @@ def stability(report: Report) -> Section:
     if found.unlisted.calls:
         parts.append(
             Paragraph(
-                f"Stable includes {units.count(found.unlisted.calls)} SETATTR and SETACL "
-                f"({units.duration(found.unlisted.sum_s)}), which RFC 1813 does not list.",
+                f"Stable includes {units.count(found.unlisted.calls)} SETATTR and SETACL"
+                f"{aside(found.unlisted.sum_s)}, which RFC 1813 does not list.",
                 "note",
             )
         )
@@ -79,13 +79,7 @@ def _times(row: OperationTimes | SignatureTimes) -> list[Cell]:
         blocks.count(row.errors),
         blocks.count(row.stable_calls),
         blocks.count(row.retransmitted_calls),
-        blocks.time(row.srt.sum_s),
-        blocks.time(row.srt.mean_s),
-        blocks.time(row.srt.min_s),
-        blocks.time(row.srt.p50_s),
-        blocks.time(row.srt.p95_s),
-        blocks.time(row.srt.p99_s),
-        blocks.time(row.srt.max_s),
+        *map(blocks.time, row.srt.spread()),
     ]
 
 
@@ -147,10 +141,10 @@ def _stability(found: Stability) -> Block:
                     blocks.words(title),
                     blocks.total(row.calls),
                     blocks.share(row.calls_share),
-                    blocks.time(row.sum_s),
+                    blocks.time(row.sum_s or None),
                     blocks.share(row.time_share),
-                    blocks.time(row.mean_s),
-                    blocks.time(row.p50_s),
+                    blocks.time(row.mean_s if row.sum_s else None),
+                    blocks.time(row.p50_s if row.sum_s else None),
                 ]
             )
     return blocks.table("Answered calls by what they ask of storage", columns, rows)

@@ -145,6 +145,7 @@ def _for(arguments: Sequence[str]) -> typer.Typer:
 def main() -> None:
     """Run the command line of this process and exit with its status."""
     output.open_missing()
+    output.demand_whole()
     # numpy would start threads for matrices, of which there are none here; they wait busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", ALLOCATOR)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,8 @@ SCRIPT = (
     "from tests.cli import fake_core; fake_core.install(); from pcapnfs.cli.app import main; main()"
 )
 """A process of its own with the stand-in decoder."""
+
+SAMPLE = "samples/k61-tar-v3.pcap"
 
 Printed = pytest.CaptureFixture[str]
 
@@ -326,6 +329,46 @@ def test_output_that_a_full_disk_does_not_take_is_one_sentence(
         1,
         "pcapnfs: the output cannot be written: No space left on device\n",
     )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sql", "--help"],
+        ["summarize", "SAMPLE"],
+        ["summarize", "SAMPLE", "--json"],
+        ["export", "SAMPLE"],
+        ["export", "SAMPLE", "-o", "/dev/stdout"],
+        ["report", "SAMPLE", "-o", "-"],
+        ["sequence", "SAMPLE", "--name", "*"],
+    ],
+    ids=" ".join,
+)
+def test_output_that_is_taken_in_part_is_one_sentence(
+    arguments: list[str], unbuffered: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("pcapnfs._core")
+    most, left = 1 << 30, 500
+    words = [SAMPLE if word == "SAMPLE" else word for word in arguments]
+    full = tmp_path / "full"
+    full.touch()
+    os.truncate(full, most - left)
+    with full.open("ab") as taken:
+        done = subprocess.run(
+            [sys.executable, "-m", "pcapnfs", *words],
+            cwd=ROOT,
+            env=dict(os.environ, PYTHONUNBUFFERED=unbuffered),
+            stdout=taken,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+            text=True,
+            check=False,
+        )
+    assert full.stat().st_size == most
+    assert done.returncode == 1
+    assert done.stderr.endswith("File too large\n")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -543,7 +543,7 @@ def test_a_name_that_is_not_utf_8_is_a_name(
             assert summary.summarize(opened).operations == told.operations
             opened.lock()
             assert len(list(query.select(opened, "from calls").rows)) == told.trust.rpc_calls
-    monkeypatch.setattr("pcapnfs.trace.DATABASE_FILE_THRESHOLD_BYTES", 0)
+    monkeypatch.setattr("pcapnfs.trace.IN_MEMORY_BYTES", 0)
     with pcapnfs.open(SAMPLES[0]) as opened:
         others = opened.meta.calls
     both = [trace, SAMPLES[0]]

@@ -66,7 +66,7 @@ class Decoded(Record):
     """Size of the trace."""
     damage: tuple[str, ...]
     """For each capture that breaks off or contradicts itself: where and why, and what was read all
-    the same."""
+    the same; and each that was gone when the trace was written."""
 
 
 def decode(
@@ -133,8 +133,14 @@ def decode(
         calls=known.calls,
         undecoded=known.undecoded,
         bytes=size,
-        damage=tuple(
-            f"{file.path}: {file.damage}" for file in known.files if file.damage is not None
+        damage=(
+            *(f"{file.path}: {file.damage}" for file in known.files if file.damage is not None),
+            *(
+                f"{source.path}: it was gone when the trace was written; verify and show need it"
+                for part in parts
+                for source in part.sources
+                if source.gone
+            ),
         ),
     )
 
@@ -260,6 +266,7 @@ def write(
     if columns is not None:
         declared = tuple(schema.narrow(declared, columns))
         wanted = {table: set(names) for table, names in columns.items()}
+    files = {path: _file(path) for path in paths} if digest else {}
     try:
         decoder = _core.Decoder(list(paths), list(ports), wanted)
         writer = _core.Writer(str(directory), wanted, brief)
@@ -280,7 +287,7 @@ def write(
         directory=directory,
         columns={table.name: tuple(column.name for column in table.columns) for table in declared},
         meta=known,
-        sources=tuple(_source(path, digest=digest) for path in captures),
+        sources=tuple(_source(path, files.get(path), digest=digest) for path in captures),
         highest=store.highest(highest),
         brief=brief,
         named=tuple(captures),
@@ -414,7 +421,23 @@ def _is_empty(path: Path) -> bool:
     return path.is_dir() and next(path.iterdir(), None) is None
 
 
-def _source(path: str, *, digest: bool) -> store.Source:
+def _source(path: str, before: os.stat_result | None, *, digest: bool) -> store.Source:
+    """A capture that was decoded; `before` is the file that had its name when that began."""
     if path == "-":
         return store.Source(path, None)
-    return store.Source(os.path.abspath(path), digests.of(path) if digest else None)
+    known = digests.of(path) if digest else None
+    now = None if before is None else _file(path)
+    # A ring of captures (tcpdump -W) takes the name away, gives it to others, or begins anew.
+    gone = before is not None and (
+        now is None or not os.path.samestat(before, now) or now.st_size < before.st_size
+    )
+    return store.Source(os.path.abspath(path), None if gone else known, gone=gone)
+
+
+def _file(path: str) -> os.stat_result | None:
+    """What is known of an ordinary file; None: there is none of this name."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None  # Who opens it says what is wrong.
+    return found if stat.S_ISREG(found.st_mode) else None

@@ -72,6 +72,8 @@ class Source(Record):
     """Where it was, absolute; `-` is standard input."""
     digest: Digest | None
     """What it is recognised by; None where it cannot be read a second time."""
+    gone: bool = False
+    """It was removed, replaced or written anew before the digest was taken."""
 
 
 class Stored(Record):
@@ -258,6 +260,11 @@ def captures(parts: Sequence[Stored]) -> list[str]:
     (part,) = parts
     for source in part.sources:
         if source.digest is None:
+            if source.gone:
+                raise CaptureError(
+                    f"{source.path}, which {part.directory} was made of, was gone when that was "
+                    "written; this needs the packets"
+                )
             what = "standard input" if source.path == "-" else f"{source.path}, a pipe"
             raise CaptureError(
                 f"{part.directory} was made of {what}, which cannot be read a second time"
@@ -437,7 +444,11 @@ def _source(told: Mapping[str, object]) -> Source:
     kept = told["digest"]
     if kept is not None and not isinstance(kept, dict):
         raise TypeError("a digest is an object")
-    return Source(str(told["path"]), None if kept is None else digests.Digest(**kept))
+    return Source(
+        str(told["path"]),
+        None if kept is None else digests.Digest(**kept),
+        gone=bool(told.get("gone", False)),  # Once, it was not told.
+    )
 
 
 def span(part: Stored, kind: str) -> int:

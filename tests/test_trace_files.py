@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -617,3 +618,26 @@ def test_captures_are_known_again(tmp_path: Path) -> None:
         capture.unlink()
         with pytest.raises(PcapnfsError, match="not there any more"):
             trace.captures()
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "written anew"])
+def test_a_capture_that_goes_while_it_is_decoded_is_called_gone(tmp_path: Path, how: str) -> None:
+    capture = Path(shutil.copy(CAPTURE, tmp_path))
+
+    def goes(_done: int, _total: int) -> None:
+        if how == "removed":
+            capture.unlink(missing_ok=True)
+        elif how == "replaced":
+            other = Path(shutil.copy(SAMPLES[0], tmp_path / "other"))
+            os.replace(other, capture)
+        else:
+            os.truncate(capture, 24)
+
+    target = tmp_path / "a.nfstrace"
+    told = pcapnfs.decode(capture, target, progress=goes)
+    assert told.damage[-1] == (
+        f"{capture}: it was gone when the trace was written; verify and show need it"
+    )
+    said = f"{capture}, which {target} was made of, was gone when that was written"
+    with pcapnfs.open(target) as trace, pytest.raises(CaptureError, match=re.escape(said)):
+        trace.captures()

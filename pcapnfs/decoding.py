@@ -97,14 +97,16 @@ def decode(
 
     Raises:
         CaptureError: A file cannot be opened, or is no capture.
-        UsageError: Something else, or a trace without `force`, has the target's name; no capture
-            was named, or a trace; a port is none.
+        UsageError: Something else, or a trace without `force`, has the target's name, or that is
+            `-`; no capture was named, or a trace; a port is none.
         WriteError: The disk is full, or does not take it for another reason.
     """
     captures = named(paths)
     demand_ports(ports)
     if stored := next(filter(store.is_trace, captures), None):
         raise UsageError(f"{stored} is a trace; it is named beside others as it is")
+    if os.fspath(target) == "-":
+        raise UsageError("-: a trace is a directory; name one")
     place = Path(target)
     demand_free(place, force=force)
     tool = f"pcapnfs {pcapnfs.__version__}"
@@ -149,13 +151,15 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """The names of one file or several.
 
     Raises:
-        UsageError: There is none, or one is named twice.
+        UsageError: There is none, one is named twice, or a name is empty.
     """
     names = [
         os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
     ]
     if not names:
         raise UsageError("name at least one capture")
+    if "" in names:
+        raise UsageError("the name of a capture is empty")
     if names.count("-") > 1:
         raise UsageError("-: standard input can be read once; it is named more often")
     demand_once(names)
@@ -437,7 +441,7 @@ def _source(path: str, before: os.stat_result | None, *, digest: bool) -> store.
 def _file(path: str) -> os.stat_result | None:
     """What is known of an ordinary file; None: there is none of this name."""
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except OSError:
         return None  # Who opens it says what is wrong.
     return found if stat.S_ISREG(found.st_mode) else None

@@ -45,7 +45,7 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import PcapnfsError, said
+from pcapnfs.errors import PcapnfsError, UsageError, said
 from pcapnfs.text import escape, sentence
 
 INTERRUPTED = 130
@@ -215,6 +215,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit status."""
     output.prepare()
     try:
+        if "" in arguments:
+            raise UsageError("a name is empty; is a variable of the shell not set?")
         try:
             _for(arguments)(args=list(arguments), prog_name="pcapnfs")
         finally:

@@ -17,6 +17,7 @@ import pytest
 import pcapnfs
 from pcapnfs.cli import app as app_module
 from pcapnfs.cli.app import run
+from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
 from tests.cli import fake_core
 from tests.unit.rows import ROOT, call, meta
@@ -329,6 +330,18 @@ def test_output_that_a_full_disk_does_not_take_is_one_sentence(
         1,
         "pcapnfs: the output cannot be written: No space left on device\n",
     )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["summarize", ""], ["sql", "", "from calls"], ["decode", SAMPLE, "-o", ""]]
+)
+def test_an_empty_name_is_no_directory(arguments: list[str], capsys: Printed) -> None:
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "pcapnfs: a name is empty; is a variable of the shell not set?\n"
+    with pytest.raises(UsageError, match="name of a capture is empty"):
+        pcapnfs.open("")
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

@@ -262,7 +262,8 @@ def test_nothing_is_added_to_the_trace_itself(tmp_path: Path) -> None:
 
 def test_a_part_of_a_trace_is_never_written_over(tmp_path: Path) -> None:
     trace = tmp_path / "a.nfstrace"
-    run("decode", str(CAPTURE), str(CAPTURE), "--independent", "-o", str(trace))
+    other = next(path for path in SAMPLES if path != CAPTURE)
+    run("decode", str(CAPTURE), str(other), "--independent", "-o", str(trace))
     table = trace / "1" / "calls.parquet"
     before = table.read_bytes()
     done = run("export", str(trace), "-o", str(table), stderr=subprocess.PIPE)

@@ -27,6 +27,9 @@ SUFFIX = ".nfstrace"
 META = "meta.json"
 """What makes a directory a trace."""
 
+DIGEST = "digest"
+"""The key in meta.json of what it is recognised by itself."""
+
 FORMAT = "nfstrace"
 """What `format` in meta.json says."""
 
@@ -194,6 +197,7 @@ def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = No
     try:
         version, tool = int(document["version"]), str(document["tool"])
         _demand_version(path, version, tool)
+        _demand_told(path, document)
         if "parts" not in document:
             return [_part(path, document, tool, tables, reached)]
         found = []
@@ -202,7 +206,9 @@ def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = No
                 raise _damaged(path)  # It leads out of the trace, or to the trace itself.
             part = str(Path(path) / name)
             within = None if reached is None else reached / name
-            found.append(_part(part, _document(part, place / name), tool, tables, within))
+            told = _document(part, place / name)
+            _demand_told(part, told)
+            found.append(_part(part, told, tool, tables, within))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path) from error
     return found
@@ -288,8 +294,24 @@ def _file(table: str) -> str:
 
 
 def _write(directory: Path, document: Mapping[str, object]) -> None:
-    text = json.dumps(document, indent=1, ensure_ascii=True)
+    whole = {**document, DIGEST: _digest(document)}
+    text = json.dumps(whole, indent=1, ensure_ascii=True)
     (directory / META).write_text(text + "\n", encoding="utf-8")
+
+
+def _digest(document: Mapping[str, object]) -> str:
+    """SHA-256 of what a document says, in whatever way it is written; hexadecimal."""
+    import hashlib  # As in `digests.py`: only traces on disk need it.
+
+    told = {key: value for key, value in document.items() if key != DIGEST}
+    text = json.dumps(told, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _demand_told(path: str, document: Mapping[str, Any]) -> None:
+    """Refuse a meta.json that does not say what was written; once, no digest of it was told."""
+    if DIGEST in document and document[DIGEST] != _digest(document):
+        raise _damaged(path)
 
 
 def _document(path: str, place: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -352,8 +353,13 @@ def test_links_are_not_followed_when_cleaning(tmp_path: Path) -> None:
 
 
 def change(path: Path, **values: object) -> None:
-    told = json.loads((path / "meta.json").read_text())
-    (path / "meta.json").write_text(json.dumps(told | values))
+    write(path, json.loads((path / "meta.json").read_text()) | values)
+
+
+def write(path: Path, told: dict[str, Any]) -> None:
+    """Have a meta.json say something else, as if it had been written before it had a digest."""
+    told.pop("digest", None)
+    (path / "meta.json").write_text(json.dumps(told))
 
 
 def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
@@ -362,20 +368,27 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
     def less(path: Path) -> None:
         told = json.loads((path / "meta.json").read_text())
         del told["tables"]["calls"]["columns"][3]
-        (path / "meta.json").write_text(json.dumps(told))
+        write(path, told)
 
     def miscounted(path: Path) -> None:
         told = json.loads((path / "meta.json").read_text())
         told["decoder"]["files"][0]["packets"] = "many"
-        (path / "meta.json").write_text(json.dumps(told))
+        write(path, told)
 
     def in_file(**values: object) -> Callable[[Path], object]:
         def told(path: Path) -> None:
             document = json.loads((path / "meta.json").read_text())
             document["decoder"]["files"][0] |= values
-            (path / "meta.json").write_text(json.dumps(document))
+            write(path, document)
 
         return told
+
+    def shorter(path: Path) -> None:
+        text = (path / "meta.json").read_text()
+        number = json.loads(text)["highest"]["call"]
+        less = text.replace(f'"call": {number},', f'"call": {number // 10},')
+        assert json.loads(less)["highest"]["call"] < number
+        (path / "meta.json").write_text(less)
 
     def flipped(path: Path) -> None:
         # Some bit of the footer, of which the database does not say a word.
@@ -404,6 +417,7 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
             lambda path: (path / "meta.json").write_text('{"format": "nfstrace"'),
             "meta.json is damaged",
         ),
+        "a digit less": (shorter, "meta.json is damaged"),
         "no list": (lambda path: change(path, captures=7), "meta.json is damaged"),
         "no decoder": (lambda path: change(path, decoder={}), "meta.json is damaged"),
         "miscounted": (miscounted, "meta.json is damaged"),
@@ -434,11 +448,11 @@ def test_what_is_no_whole_trace_is_refused_in_a_sentence(stored: Path, how: str)
     assert "\n" not in str(failure.value)
 
 
-def test_a_trace_of_which_no_footer_was_told_is_still_read(stored: Path) -> None:
+def test_a_trace_of_which_no_digests_were_told_is_still_read(stored: Path) -> None:
     told = json.loads((stored / "meta.json").read_text())
     for table in told["tables"].values():
         del table["footer"]
-    (stored / "meta.json").write_text(json.dumps(told))
+    write(stored, told)
     with pcapnfs.open(stored) as trace:
         assert trace.rows("select count(*) from calls") != [(0,)]
 

@@ -384,6 +384,63 @@ def test_output_that_is_taken_in_part_is_one_sentence(
     assert done.stderr.count("\n") == 1
 
 
+NONE_MAPPED = "libduckdb.so: failed to map segment from shared object"
+NONE_ALLOCATED = "Out of Memory Error: ArrowBuffer: failed to allocate 8388608 bytes"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (ImportError(NONE_MAPPED), "there is not enough memory"),
+        (RuntimeError("can't start new thread"), "there is not enough memory"),
+        (
+            duckdb.InvalidInputException(f"C Data error: -1. Producer error: {NONE_ALLOCATED}"),
+            f"the database gave up: {NONE_ALLOCATED}",
+        ),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, Exception) else "",
+)
+def test_where_addresses_are_few_that_is_what_limits(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(app_module, "_for", fail)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (300 << 20, 300 << 20))
+    assert run(["summarize", "a.pcap"]) == 1
+    assert capsys.readouterr().err == (
+        f"pcapnfs: {said}; ulimit -v leaves this process 300 MiB of addresses, more may do\n"
+    )
+
+
+def test_without_that_limit_memory_is_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    errors: list[Exception] = [
+        duckdb.OutOfMemoryException(NONE_ALLOCATED),
+        MemoryError(),
+        ImportError(NONE_MAPPED),  # As on a file system from which nothing is executed.
+    ]
+
+    def fail(*_: object) -> None:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(app_module, "_for", fail)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    for said in (f"the database gave up: {NONE_ALLOCATED}", "there is not enough memory"):
+        assert run(["summarize", "a.pcap"]) == 1
+        assert capsys.readouterr().err == f"pcapnfs: {said}; --memory limits what is taken\n"
+    with pytest.raises(ImportError):
+        run(["summarize", "a.pcap"])
+
+
+def test_the_databases_own_limit_is_that_of_memory() -> None:
+    told = "TransactionContext Error: Failed to commit: failed to pin block (63.8 MiB/64 MiB used)"
+    assert app_module._of_database(told) == f"{told}; a larger --memory may do"
+
+
 @pytest.mark.parametrize(
     ("settings", "advice"),
     [

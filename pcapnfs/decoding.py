@@ -66,7 +66,7 @@ class Decoded(Record):
     """Size of the trace."""
     damage: tuple[str, ...]
     """For each capture that breaks off or contradicts itself: where and why, and what was read all
-    the same."""
+    the same; and each that was gone when the trace was written."""
 
 
 def decode(
@@ -97,14 +97,16 @@ def decode(
 
     Raises:
         CaptureError: A file cannot be opened, or is no capture.
-        UsageError: Something else, or a trace without `force`, has the target's name; no capture
-            was named, or a trace; a port is none.
+        UsageError: Something else, or a trace without `force`, has the target's name, or that is
+            `-`; no capture was named, or a trace; a port is none.
         WriteError: The disk is full, or does not take it for another reason.
     """
     captures = named(paths)
     demand_ports(ports)
     if stored := next(filter(store.is_trace, captures), None):
         raise UsageError(f"{stored} is a trace; it is named beside others as it is")
+    if os.fspath(target) == "-":
+        raise UsageError("-: a trace is a directory; name one")
     place = Path(target)
     demand_free(place, force=force)
     tool = f"pcapnfs {pcapnfs.__version__}"
@@ -133,8 +135,14 @@ def decode(
         calls=known.calls,
         undecoded=known.undecoded,
         bytes=size,
-        damage=tuple(
-            f"{file.path}: {file.damage}" for file in known.files if file.damage is not None
+        damage=(
+            *(f"{file.path}: {file.damage}" for file in known.files if file.damage is not None),
+            *(
+                f"{source.path}: it was gone when the trace was written; verify and show need it"
+                for part in parts
+                for source in part.sources
+                if source.gone
+            ),
         ),
     )
 
@@ -143,13 +151,15 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """The names of one file or several.
 
     Raises:
-        UsageError: There is none, or one is named twice.
+        UsageError: There is none, one is named twice, or a name is empty.
     """
     names = [
         os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)
     ]
     if not names:
         raise UsageError("name at least one capture")
+    if "" in names:
+        raise UsageError("the name of a capture is empty")
     if names.count("-") > 1:
         raise UsageError("-: standard input can be read once; it is named more often")
     demand_once(names)
@@ -260,6 +270,7 @@ def write(
     if columns is not None:
         declared = tuple(schema.narrow(declared, columns))
         wanted = {table: set(names) for table, names in columns.items()}
+    files = {path: _file(path) for path in paths} if digest else {}
     try:
         decoder = _core.Decoder(list(paths), list(ports), wanted)
         writer = _core.Writer(str(directory), wanted, brief)
@@ -280,7 +291,7 @@ def write(
         directory=directory,
         columns={table.name: tuple(column.name for column in table.columns) for table in declared},
         meta=known,
-        sources=tuple(_source(path, digest=digest) for path in captures),
+        sources=tuple(_source(path, files.get(path), digest=digest) for path in captures),
         highest=store.highest(highest),
         brief=brief,
         named=tuple(captures),
@@ -414,7 +425,23 @@ def _is_empty(path: Path) -> bool:
     return path.is_dir() and next(path.iterdir(), None) is None
 
 
-def _source(path: str, *, digest: bool) -> store.Source:
+def _source(path: str, before: os.stat_result | None, *, digest: bool) -> store.Source:
+    """A capture that was decoded; `before` is the file that had its name when that began."""
     if path == "-":
         return store.Source(path, None)
-    return store.Source(os.path.abspath(path), digests.of(path) if digest else None)
+    known = digests.of(path) if digest else None
+    now = None if before is None else _file(path)
+    # A ring of captures (tcpdump -W) takes the name away, gives it to others, or begins anew.
+    gone = before is not None and (
+        now is None or not os.path.samestat(before, now) or now.st_size < before.st_size
+    )
+    return store.Source(os.path.abspath(path), None if gone else known, gone=gone)
+
+
+def _file(path: str) -> os.stat_result | None:
+    """What is known of an ordinary file; None: there is none of this name."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None  # Who opens it says what is wrong.
+    return found if stat.S_ISREG(found.st_mode) else None

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pcapnfs import decoding, meta, rewriting, store
+from pcapnfs import decoding, meta, placement, rewriting, store
 from pcapnfs.errors import PcapnfsError, UsageError, WriteError, said
 from pcapnfs.record import Record
 
@@ -102,14 +101,13 @@ def redact_knowing(
         raise UsageError(f"a key has {KEY_BYTES} bytes")
     from pcapnfs import _core
 
-    with (
-        rewriting.writing(redacted) as new,
-        tempfile.NamedTemporaryFile(dir=redacted.absolute().parent) as journal,
-    ):
+    with rewriting.writing(redacted) as new, placement.beside(redacted) as directory:
+        journal = directory / "journal"
+        journal.touch()
         told = _core.redact(
             [os.fspath(original) for original in originals],
             str(new),
-            journal.name,
+            str(journal),
             key,
             strict,
             rewriting.packing(redacted),

@@ -77,19 +77,20 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
 
 
 def demand_another(sources: Sequence[Path], target: Path) -> None:
-    """Refuse to write over a source, or over a table of one that is a trace.
+    """Refuse to write over a source, or into one that is a trace.
 
     Raises:
         UsageError: The target is one of them, or in one.
     """
-    if not os.path.exists(target):
-        return
+    there = os.path.exists(target)
+    above = list(filter(os.path.exists, Path(os.path.realpath(target)).parents))
     for source in filter(os.path.exists, sources):
-        if target.samefile(source):
+        if there and target.samefile(source):
             raise UsageError(f"{target} is the capture itself")
         # A trace of independent captures has directories of its own.
-        if any(parent.samefile(source) for parent in Path(os.path.realpath(target)).parents):
-            raise UsageError(f"{target} is a part of the trace itself")
+        if any(parent.samefile(source) for parent in above):
+            what = "a part of the trace itself" if there else "in the trace itself"
+            raise UsageError(f"{target} is {what}; choose another place")
 
 
 def demand_no_capture(target: Path) -> None:

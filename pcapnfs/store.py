@@ -27,6 +27,9 @@ SUFFIX = ".nfstrace"
 META = "meta.json"
 """What makes a directory a trace."""
 
+DIGEST = "digest"
+"""The key in meta.json of what it is recognised by itself."""
+
 FORMAT = "nfstrace"
 """What `format` in meta.json says."""
 
@@ -72,6 +75,8 @@ class Source(Record):
     """Where it was, absolute; `-` is standard input."""
     digest: Digest | None
     """What it is recognised by; None where it cannot be read a second time."""
+    gone: bool = False
+    """It was removed, replaced or written anew before the digest was taken."""
 
 
 class Stored(Record):
@@ -192,6 +197,7 @@ def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = No
     try:
         version, tool = int(document["version"]), str(document["tool"])
         _demand_version(path, version, tool)
+        _demand_told(path, document)
         if "parts" not in document:
             return [_part(path, document, tool, tables, reached)]
         found = []
@@ -200,7 +206,9 @@ def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = No
                 raise _damaged(path)  # It leads out of the trace, or to the trace itself.
             part = str(Path(path) / name)
             within = None if reached is None else reached / name
-            found.append(_part(part, _document(part, place / name), tool, tables, within))
+            told = _document(part, place / name)
+            _demand_told(part, told)
+            found.append(_part(part, told, tool, tables, within))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path) from error
     return found
@@ -258,6 +266,11 @@ def captures(parts: Sequence[Stored]) -> list[str]:
     (part,) = parts
     for source in part.sources:
         if source.digest is None:
+            if source.gone:
+                raise CaptureError(
+                    f"{source.path}, which {part.directory} was made of, was gone when that was "
+                    "written; this needs the packets"
+                )
             what = "standard input" if source.path == "-" else f"{source.path}, a pipe"
             raise CaptureError(
                 f"{part.directory} was made of {what}, which cannot be read a second time"
@@ -281,8 +294,24 @@ def _file(table: str) -> str:
 
 
 def _write(directory: Path, document: Mapping[str, object]) -> None:
-    text = json.dumps(document, indent=1, ensure_ascii=True)
+    whole = {**document, DIGEST: _digest(document)}
+    text = json.dumps(whole, indent=1, ensure_ascii=True)
     (directory / META).write_text(text + "\n", encoding="utf-8")
+
+
+def _digest(document: Mapping[str, object]) -> str:
+    """SHA-256 of what a document says, in whatever way it is written; hexadecimal."""
+    import hashlib  # As in `digests.py`: only traces on disk need it.
+
+    told = {key: value for key, value in document.items() if key != DIGEST}
+    text = json.dumps(told, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _demand_told(path: str, document: Mapping[str, Any]) -> None:
+    """Refuse a meta.json that does not say what was written; once, no digest of it was told."""
+    if DIGEST in document and document[DIGEST] != _digest(document):
+        raise _damaged(path)
 
 
 def _document(path: str, place: Path) -> dict[str, Any]:
@@ -437,7 +466,11 @@ def _source(told: Mapping[str, object]) -> Source:
     kept = told["digest"]
     if kept is not None and not isinstance(kept, dict):
         raise TypeError("a digest is an object")
-    return Source(str(told["path"]), None if kept is None else digests.Digest(**kept))
+    return Source(
+        str(told["path"]),
+        None if kept is None else digests.Digest(**kept),
+        gone=bool(told.get("gone", False)),  # Once, it was not told.
+    )
 
 
 def span(part: Stored, kind: str) -> int:

@@ -49,14 +49,18 @@ if TYPE_CHECKING:
     from pcapnfs.digests import Digest
     from pcapnfs.holding import Hold
 
-DATABASE_FILE_THRESHOLD_BYTES = 64 * 1024 * 1024
-"""Captures larger than this go into files instead of a database in memory.
+IN_MEMORY_BYTES = 64 << 20
+"""Captures larger than this are not put into a database in memory, but into files that queries
+read.
 
-A database file is compressed where memory is not (230 MB against 913 MB for a capture of 1.1 GB),
-and costs 0.1 s to set up. Where only some columns are asked for, the tables are Parquet files: for
-the same capture that takes 2 s less than a database to fill, 1 s more to summarize, and three
-quarters of the memory; each query takes half a millisecond more.
+For a capture of 780 MB and all columns that takes 1.3 s where a database, which would have to be a
+file, took 4.7 s to fill, with 0.13 GB of memory instead of 0.37 GB; a query takes a millisecond
+more, one for all columns up to 30 ms.
 """
+
+IN_MEMORY_SHARE = 4
+"""A capture may be one of so many parts of the database's limit, for its rows to be in memory: one
+of 58 MB with short messages did not fit into 64 MB."""
 
 BRIEF_BYTES = 32 << 30
 """Captures up to which the files that stand for tables are not compressed: they take an eighth of
@@ -119,12 +123,9 @@ LAVISH = ("join_filter_pushdown", "statistics_propagation")
 """What tells DuckDB that the keys of a join are dense. It then makes arrays of all of them, up to a
 million for each column, which its memory limit does not count: 150 MB for half a million calls."""
 
-FILE_LOG = "256MB"
-"""Size of the log at which a database file is put in order; with DuckDB's 16 MB loading took twice
-as long."""
-
-MEMORY_LOG = "1TB"
-"""The same in memory, where there is no log and putting in order would only move rows around."""
+LOG = "1TB"
+"""Size of the log at which a database is put in order: in memory there is none, and that would only
+move rows around."""
 
 STANDARD_INPUT = "-"
 """The path that stands for standard input."""
@@ -149,9 +150,8 @@ def open(
             database gets what decoding leaves of it, and uses the disk beyond that.
         ports: Ports that carry RPC besides those that are recognised by themselves.
         columns: The columns that will be asked for, by table, as the analyses name theirs in
-            `READS`: decoding and storing nothing else takes less time and memory, and large
-            captures then become files that queries read, since filling a database would take longer
-            than asking it saves. None: all, in a database, for questions of one's own.
+            `READS`: decoding and storing nothing else takes less time and memory. None: all, for
+            questions of one's own.
         stored: Keep the tables of captures in compressed Parquet files until the trace is closed,
             and nothing in the database: for one pass over a table.
         progress: Called after each batch with bytes consumed and bytes in all (0: unknown).
@@ -184,8 +184,7 @@ def open(
         attached.demand_utterable(directory.path)
         own = not any(map(store.is_trace, named))
         size = _plain_bytes(named)
-        small = size <= DATABASE_FILE_THRESHOLD_BYTES
-        if stored or not own or (columns is not None and not small):
+        if stored or not own or not _fits(size, limit):
             brief = own and not stored and size <= BRIEF_BYTES
             parts = _parts(named, directory.path, ports, columns, progress, holds, brief=brief)
             parts = attached.reach(parts, directory.path)
@@ -209,7 +208,7 @@ def open(
                 limit=limit,
             )
         decoder = _core.Decoder(named, list(ports), wanted)
-        connection = connect(tables, directory.path, in_memory=small)
+        connection = connect(tables, directory.path)
         _bound(connection, limit)
         # Rows come by the row group: another thread finds nothing to do, and costs memory.
         with _one_thread(connection):
@@ -231,18 +230,12 @@ def interrupt_all() -> None:
         trace.interrupt()
 
 
-def connect(
-    tables: Sequence[schema.Table], directory: Path, *, in_memory: bool
-) -> duckdb.DuckDBPyConnection:
+def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyConnection:
     """Create an empty database with the given tables; what it spills goes into `directory`."""
-    database = ":memory:" if in_memory else str(directory / "trace.duckdb")
-    # No other version of DuckDB will read the file: its latest format takes a fifth less time.
-    connection = duckdb.connect(database, config={"storage_compatibility_version": "latest"})
+    connection = duckdb.connect()
     connection.execute("set temp_directory = ?", [str(directory / "spill")])
     connection.execute("set preserve_insertion_order = false")
-    # The file goes away with the trace: putting it in order at the end would only cost memory.
-    connection.execute("pragma disable_checkpoint_on_shutdown")
-    connection.execute("set wal_autocheckpoint = ?", [MEMORY_LOG if in_memory else FILE_LOG])
+    connection.execute("set wal_autocheckpoint = ?", [LOG])
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")
     # What is asked of a trace must not depend on where it is asked.
@@ -572,12 +565,12 @@ def _gathered(
 
     Gives the database, and what its tables are views of, if they are.
     """
-    connection = connect(tables, directory, in_memory=True)
+    connection = connect(tables, directory)
     _bound(connection, limit, together.calls)
     # Each file is read once: kept in memory, thousands of them would take hundreds of MB.
     connection.execute("set enable_external_file_cache = false")
     with _one_thread(connection):
-        if sum(file.bytes for file in together.files) <= DATABASE_FILE_THRESHOLD_BYTES:
+        if sum(file.bytes for file in together.files) <= IN_MEMORY_BYTES:
             attached.gather(connection, parts, tables)
             return connection, []
         merged = attached.merge(connection, parts, tables, directory / "merged")
@@ -595,7 +588,7 @@ def _viewing(
     own: bool,
 ) -> duckdb.DuckDBPyConnection:
     """A database whose tables are views of the files of traces."""
-    connection = connect((), directory, in_memory=True)
+    connection = connect((), directory)
     attached.attach(connection, parts, tables, own=own)
     _bound(connection, limit, together.calls)
     return connection
@@ -637,6 +630,13 @@ def _insert(connection: duckdb.DuckDBPyConnection, batches: list[Batch]) -> None
 
     rows = _core.joined(batches)
     connection.execute(f'insert into "{rows.table}" by name select * from rows')
+
+
+def _fits(size: float, limit: int | None) -> bool:
+    """Whether the rows of captures of this size are to be in memory."""
+    if limit is None:
+        return size <= IN_MEMORY_BYTES
+    return size <= min(IN_MEMORY_BYTES, limits.of_database(limit) // IN_MEMORY_SHARE)
 
 
 def _plain_bytes(paths: Sequence[str]) -> float:

@@ -251,9 +251,19 @@ def test_a_trace_is_never_written_over(tmp_path: Path) -> None:
     assert table.read_bytes() == before
 
 
+def test_nothing_is_added_to_the_trace_itself(tmp_path: Path) -> None:
+    trace = written([SAMPLES[0]], tmp_path / "a.nfstrace")
+    for name in ("new.csv", "new.parquet", "none/new.csv"):
+        done = run("export", str(trace), "-o", str(trace / name), stderr=subprocess.PIPE)
+        assert done.returncode == 2
+        assert f"{trace / name} is in the trace itself" in done.stderr.decode()
+    pcapnfs.decode(SAMPLES[0], trace, force=True)
+
+
 def test_a_part_of_a_trace_is_never_written_over(tmp_path: Path) -> None:
     trace = tmp_path / "a.nfstrace"
-    run("decode", str(CAPTURE), str(CAPTURE), "--independent", "-o", str(trace))
+    other = next(path for path in SAMPLES if path != CAPTURE)
+    run("decode", str(CAPTURE), str(other), "--independent", "-o", str(trace))
     table = trace / "1" / "calls.parquet"
     before = table.read_bytes()
     done = run("export", str(trace), "-o", str(table), stderr=subprocess.PIPE)

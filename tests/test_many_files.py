@@ -40,7 +40,7 @@ ROWS = {
 @pytest.fixture(scope="module")
 def trace() -> Iterator[Trace]:
     directory = temporary.make(prefix="pcapnfs-test-")
-    connection = connect(tables(), directory.path, in_memory=True)
+    connection = connect(tables(), directory.path)
     for table, columns in ROWS.items():
         stored = directory.path / f"{table}.parquet"
         rows = f"select unnest({{{columns}}}) from range({FILES}) as counted(number)"

@@ -55,4 +55,5 @@ def shuffle(stored: Path) -> None:
             other.replace(file)
             table["bytes"] = file.stat().st_size
             del table["footer"]  # It tells what was written first.
+    del about["digest"]
     (stored / "meta.json").write_text(json.dumps(about), encoding="utf-8")

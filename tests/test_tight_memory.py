@@ -20,7 +20,7 @@ from pcapnfs.trace import Trace, connect
 
 limit = int(sys.argv[1]) or None
 directory = temporary.make()
-connection = connect((), directory.path, in_memory=True)
+connection = connect((), directory.path)
 connection.execute("set memory_limit = '128MB'; set threads = 1")
 told = meta.Meta((), {}, {}, 500_000, 0)
 columns = ", ".join(f"(number * {place}) % 1009 as of_{place}" for place in range(20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -351,8 +353,13 @@ def test_links_are_not_followed_when_cleaning(tmp_path: Path) -> None:
 
 
 def change(path: Path, **values: object) -> None:
-    told = json.loads((path / "meta.json").read_text())
-    (path / "meta.json").write_text(json.dumps(told | values))
+    write(path, json.loads((path / "meta.json").read_text()) | values)
+
+
+def write(path: Path, told: dict[str, Any]) -> None:
+    """Have a meta.json say something else, as if it had been written before it had a digest."""
+    told.pop("digest", None)
+    (path / "meta.json").write_text(json.dumps(told))
 
 
 def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
@@ -361,20 +368,27 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
     def less(path: Path) -> None:
         told = json.loads((path / "meta.json").read_text())
         del told["tables"]["calls"]["columns"][3]
-        (path / "meta.json").write_text(json.dumps(told))
+        write(path, told)
 
     def miscounted(path: Path) -> None:
         told = json.loads((path / "meta.json").read_text())
         told["decoder"]["files"][0]["packets"] = "many"
-        (path / "meta.json").write_text(json.dumps(told))
+        write(path, told)
 
     def in_file(**values: object) -> Callable[[Path], object]:
         def told(path: Path) -> None:
             document = json.loads((path / "meta.json").read_text())
             document["decoder"]["files"][0] |= values
-            (path / "meta.json").write_text(json.dumps(document))
+            write(path, document)
 
         return told
+
+    def shorter(path: Path) -> None:
+        text = (path / "meta.json").read_text()
+        number = json.loads(text)["highest"]["call"]
+        less = text.replace(f'"call": {number},', f'"call": {number // 10},')
+        assert json.loads(less)["highest"]["call"] < number
+        (path / "meta.json").write_text(less)
 
     def flipped(path: Path) -> None:
         # Some bit of the footer, of which the database does not say a word.
@@ -403,6 +417,7 @@ def damages() -> dict[str, tuple[Callable[[Path], object], str]]:
             lambda path: (path / "meta.json").write_text('{"format": "nfstrace"'),
             "meta.json is damaged",
         ),
+        "a digit less": (shorter, "meta.json is damaged"),
         "no list": (lambda path: change(path, captures=7), "meta.json is damaged"),
         "no decoder": (lambda path: change(path, decoder={}), "meta.json is damaged"),
         "miscounted": (miscounted, "meta.json is damaged"),
@@ -433,11 +448,11 @@ def test_what_is_no_whole_trace_is_refused_in_a_sentence(stored: Path, how: str)
     assert "\n" not in str(failure.value)
 
 
-def test_a_trace_of_which_no_footer_was_told_is_still_read(stored: Path) -> None:
+def test_a_trace_of_which_no_digests_were_told_is_still_read(stored: Path) -> None:
     told = json.loads((stored / "meta.json").read_text())
     for table in told["tables"].values():
         del table["footer"]
-    (stored / "meta.json").write_text(json.dumps(told))
+    write(stored, told)
     with pcapnfs.open(stored) as trace:
         assert trace.rows("select count(*) from calls") != [(0,)]
 
@@ -543,7 +558,7 @@ def test_a_name_that_is_not_utf_8_is_a_name(
             assert summary.summarize(opened).operations == told.operations
             opened.lock()
             assert len(list(query.select(opened, "from calls").rows)) == told.trust.rpc_calls
-    monkeypatch.setattr("pcapnfs.trace.DATABASE_FILE_THRESHOLD_BYTES", 0)
+    monkeypatch.setattr("pcapnfs.trace.IN_MEMORY_BYTES", 0)
     with pcapnfs.open(SAMPLES[0]) as opened:
         others = opened.meta.calls
     both = [trace, SAMPLES[0]]
@@ -617,3 +632,26 @@ def test_captures_are_known_again(tmp_path: Path) -> None:
         capture.unlink()
         with pytest.raises(PcapnfsError, match="not there any more"):
             trace.captures()
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "written anew"])
+def test_a_capture_that_goes_while_it_is_decoded_is_called_gone(tmp_path: Path, how: str) -> None:
+    capture = Path(shutil.copy(CAPTURE, tmp_path))
+
+    def goes(_done: int, _total: int) -> None:
+        if how == "removed":
+            capture.unlink(missing_ok=True)
+        elif how == "replaced":
+            other = Path(shutil.copy(SAMPLES[0], tmp_path / "other"))
+            os.replace(other, capture)
+        else:
+            os.truncate(capture, 24)
+
+    target = tmp_path / "a.nfstrace"
+    told = pcapnfs.decode(capture, target, progress=goes)
+    assert told.damage[-1] == (
+        f"{capture}: it was gone when the trace was written; verify and show need it"
+    )
+    said = f"{capture}, which {target} was made of, was gone when that was written"
+    with pcapnfs.open(target) as trace, pytest.raises(CaptureError, match=re.escape(said)):
+        trace.captures()

@@ -46,13 +46,11 @@ def test_all_ways_of_keeping_tables_give_the_same(
         assert_same_tables(memory, disk)
         wanted = to_json(pcapnfs.summarize(memory))
         assert to_json(pcapnfs.summarize(disk)) == wanted
-    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", 0)
-    with pcapnfs.open(files, memory=100 << 20) as spilled:
-        ((database,),) = spilled.sql(
-            "select path from duckdb_databases() where not internal"
-        ).fetchall()
-        assert Path(database).is_file()
-        assert to_json(pcapnfs.summarize(spilled)) == wanted
+    monkeypatch.setattr(traces, "IN_MEMORY_BYTES", 0)
+    with pcapnfs.open(files, memory=100 << 20) as large, pcapnfs.open(stored) as disk:
+        assert "read_parquet" in view(large, "calls")
+        assert_same_tables(large, disk)
+        assert to_json(pcapnfs.summarize(large)) == wanted
     with pcapnfs.open(files, columns=summary.READS) as chosen:
         assert "read_parquet" in view(chosen, "calls")
         chosen.workers = 3  # Nor does it matter what is asked at the same time.
@@ -76,7 +74,7 @@ def test_large_captures_whose_columns_are_named_are_files_for_a_while(
     columns = {"calls": frozenset({"call", "op"})}
     with pcapnfs.open(SAMPLES[0], columns=columns) as small:
         assert view(small, "calls") == ""
-    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", 0)
+    monkeypatch.setattr(traces, "IN_MEMORY_BYTES", 0)
     with pcapnfs.open(SAMPLES[0], columns=columns) as large:
         (file,) = tmp_path.rglob("*.parquet")
         assert file.name == "calls.parquet"
@@ -169,7 +167,7 @@ def test_traces_of_few_calls_are_read_into_a_database(
             gathered.captures()
     with pcapnfs.open(target, columns=summary.READS) as gathered:
         told = to_json(pcapnfs.summarize(gathered))
-    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", 0)
+    monkeypatch.setattr(traces, "IN_MEMORY_BYTES", 0)
     with pcapnfs.open(target) as lazy, pcapnfs.open(target, columns=every) as merged:
         assert view(merged, "calls").count("read_parquet") == 1
         assert_same_tables(lazy, merged)

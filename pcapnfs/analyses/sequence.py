@@ -174,6 +174,12 @@ class Sequence(Record):
 OTHERS_NAMED = 10
 """Paths that are told of files that matched and are not shown."""
 
+TOGETHER = 1000
+"""Files that are asked for at once: what is held of them beside the answer is small then."""
+
+WANTED = f"wanted as (select {given.rows('files', 'ubigint')} as file)"
+"""SQL: a row for each of the files."""
+
 
 def sequence(
     trace: Trace,
@@ -205,7 +211,7 @@ def sequence(
     return Sequence(
         matches=len(found),
         others=_paths(trace, found[len(chosen) :][:OTHERS_NAMED]),
-        files=tuple(_file(trace, each, calls) for each in chosen),
+        files=of_files(trace, chosen, calls=calls),
     )
 
 
@@ -217,7 +223,8 @@ def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> tuple[FileSequ
         files: The files, in the order in which they are given.
         calls: Calls of each file to give; 0 for all.
     """
-    return tuple(_file(trace, file, calls) for file in files)
+    parts = (files[begin : begin + TOGETHER] for begin in range(0, len(files), TOGETHER))
+    return tuple(each for part in parts for each in _together(trace, part, calls))
 
 
 def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
@@ -229,26 +236,40 @@ def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows)
 
 
-def _file(trace: Trace, file: int, limit: int) -> FileSequence:
-    (row,) = trace.rows(
+def _together(trace: Trace, files: Numbers[int], limit: int) -> tuple[FileSequence, ...]:
+    rows = trace.rows(
         f"""
-        with {OWNED}
-        select path, export, server, fileid, role, size, removed,
-               (select list(lower(hex(handle)) order by file) from files
-                where identity = $file and handle is not null),
-               sums.*
-        from files, (
-            select count(*), count(*) filter (stability = 'stable'), sum(srt),
-                   sum(srt) filter (stability = 'stable'),
-                   max(coalesce(reply_time, call_time)) - min(call_first_time)
-            from owned where file = $file
-        ) as sums
-        where file = $file
+        with {OWNED}, {WANTED},
+        sums as (
+            select file, count(*) as calls, count(*) filter (stability = 'stable') as stable,
+                   sum(srt) as time, sum(srt) filter (stability = 'stable') as stable_time,
+                   max(coalesce(reply_time, call_time)) - min(call_first_time) as lifetime
+            from owned semi join wanted using (file) group by file
+        ),
+        known as (
+            select identity as file, list(lower(hex(handle)) order by files.file) as handles
+            from files semi join wanted on wanted.file = files.identity
+            where handle is not null group by identity
+        )
+        select file, path, export, server, fileid, role, size, removed, handles,
+               coalesce(calls, 0), coalesce(stable, 0), time, stable_time, lifetime
+        from files semi join wanted using (file)
+             left join sums using (file) left join known using (file)
         """,
-        {"file": file},
+        {"files": given.text(files)},
     )
-    path, export, server, fileid, role, size, removed, handles = row[:8]
-    calls, stable, time, stable_time, lifetime = row[8:]
+    about = {integer(row[0]): row[1:] for row in rows}
+    names, steps = _names(trace, files), _steps(trace, files, limit)
+    return tuple(
+        _file(file, about[file], names.get(file, ()), steps.get(file, ())) for file in files
+    )
+
+
+def _file(
+    file: int, about: tuple[Any, ...], names: tuple[KnownName, ...], steps: tuple[Step, ...]
+) -> FileSequence:
+    path, export, server, fileid, role, size, removed, handles = about[:8]
+    calls, stable, time, stable_time, lifetime = about[8:]
     return FileSequence(
         file=file,
         path=str(path),
@@ -259,38 +280,44 @@ def _file(trace: Trace, file: int, limit: int) -> FileSequence:
         role=str(role),
         size_bytes=whole(size),
         removed=bool(removed),
-        names=_names(trace, file),
+        names=names,
         calls=integer(calls),
         stable_calls=integer(stable),
         time_s=seconds(time) or 0.0,
         stable_s=seconds(stable_time) or 0.0,
         lifetime_s=seconds(lifetime),
-        steps=_steps(trace, file, limit),
+        steps=steps,
     )
 
 
-def _steps(trace: Trace, file: int, limit: int) -> tuple[Step, ...]:
+def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Step, ...]]:
     rows = trace.rows(
         f"""
-        with {OWNED}, {STEPS}
-        select call, step, protocol, call_first_frame, call_frame, reply_first_frame, reply_frame,
-               call_time - $start,
+        with {OWNED}, {STEPS}, {WANTED}
+        select file, call, step, protocol, call_first_frame, call_frame, reply_first_frame,
+               reply_frame, call_time - $start,
                call_first_time - max(coalesce(reply_time, call_time)) over (
-                   order by call_time, call rows between unbounded preceding and 1 preceding),
+                   in_order rows between unbounded preceding and 1 preceding),
                srt, stability,
                case when coalesce(rpc_status, 'SUCCESS') <> 'SUCCESS' then rpc_status
                     when coalesce(status, 0) <> 0 then coalesce(status_name, status::varchar) end,
                client, uid, transmissions
-        from steps where file = $file
-        order by call_time, call limit {limit if limit else "all"}
+        from steps semi join wanted using (file)
+        window in_order as (partition by file order by call_time, call)
+        {f"qualify row_number() over in_order <= {limit}" if limit else ""}
+        order by file, call_time, call
         """,
-        {"file": file, "start": trace.meta.start_ns},
+        {"files": given.text(files), "start": trace.meta.start_ns},
     )
-    operations = _operations(trace, [integer(row[0]) for row in rows])
-    return tuple(_step(row, operations.get(integer(row[0]), ())) for row in rows)
+    operations = _operations(trace, [integer(row[1]) for row in rows])
+    found: dict[int, list[Step]] = {}
+    for file, *row in rows:
+        step = _step(row, operations.get(integer(row[0]), ()))
+        found.setdefault(integer(file), []).append(step)
+    return {file: tuple(steps) for file, steps in found.items()}
 
 
-def _step(row: tuple[Any, ...], operations: tuple[Operation, ...]) -> Step:
+def _step(row: list[Any], operations: tuple[Operation, ...]) -> Step:
     (
         call, step, protocol, call_first, call_frame, reply_first, reply_frame,
         start, gap, srt, stability, status, client, uid, transmissions,
@@ -348,12 +375,13 @@ def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ..
     return {call: tuple(operations) for call, operations in found.items()}
 
 
-def _names(trace: Trace, file: int) -> tuple[KnownName, ...]:
+def _names(trace: Trace, files: Numbers[int]) -> dict[int, tuple[KnownName, ...]]:
     """Each name from the reply that taught it to the one by which it denotes something else."""
     rows = trace.rows(
-        """
-        with bound as (select * from names where file in (
-            select file from files where identity = $file
+        f"""
+        with {WANTED},
+        bound as (select * from names where file in (
+            select files.file from files semi join wanted on wanted.file = files.identity
         )),
         events as (
             select names.call, names.position, directory, name, identity,
@@ -372,22 +400,25 @@ def _names(trace: Trace, file: int) -> tuple[KnownName, ...]:
             from changes
             window its_name as (partition by directory, name order by call, position)
         )
-        select case when parents.path = '.' then spans.name
+        select spans.identity,
+               case when parents.path = '.' then spans.name
                     else rtrim(parents.path, '/') || '/' || spans.name end,
                frame, time, until_frame, until
         from spans join files as parents on parents.file = directory
-        where spans.identity = $file
+        where spans.identity in (select file from wanted)
         order by call, spans.position
         """,
-        {"file": file, "start": trace.meta.start_ns},
+        {"files": given.text(files), "start": trace.meta.start_ns},
     )
-    return tuple(
-        KnownName(
-            path=str(path),
-            from_frame=integer(frame),
-            from_s=seconds(time) or 0.0,
-            until_frame=whole(until_frame),
-            until_s=seconds(until),
+    found: dict[int, list[KnownName]] = {}
+    for file, path, frame, time, until_frame, until in rows:
+        found.setdefault(integer(file), []).append(
+            KnownName(
+                path=str(path),
+                from_frame=integer(frame),
+                from_s=seconds(time) or 0.0,
+                until_frame=whole(until_frame),
+                until_s=seconds(until),
+            )
         )
-        for path, frame, time, until_frame, until in rows
-    )
+    return {file: tuple(names) for file, names in found.items()}

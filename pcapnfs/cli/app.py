@@ -11,6 +11,7 @@ import errno
 import gc
 import os
 import re
+import resource
 import signal
 import sys
 import threading
@@ -20,7 +21,7 @@ from typing import Annotated, TypeGuard
 
 import typer
 
-from pcapnfs import __version__
+from pcapnfs import __version__, units
 from pcapnfs.cli import (
     annotate,
     budget,
@@ -45,7 +46,7 @@ from pcapnfs.cli import (
     synth,
     verify,
 )
-from pcapnfs.errors import PcapnfsError, said
+from pcapnfs.errors import PcapnfsError, UsageError, said
 from pcapnfs.text import escape, sentence
 
 INTERRUPTED = 130
@@ -63,6 +64,13 @@ ALLOCATOR = "retain:false"
 """What DuckDB's jemalloc is told: to give addresses back, and not memory alone. It would keep as
 many as it ever had, at 10 GB of capture 600 MB, of which `ulimit -v` lets a process have so many
 only. It takes no longer."""
+
+NO_ADDRESSES = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
+"""What the dynamic linker, and Python, say where a library or the stack of a thread does not fit
+into what `ulimit -v` allows."""
+
+OWN_LIMIT = " used)"
+"""What DuckDB says of how much it has where that is its own limit, and not the system's."""
 
 NEW_OBJECTS = 50_000
 """New objects after which Python looks for cycles among them; with its own 700, the modules that a
@@ -145,6 +153,7 @@ def _for(arguments: Sequence[str]) -> typer.Typer:
 def main() -> None:
     """Run the command line of this process and exit with its status."""
     output.open_missing()
+    output.demand_whole()
     # numpy would start threads for matrices, of which there are none here; they wait busily.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", ALLOCATOR)
@@ -214,6 +223,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit status."""
     output.prepare()
     try:
+        if "" in arguments:
+            raise UsageError("a name is empty; is a variable of the shell not set?")
         try:
             _for(arguments)(args=list(arguments), prog_name="pcapnfs")
         finally:
@@ -229,13 +240,16 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except MemoryError:
-        output.tell("there is not enough memory; --memory limits what is taken")
+        output.tell(f"there is not enough memory; {_advice()}")
         return 1
     except Exception as error:
         if _ended_by or _is_interrupt(error):
             return INTERRUPTED
         if _is_unwritten(error):
             output.tell(f"the output cannot be written: {said(error)}")
+            return 1
+        if _is_without_addresses(error):
+            output.tell(f"there is not enough memory; {_advice()}")
             return 1
         if not _from_database(error):
             raise
@@ -257,6 +271,28 @@ def _is_unwritten(error: Exception) -> TypeGuard[OSError]:
     return isinstance(error, OSError) and error.errno in (errno.EIO, errno.EFBIG, errno.ENOSPC)
 
 
+def _is_without_addresses(error: Exception) -> bool:
+    """Whether it is that `ulimit -v` left no addresses for a library, or for a thread."""
+    return _addresses() is not None and (
+        isinstance(error, ImportError | RuntimeError)
+        and any(words in str(error) for words in NO_ADDRESSES)
+    )
+
+
+def _addresses() -> int | None:
+    """Bytes of addresses that the process may have; None for as many as it likes."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if allowed == resource.RLIM_INFINITY else allowed
+
+
+def _advice() -> str:
+    """What can be done where the system gives no more memory."""
+    allowed = _addresses()
+    if allowed is None:
+        return "--memory limits what is taken"
+    return f"ulimit -v leaves this process {units.size(allowed)} of addresses, more may do"
+
+
 def _from_database(error: Exception) -> bool:
     """Whether DuckDB raised it (out of memory, disk full), without importing it to ask."""
     duckdb = sys.modules.get("duckdb")
@@ -267,11 +303,13 @@ def _of_database(message: str) -> str:
     """What DuckDB says of a failure, with what can be done here: its own advice is on settings."""
     whole = " ".join(message.split())
     what = re.split(" (?:This limit was|Possible solutions|Database is launched)", whole)[0]
-    what = what.removesuffix(".")
+    what = re.sub("^.*Producer error: ", "", what.removesuffix("."))
     if "max_temp_directory_size" in whole or "No space left" in whole:
         return f"{what}; TMPDIR names another place for what does not fit into memory"
     if "Too many open files" in whole:
         return f"{what.split(' LINE 1')[0]}; name fewer traces, or raise the limit (ulimit -n)"
-    if "Out of Memory" in whole:
+    if OWN_LIMIT in whole:
         return f"{what}; a larger --memory may do"
+    if "Out of Memory" in whole:
+        return f"{what}; {_advice()}"
     return what

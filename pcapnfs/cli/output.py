@@ -47,6 +47,20 @@ def open_missing() -> None:
     sys.stderr = sys.stderr or open(STDERR, "w")  # noqa: SIM115
 
 
+def demand_whole() -> None:
+    """Have standard output taken whole, or fail, also where Python is told not to buffer it.
+
+    With PYTHONUNBUFFERED a write to a disk that is nearly full takes what there is room for, and
+    Python drops the rest without a word.
+    """
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and isinstance(stream.buffer, io.RawIOBase):
+        # `write` flushes: nobody waits longer for it.
+        sys.stdout = open(  # noqa: SIM115  # For as long as the process lives.
+            stream.fileno(), "w", encoding=stream.encoding, errors=stream.errors, closefd=False
+        )
+
+
 def prepare() -> None:
     """Let characters that the terminal cannot show be replaced."""
     for stream in (sys.stdout, sys.stderr):

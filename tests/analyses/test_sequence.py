@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
 from pcapnfs.analyses import lookup
+from pcapnfs.analyses import sequence as sequences
 from pcapnfs.analyses.sequence import sequence
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
@@ -172,3 +174,26 @@ def test_only_the_first_calls_are_given_and_all_are_counted(trace: Trace) -> Non
     assert (len(found.steps), found.calls) == (2, 5)
     (listed,) = sequence(trace, name="only*").files
     assert (listed.steps, listed.calls, listed.lifetime_s) == ((), 0, None)
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2])
+def test_many_files_are_asked_for_at_once_and_each_is_what_it_is_alone(
+    trace: Trace, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    asked: list[str] = []
+    rows = Trace.rows
+
+    def counted(self: Trace, query: str, params: Mapping[str, object] | None = None) -> list[Any]:
+        asked.append(query)
+        return rows(self, query, params)
+
+    monkeypatch.setattr(Trace, "rows", counted)
+    found = sequence(trace, name="*", top=0, calls=calls).files
+    several, asked[:] = len(asked), []
+    assert len(found) > 4
+    sequence(trace, name="only*", top=0, calls=calls)
+    assert several == len(asked)
+    alone = [sequences.of_files(trace, [each.file], calls=calls) for each in found]
+    assert list(found) == [each for (each,) in alone]
+    monkeypatch.setattr(sequences, "TOGETHER", 2)
+    assert sequence(trace, name="*", top=0, calls=calls).files == found

@@ -101,7 +101,10 @@ class Decoder:
 class Writer:
     """Writes the batches with DuckDB."""
 
-    def __init__(self, directory: str, columns: dict[str, set[str]] | None = None) -> None:
+    def __init__(
+        self, directory: str, columns: dict[str, set[str]] | None = None, brief: bool = False
+    ) -> None:
+        del brief
         self._directory = Path(directory)
         self._connection = duckdb.connect()
         declared = list(tables())

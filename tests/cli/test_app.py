@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 import pcapnfs
 from pcapnfs.cli import app as app_module
 from pcapnfs.cli.app import run
+from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
 from tests.cli import fake_core
 from tests.unit.rows import ROOT, call, meta
@@ -24,6 +26,8 @@ SCRIPT = (
     "from tests.cli import fake_core; fake_core.install(); from pcapnfs.cli.app import main; main()"
 )
 """A process of its own with the stand-in decoder."""
+
+SAMPLE = "samples/k61-tar-v3.pcap"
 
 Printed = pytest.CaptureFixture[str]
 
@@ -326,6 +330,115 @@ def test_output_that_a_full_disk_does_not_take_is_one_sentence(
         1,
         "pcapnfs: the output cannot be written: No space left on device\n",
     )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["summarize", ""], ["sql", "", "from calls"], ["decode", SAMPLE, "-o", ""]]
+)
+def test_an_empty_name_is_no_directory(arguments: list[str], capsys: Printed) -> None:
+    assert run(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "pcapnfs: a name is empty; is a variable of the shell not set?\n"
+    with pytest.raises(UsageError, match="name of a capture is empty"):
+        pcapnfs.open("")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sql", "--help"],
+        ["summarize", "SAMPLE"],
+        ["summarize", "SAMPLE", "--json"],
+        ["export", "SAMPLE"],
+        ["export", "SAMPLE", "-o", "/dev/stdout"],
+        ["report", "SAMPLE", "-o", "-"],
+        ["sequence", "SAMPLE", "--name", "*"],
+    ],
+    ids=" ".join,
+)
+def test_output_that_is_taken_in_part_is_one_sentence(
+    arguments: list[str], unbuffered: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("pcapnfs._core")
+    most, left = 1 << 30, 500
+    words = [SAMPLE if word == "SAMPLE" else word for word in arguments]
+    full = tmp_path / "full"
+    full.touch()
+    os.truncate(full, most - left)
+    with full.open("ab") as taken:
+        done = subprocess.run(
+            [sys.executable, "-m", "pcapnfs", *words],
+            cwd=ROOT,
+            env=dict(os.environ, PYTHONUNBUFFERED=unbuffered),
+            stdout=taken,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+            text=True,
+            check=False,
+        )
+    assert full.stat().st_size == most
+    assert done.returncode == 1
+    assert done.stderr.endswith("File too large\n")
+    assert done.stderr.count("\n") == 1
+
+
+NONE_MAPPED = "libduckdb.so: failed to map segment from shared object"
+NONE_ALLOCATED = "Out of Memory Error: ArrowBuffer: failed to allocate 8388608 bytes"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (ImportError(NONE_MAPPED), "there is not enough memory"),
+        (RuntimeError("can't start new thread"), "there is not enough memory"),
+        (
+            duckdb.InvalidInputException(f"C Data error: -1. Producer error: {NONE_ALLOCATED}"),
+            f"the database gave up: {NONE_ALLOCATED}",
+        ),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, Exception) else "",
+)
+def test_where_addresses_are_few_that_is_what_limits(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(app_module, "_for", fail)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (300 << 20, 300 << 20))
+    assert run(["summarize", "a.pcap"]) == 1
+    assert capsys.readouterr().err == (
+        f"pcapnfs: {said}; ulimit -v leaves this process 300 MiB of addresses, more may do\n"
+    )
+
+
+def test_without_that_limit_memory_is_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    errors: list[Exception] = [
+        duckdb.OutOfMemoryException(NONE_ALLOCATED),
+        MemoryError(),
+        ImportError(NONE_MAPPED),  # As on a file system from which nothing is executed.
+    ]
+
+    def fail(*_: object) -> None:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(app_module, "_for", fail)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    for said in (f"the database gave up: {NONE_ALLOCATED}", "there is not enough memory"):
+        assert run(["summarize", "a.pcap"]) == 1
+        assert capsys.readouterr().err == f"pcapnfs: {said}; --memory limits what is taken\n"
+    with pytest.raises(ImportError):
+        run(["summarize", "a.pcap"])
+
+
+def test_the_databases_own_limit_is_that_of_memory() -> None:
+    told = "TransactionContext Error: Failed to commit: failed to pin block (63.8 MiB/64 MiB used)"
+    assert app_module._of_database(told) == f"{told}; a larger --memory may do"
 
 
 @pytest.mark.parametrize(

@@ -75,3 +75,12 @@ def test_one_bad_capture_among_independent_ones_is_named(
     assert app.run(["decode", *named, "-o", target, "--independent"]) == 1
     assert f"pcapnfs: {bad}" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_a_trace_is_no_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert app.run(["decode", OTHER, "-o", "-"]) == 2
+    assert capsys.readouterr().err == "pcapnfs: -: a trace is a directory; name one\n"
+    assert not (tmp_path / "-").exists()

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
-from pcapnfs import trace as traces
 from pcapnfs.cli.app import run
 from pcapnfs.errors import CaptureError, UsageError
 from tests.cli import fake_core
@@ -64,24 +63,24 @@ def _spin(over: threading.Event) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "threshold", "databases"),
+    ("suffix", "size", "memory", "files"),
     [
-        (".pcap", traces.DATABASE_FILE_THRESHOLD_BYTES, []),
-        (".pcap", 10, ["trace.duckdb"]),
-        (".gz", traces.DATABASE_FILE_THRESHOLD_BYTES, ["trace.duckdb"]),
+        (".pcap", 0, None, False),
+        (".pcap", 17 << 20, "1G", False),
+        # A quarter of what the database has is too little for it.
+        (".pcap", 17 << 20, "48M", True),
+        (".pcap", 65 << 20, "1G", True),
+        (".gz", 0, None, True),
     ],
 )
-def test_large_and_compressed_captures_go_into_a_file_that_vanishes(
-    capture: Path,
-    temporary: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    suffix: str,
-    threshold: int,
-    databases: list[str],
+def test_large_and_compressed_captures_go_into_files_that_vanish(
+    capture: Path, temporary: Path, suffix: str, size: int, memory: str | None, files: bool
 ) -> None:
-    monkeypatch.setattr(traces, "DATABASE_FILE_THRESHOLD_BYTES", threshold)
-    with pcapnfs.open(capture.rename(capture.with_suffix(suffix))) as trace:
-        assert [path.name for path in temporary.rglob("*.duckdb")] == databases
+    with capture.open("a") as stream:
+        stream.write(" " * size)
+    named = capture.rename(capture.with_suffix(suffix))
+    with pcapnfs.open(named, memory=memory) as trace:
+        assert bool(list(temporary.rglob("calls.parquet"))) == files
         assert trace.calls.count("*").fetchall() == [(3,)]
     assert list(temporary.iterdir()) == []
 

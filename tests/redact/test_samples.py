@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import stat
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +227,42 @@ def test_progress_is_told_and_may_stop_it(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         redaction.redact(TAR, tmp_path / "other.pcap", key=KEY, progress=stop)
     assert _names(tmp_path) == ["out.pcap"]
+
+
+_KILLED = """
+import os, signal, sys
+from pcapnfs import redaction
+
+def kill(done, total):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+redaction.redact(sys.argv[1], sys.argv[2], progress=kill)
+"""
+
+
+def test_what_a_killed_one_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    out = tmp_path / "out.pcap"
+    subprocess.run([sys.executable, "-c", _KILLED, str(TAR), str(out)], check=False)
+    assert _names(tmp_path) != []
+    redaction.redact(TAR, out, key=KEY)
+    assert _names(tmp_path) == ["out.pcap"]
+
+
+def test_nothing_is_made_beside_what_is_only_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    pipe = tmp_path / "devices" / "pipe"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    # Nobody else can make anything there, so that what stays as it was was never touched.
+    before = pipe.parent.stat().st_mtime_ns
+    with (tmp_path / "taken").open("wb") as taken, subprocess.Popen(["cat", pipe], stdout=taken):
+        redaction.redact(TAR, pipe, key=KEY)
+    assert (tmp_path / "taken").stat().st_size == TAR.stat().st_size
+    assert pipe.parent.stat().st_mtime_ns == before
+    assert _names(tmp_path / "temporary") == []
 
 
 def test_a_short_name_that_another_got_is_no_leak_and_a_kept_one_is() -> None:

@@ -120,7 +120,7 @@ def file(number: int, path: str, role: str = "file", **columns: object) -> Row:
 def trace_of(told: Meta | None = None, /, **rows: Sequence[Row]) -> Trace:
     """A trace with the given rows, by table."""
     directory = temporary.make(prefix="pcapnfs-test-")
-    connection = connect(tables(), directory.path, in_memory=True)
+    connection = connect(tables(), directory.path)
     fill(connection, rows)
     return Trace(connection, told or meta(), directory)
 

@@ -5,6 +5,12 @@ use std::net::SocketAddr;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::timing::AckTimes;
 
+/// Maximum segment size where the handshake is not in the capture: that of jumbo frames.
+const LARGEST_SEGMENT: u16 = 8960;
+
+/// What the timestamps option takes of it (RFC 7323 section 3.2, padded).
+const TIMESTAMPS: i64 = 12;
+
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -153,4 +159,15 @@ pub struct Connection {
     pub counts: Sides<SideCounts>,
     /// How long each side took to acknowledge what the other had sent.
     pub acks: Sides<AckTimes>,
+}
+
+impl Connection {
+    /// Takes an acknowledgement from `side` of what was sent at a time: `alone` has how many bytes it takes
+    /// in, where it comes without data.
+    #[inline(never)] // Once, instead of wherever segments are taken.
+    pub(super) fn answered(&mut self, side: Side, time_ns: i64, sent_ns: i64, alone: Option<i64>) {
+        let two_full = 2 * (i64::from(self.segment_size.unwrap_or(LARGEST_SEGMENT)) - TIMESTAMPS);
+        let full = alone.is_some_and(|bytes| bytes >= two_full);
+        self.acks.of_mut(side).add(time_ns, time_ns.saturating_sub(sent_ns), alone.is_none(), full);
+    }
 }

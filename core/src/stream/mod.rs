@@ -11,6 +11,8 @@ pub mod seq;
 
 pub mod assembler;
 
+pub mod course;
+
 pub mod timing;
 
 pub(crate) mod by_id;

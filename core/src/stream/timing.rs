@@ -11,6 +11,7 @@
 //! and what they tell are low quantiles. The timestamps option (RFC 7323) would not help: its clock ticks
 //! every millisecond, and it cannot tell when a delayed ACK could have gone.
 
+use crate::stream::course::{Answers, Course, Slower};
 use crate::stream::seq::SeqNumber;
 
 /// Segments under way that are remembered. Later ones are passed over until an ACK makes room.
@@ -105,11 +106,14 @@ pub struct Times {
 }
 
 impl Times {
-    /// Takes a time in nanoseconds, of which 4.3 s are kept. A negative one shows that clocks differ, or
-    /// that the capture is disordered, and says nothing.
+    /// Whether nothing of a time in nanoseconds would be kept but that there was one more.
     #[inline]
-    fn add(&mut self, ns: i64) {
-        let Ok(ns) = u32::try_from(ns.min(i64::from(u32::MAX))) else { return };
+    fn passes(&self, ns: u32) -> bool {
+        ns >= self.least && self.count.trailing_zeros() < self.thinned
+    }
+
+    /// Takes a time in nanoseconds.
+    fn add(&mut self, ns: u32) {
         self.least = if self.count == 0 { ns } else { self.least.min(ns) };
         if self.count.trailing_zeros() >= self.thinned {
             self.keep(ns);
@@ -154,16 +158,46 @@ pub struct AckTimes {
     pub alone: Times,
     /// ACKs that came with data.
     pub with_data: Times,
+    /// ACKs that came alone for two full-sized segments or more.
+    full: u64,
+    course: Course,
 }
 
 impl AckTimes {
+    /// Takes an acknowledgement that came at a time and took so many nanoseconds, of which 4.3 s are kept. A
+    /// negative time shows that clocks differ, or that the capture is disordered, and says nothing.
     #[inline]
-    pub(super) fn add(&mut self, ns: i64, with_data: bool) {
-        if with_data {
-            self.with_data.add(ns);
+    pub(super) fn add(&mut self, time_ns: i64, ns: i64, with_data: bool, full: bool) {
+        let Ok(ns) = u32::try_from(ns.min(i64::from(u32::MAX))) else { return };
+        let times = if with_data { &mut self.with_data } else { &mut self.alone };
+        if times.passes(ns) && self.course.goes_on(time_ns, ns) {
+            times.count += 1;
+            self.full += u64::from(full);
         } else {
-            self.alone.add(ns);
+            self.keep(time_ns, ns, with_data, full);
         }
+    }
+
+    /// The same of one of which something is to be kept: a call at the end is no more than a jump.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, time_ns: i64, ns: u32, with_data: bool, full: bool) {
+        if !self.course.goes_on(time_ns, ns) {
+            self.course.add(time_ns, ns, self.answers());
+        }
+        let times = if with_data { &mut self.with_data } else { &mut self.alone };
+        times.add(ns);
+        self.full += u64::from(full);
+    }
+
+    fn answers(&self) -> Answers {
+        let Self { alone, with_data, full, .. } = self;
+        Answers { alone: alone.count, with_data: with_data.count, full: *full }
+    }
+
+    /// When even the quickest took much longer than others before or after.
+    pub fn slower(&self) -> Option<Slower> {
+        self.course.slower(self.answers())
     }
 
     /// The lower quartile of the ACKs that came alone and were not delayed: a usual round trip.
@@ -186,7 +220,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    fn times(all: impl IntoIterator<Item = i64>) -> Times {
+    fn times(all: impl IntoIterator<Item = u32>) -> Times {
         let mut times = Times::default();
         all.into_iter().for_each(|ns| times.add(ns));
         times
@@ -224,14 +258,14 @@ mod tests {
     fn delayed_acks_are_left_out() {
         let mut times = AckTimes::default();
         for ns in [41 * MS, 210_000, 43 * MS, 200_000, 220_000, 40 * MS, 230_000, 49 * MS] {
-            times.add(ns, false);
+            times.add(ns, ns, false, false);
         }
         assert_eq!(
             (times.alone.count, times.alone.least(), times.prompt()),
             (8, Some(200_000), Some(210_000))
         );
         assert_eq!(times.turn(), None);
-        times.add(900_000, true);
+        times.add(0, 900_000, true, false);
         assert_eq!(times.turn(), Some(900_000));
     }
 
@@ -246,7 +280,11 @@ mod tests {
 
     #[test]
     fn a_time_that_cannot_be_is_none() {
-        assert_eq!(times([-5]).least(), None);
-        assert_eq!(times([i64::MAX, 7]).least(), Some(7));
+        let mut times = AckTimes::default();
+        times.add(0, -5, false, false);
+        assert_eq!(times.alone.least(), None);
+        times.add(0, i64::MAX, false, false);
+        times.add(0, 7, false, false);
+        assert_eq!(times.alone.least(), Some(7));
     }
 }

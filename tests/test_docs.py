@@ -401,11 +401,14 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
         # The trace has nothing that concerns several clients.
         several = samples.bottlenecks("10.0.0.2", "10.0.0.3")
         model = record.replace(pcapnfs.model(trace), verdict=several)
+        # Nor was its path longer for a while.
+        network = record.replace(pcapnfs.network(trace), slower_paths=(samples.slower_path(),))
         results = {
             "pcapnfs summarize --json": document(
                 record.replace(
                     pcapnfs.summarize(trace),
                     verdict=several,
+                    network=network,
                     findings=samples.findings(),
                     model=model,
                 )
@@ -426,7 +429,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs sizes --json": document(pcapnfs.sizes(trace)),
             "pcapnfs readdir --json": document(pcapnfs.readdir(trace)),
             "pcapnfs cache --json": document(pcapnfs.cache(trace)),
-            "pcapnfs network --json": document(pcapnfs.network(trace)),
+            "pcapnfs network --json": document(network),
             "pcapnfs verify --json": document(samples.verification()),
             "pcapnfs show --json": document(
                 record.replace(samples.shown(), packet=samples.shown().readings[0].messages[0])

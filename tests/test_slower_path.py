@@ -64,11 +64,15 @@ def told(capture: Capture, folder: Path) -> tuple[dict[str, Finding], dict[str, 
 def test_a_path_that_became_longer(more_ms: int, tmp_path: Path) -> None:
     """Files of several segments: their ACKs are not delayed."""
     capture = slower_path(replace(OPTIONS, size=20_000), more_ms * MS)
-    findings, _, _ = told(capture, tmp_path)
+    findings, causes, sentence = told(capture, tmp_path)
     found = findings["slower_path"]
     assert (found.confidence, found.severity) == ("certain", "problem")
     assert found.cost_share is not None
     assert found.cost_share > 0.9
+    assert found.cost_share == pytest.approx(causes["path"], abs=0.02)
+    assert sentence.startswith("The time went into a longer path 9")
+    assert "persistence_bound" not in findings
+    assert "slow_service" not in findings
 
 
 def test_a_path_that_became_so_much_longer_that_no_ack_is_delayed_for_it(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, round_trip, shares, traffic
+from pcapnfs.analyses import given, round_trip, shares, slower_path, traffic
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     shares.READS,
+    slower_path.READS,
     traffic.READS,
     columns.of(
         calls="call mount server op stability call_frame call_time reply_first_time srt "
@@ -49,7 +50,7 @@ class ServerTime(Record):
     """Calls that succeeded and were sent once."""
     median_s: float
     """Median time from the call to the first byte of the reply, less the network's round trip
-    between capture and server, seconds, not below 0."""
+    between capture and server at that time, seconds, not below 0."""
     mean_s: float
     """The same of the mean."""
     time_s: float
@@ -67,6 +68,9 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         if pair.server_side.source in ("handshake", "acks")
     }
     mounts = traffic.mounts(trace)
+    slow = "select null::ubigint as call, 0 as inside where false"
+    if slower_path.register(trace):
+        slow = f"select call, inside from {slower_path.TABLE}"
     answered = shares.where(f"""
         srt is not null and transmissions = 1 and coalesce(status = 0, true)
         and ({among("stability", ("read", "unstable_write"))}
@@ -78,10 +82,13 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             select {given.rows("mounts", "uinteger")} as mount,
                    {given.rows("halves", "bigint")} as network
         ),
+        slow as ({slow}),
         timed as (
             select server, op, stability, call_frame, share,
-                   greatest(reply_first_time - call_time - coalesce(network, 0), 0) as took
+                   greatest(reply_first_time - call_time - coalesce(network, 0)
+                            - coalesce(inside, 0), 0) as took
             from calls join shares using (call) left join halves using (mount)
+                 left join slow using (call)
             where {answered}
         )
         select server, op, stability, count(*), median(took), avg(took), sum(share),

@@ -151,8 +151,6 @@ class Slowed(Record):
     """Number of each (table calls), ascending."""
     inside_ns: NDArray[np.int64]
     """What its service time holds for that, ns."""
-    unknown: NDArray[np.bool_]
-    """Its outcome is not known."""
 
 
 @once
@@ -341,7 +339,7 @@ _CALLS = """
 """
 
 _SLOWED = f"""
-    select call::ubigint as call, inside::bigint as inside_ns, row = 'unknown' as unknown
+    select call::ubigint as call, inside::bigint as inside_ns
     from {TABLE} order by call
 """
 

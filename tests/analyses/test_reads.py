@@ -184,6 +184,7 @@ SHOWN_BY = {
     "refusals": "k61-locks-v42-server.pcap",
     "resent_calls": "k61-retrans-v3.pcap",
     "network": "k61-retrans-v3.pcap",
+    "server_times": "k61-retrans-v3.pcap",
     "shared_files": "k61-locks-v42-server.pcap",
     "slower_path": "k61-retrans-v3.pcap",
     "tcp_stalls": "k61-retrans-v3.pcap",

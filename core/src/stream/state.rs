@@ -298,7 +298,7 @@ impl State {
         if flags.syn()
             && let Some(size) = segment.maximum_segment_size()
         {
-            connection.segment_size = Some(connection.segment_size.map_or(size, |other| other.min(size)));
+            connection.announced(size);
         }
         match (flags.syn(), flags.ack()) {
             (true, false) if connection.syn_ack.is_none() => {

@@ -164,24 +164,29 @@ pub struct AckTimes {
 }
 
 impl AckTimes {
-    /// Takes an acknowledgement that came at a time and took so many nanoseconds, of which 4.3 s are kept. A
-    /// negative time shows that clocks differ, or that the capture is disordered, and says nothing.
+    /// Takes an acknowledgement that came at a time, of what was sent at another; `full` if it came alone
+    /// for two full-sized segments or more. Of what it took 4.3 s are kept. A negative time shows that
+    /// clocks differ, or that the capture is disordered, and says nothing.
     #[inline]
-    pub(super) fn add(&mut self, time_ns: i64, ns: i64, with_data: bool, full: bool) {
-        let Ok(ns) = u32::try_from(ns.min(i64::from(u32::MAX))) else { return };
+    pub(super) fn add(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
         let times = if with_data { &mut self.with_data } else { &mut self.alone };
-        if times.passes(ns) && self.course.goes_on(time_ns, ns) {
+        if let Ok(ns) = u32::try_from(time_ns.wrapping_sub(sent_ns))
+            && times.passes(ns)
+            && self.course.goes_on(time_ns, ns)
+        {
             times.count += 1;
             self.full += u64::from(full);
         } else {
-            self.keep(time_ns, ns, with_data, full);
+            self.keep(time_ns, sent_ns, with_data, full);
         }
     }
 
     /// The same of one of which something is to be kept: a call at the end is no more than a jump.
     #[cold]
     #[inline(never)]
-    fn keep(&mut self, time_ns: i64, ns: u32, with_data: bool, full: bool) {
+    fn keep(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
+        let took_ns = time_ns.saturating_sub(sent_ns);
+        let Ok(ns) = u32::try_from(took_ns.min(i64::from(u32::MAX))) else { return };
         if !self.course.goes_on(time_ns, ns) {
             self.course.add(time_ns, ns, self.answers());
         }
@@ -258,14 +263,14 @@ mod tests {
     fn delayed_acks_are_left_out() {
         let mut times = AckTimes::default();
         for ns in [41 * MS, 210_000, 43 * MS, 200_000, 220_000, 40 * MS, 230_000, 49 * MS] {
-            times.add(ns, ns, false, false);
+            times.add(ns, 0, false, false);
         }
         assert_eq!(
             (times.alone.count, times.alone.least(), times.prompt()),
             (8, Some(200_000), Some(210_000))
         );
         assert_eq!(times.turn(), None);
-        times.add(0, 900_000, true, false);
+        times.add(900_000, 0, true, false);
         assert_eq!(times.turn(), Some(900_000));
     }
 
@@ -281,10 +286,10 @@ mod tests {
     #[test]
     fn a_time_that_cannot_be_is_none() {
         let mut times = AckTimes::default();
-        times.add(0, -5, false, false);
+        times.add(0, 5, false, false);
         assert_eq!(times.alone.least(), None);
-        times.add(0, i64::MAX, false, false);
-        times.add(0, 7, false, false);
+        times.add(i64::MAX, -1, false, false);
+        times.add(7, 0, false, false);
         assert_eq!(times.alone.least(), Some(7));
     }
 }

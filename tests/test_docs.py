@@ -418,7 +418,9 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
                 key: {} if key in ("summary", "perfile") else document(value)
                 for key, value in parts_of(samples.report())
             },
-            "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),
+            "pcapnfs budget --json": document(
+                record.replace(pcapnfs.time_budget(trace), slower_paths=(samples.slower_path(),))
+            ),
             "pcapnfs findings --json": document(samples.findings()),
             "pcapnfs estimate --json": document(model),
             "pcapnfs compare --json": document(samples.comparison()),

@@ -188,6 +188,7 @@ SHOWN_BY = {
     "shared_files": "k61-locks-v42-server.pcap",
     "slower_path": "k61-retrans-v3.pcap",
     "tcp_stalls": "k61-retrans-v3.pcap",
+    "time_budget": "k61-retrans-v3.pcap",
 }
 """Samples for questions that ask no further where there is nothing to tell."""
 

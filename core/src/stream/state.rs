@@ -112,7 +112,7 @@ impl State {
     pub(super) fn fetch(&self) {
         let Connection { last, counts, acks, .. } = &self.connection;
         let of_sides =
-            counts.low.segments ^ counts.high.segments ^ acks.low.alone.count ^ acks.high.alone.count;
+            counts.low.segments ^ counts.high.segments ^ acks.low.alone().count ^ acks.high.alone().count;
         let of_directions = [&self.directions.low, &self.directions.high].map(|direction| {
             let known = direction.assembler.next().is_some() ^ direction.acknowledged.is_some();
             let unsure = direction.misled ^ direction.lost.is_some();

@@ -60,13 +60,13 @@ impl Wire {
     /// Microseconds of the shortest ACK alone and with data of `C` and `S`.
     fn least(&self) -> [Option<i64>; 4] {
         let acks = &self.connection().acks;
-        [&acks.low.alone, &acks.low.with_data, &acks.high.alone, &acks.high.with_data]
+        [acks.low.alone(), acks.low.with_data(), acks.high.alone(), acks.high.with_data()]
             .map(|times| times.least().map(|ns| ns / US))
     }
 
     fn counts(&self) -> [u64; 4] {
         let acks = &self.connection().acks;
-        [&acks.low.alone, &acks.low.with_data, &acks.high.alone, &acks.high.with_data]
+        [acks.low.alone(), acks.low.with_data(), acks.high.alone(), acks.high.with_data()]
             .map(|times| times.count)
     }
 }

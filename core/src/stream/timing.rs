@@ -151,31 +151,49 @@ impl Times {
     }
 }
 
+/// Times of nothing.
+static NONE: Times = Times { count: 0, least: 0, kept: Vec::new(), thinned: 0 };
+
 /// How long one end took to acknowledge what the other sent.
+///
+/// Most connections of a scan or a flood never show it, so it has its memory once there is something.
 #[derive(Clone, Debug, Default)]
-pub struct AckTimes {
-    /// ACKs that came alone.
-    pub alone: Times,
-    /// ACKs that came with data.
-    pub with_data: Times,
+pub struct AckTimes(Option<Box<Known>>);
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    alone: Times,
+    with_data: Times,
     /// ACKs that came alone for two full-sized segments or more.
     full: u64,
     course: Course,
 }
 
 impl AckTimes {
+    /// ACKs that came alone.
+    #[inline]
+    pub fn alone(&self) -> &Times {
+        self.0.as_ref().map_or(&NONE, |known| &known.alone)
+    }
+
+    /// ACKs that came with data.
+    pub fn with_data(&self) -> &Times {
+        self.0.as_ref().map_or(&NONE, |known| &known.with_data)
+    }
+
     /// Takes an acknowledgement that came at a time, of what was sent at another; `full` if it came alone
     /// for two full-sized segments or more. Of what it took 4.3 s are kept. A negative time shows that
     /// clocks differ, or that the capture is disordered, and says nothing.
     #[inline]
     pub(super) fn add(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
-        let times = if with_data { &mut self.with_data } else { &mut self.alone };
-        if let Ok(ns) = u32::try_from(time_ns.wrapping_sub(sent_ns))
+        if let Some(known) = &mut self.0
+            && let times = if with_data { &mut known.with_data } else { &mut known.alone }
+            && let Ok(ns) = u32::try_from(time_ns.wrapping_sub(sent_ns))
             && times.passes(ns)
-            && self.course.goes_on(time_ns, ns)
+            && known.course.goes_on(time_ns, ns)
         {
             times.count += 1;
-            self.full += u64::from(full);
+            known.full += u64::from(full);
         } else {
             self.keep(time_ns, sent_ns, with_data, full);
         }
@@ -187,22 +205,20 @@ impl AckTimes {
     fn keep(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
         let took_ns = time_ns.saturating_sub(sent_ns);
         let Ok(ns) = u32::try_from(took_ns.min(i64::from(u32::MAX))) else { return };
-        if !self.course.goes_on(time_ns, ns) {
-            self.course.add(time_ns, ns, self.answers());
+        let known = self.0.get_or_insert_default();
+        if !known.course.goes_on(time_ns, ns) {
+            let so_far = known.answers();
+            known.course.add(time_ns, ns, so_far);
         }
-        let times = if with_data { &mut self.with_data } else { &mut self.alone };
+        let times = if with_data { &mut known.with_data } else { &mut known.alone };
         times.add(ns);
-        self.full += u64::from(full);
-    }
-
-    fn answers(&self) -> Answers {
-        let Self { alone, with_data, full, .. } = self;
-        Answers { alone: alone.count, with_data: with_data.count, full: *full }
+        known.full += u64::from(full);
     }
 
     /// When even the quickest took much longer than others before or after.
     pub fn slower(&self) -> Option<Slower> {
-        self.course.slower(self.answers())
+        let known = self.0.as_ref()?;
+        known.course.slower(known.answers())
     }
 
     /// The lower quartile of the ACKs that came alone and were not delayed: a usual round trip.
@@ -210,12 +226,19 @@ impl AckTimes {
     /// Captured at both ends of one connection, this is what a call takes longer at its client: the
     /// median holds the load of the end besides, and the least is too good.
     pub fn prompt(&self) -> Option<i64> {
-        self.alone.quantile(25, DELAY_NS)
+        self.alone().quantile(25, DELAY_NS)
     }
 
     /// The 5th percentile of the ACKs that came with data: no round trip takes longer as a rule.
     pub fn turn(&self) -> Option<i64> {
-        self.with_data.quantile(5, u32::MAX)
+        self.with_data().quantile(5, u32::MAX)
+    }
+}
+
+impl Known {
+    fn answers(&self) -> Answers {
+        let Self { alone, with_data, full, .. } = self;
+        Answers { alone: alone.count, with_data: with_data.count, full: *full }
     }
 }
 
@@ -266,7 +289,7 @@ mod tests {
             times.add(ns, 0, false, false);
         }
         assert_eq!(
-            (times.alone.count, times.alone.least(), times.prompt()),
+            (times.alone().count, times.alone().least(), times.prompt()),
             (8, Some(200_000), Some(210_000))
         );
         assert_eq!(times.turn(), None);
@@ -287,9 +310,9 @@ mod tests {
     fn a_time_that_cannot_be_is_none() {
         let mut times = AckTimes::default();
         times.add(0, 5, false, false);
-        assert_eq!(times.alone.least(), None);
+        assert_eq!(times.alone().least(), None);
         times.add(i64::MAX, -1, false, false);
         times.add(7, 0, false, false);
-        assert_eq!(times.alone.least(), Some(7));
+        assert_eq!(times.alone().least(), Some(7));
     }
 }

@@ -162,6 +162,12 @@ def share(part: float | None) -> str:
     return f"{part * 100:.1f} %"
 
 
+def clock(nanoseconds: int) -> str:
+    """Write the time of day of nanoseconds since 1970, in UTC: `03:56:17`."""
+    told = timestamp(nanoseconds) or UNKNOWN
+    return told if told.startswith("@") else told[11:19]
+
+
 def timestamp(nanoseconds: int | None) -> str | None:
     """Write nanoseconds since 1970 as ISO 8601 in UTC with nine decimals; None stays None."""
     if nanoseconds is None:

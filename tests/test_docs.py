@@ -401,11 +401,14 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
         # The trace has nothing that concerns several clients.
         several = samples.bottlenecks("10.0.0.2", "10.0.0.3")
         model = record.replace(pcapnfs.model(trace), verdict=several)
+        # Nor was its path longer for a while.
+        network = record.replace(pcapnfs.network(trace), slower_paths=(samples.slower_path(),))
         results = {
             "pcapnfs summarize --json": document(
                 record.replace(
                     pcapnfs.summarize(trace),
                     verdict=several,
+                    network=network,
                     findings=samples.findings().findings,
                     model=model,
                 )
@@ -415,7 +418,9 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
                 key: {} if key in ("summary", "perfile") else document(value)
                 for key, value in parts_of(samples.report())
             },
-            "pcapnfs budget --json": document(pcapnfs.time_budget(trace)),
+            "pcapnfs budget --json": document(
+                record.replace(pcapnfs.time_budget(trace), slower_paths=(samples.slower_path(),))
+            ),
             "pcapnfs findings --json": document(samples.findings()),
             "pcapnfs estimate --json": document(model),
             "pcapnfs compare --json": document(samples.comparison()),
@@ -426,7 +431,7 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
             "pcapnfs sizes --json": document(pcapnfs.sizes(trace)),
             "pcapnfs readdir --json": document(pcapnfs.readdir(trace)),
             "pcapnfs cache --json": document(pcapnfs.cache(trace)),
-            "pcapnfs network --json": document(pcapnfs.network(trace)),
+            "pcapnfs network --json": document(network),
             "pcapnfs verify --json": document(samples.verification()),
             "pcapnfs show --json": document(
                 record.replace(samples.shown(), packet=samples.shown().readings[0].messages[0])

@@ -83,6 +83,9 @@ class ClientClock(Record):
     lost_s: Mapping[str, float]
     """By row of the budget, for how long calls stood still until TCP sent again what was lost,
     seconds."""
+    longer_s: Mapping[str, float]
+    """By row of the budget, what calls took longer because the path was longer for a while,
+    seconds."""
 
     @property
     def persist_s(self) -> float:
@@ -117,17 +120,21 @@ class ClientClock(Record):
 
         Transfer, waiting and client are rows of the budget, without what of them is loss. The
         others are divided: a round trip of each call; of stable calls, what they take beyond it, is
-        persistence; what calls stood still is loss; of calls without a known outcome, nobody knows;
-        the rest is the server's.
+        persistence; what calls took longer for a longer path is the path's; what they stood still
+        is loss; of calls without a known outcome, nobody knows; the rest is the server's.
         """
         rtt = self.rtt_s or 0.0
         round_trips = sum(self.part(row, rtt) for row in KINDS)
         persisted = self.part("stable", rtt + self.persist_s) - self.part("stable", rtt)
         unknown = self.budget.unknown_s - self.part("unknown", rtt)
+        path = min(unknown, self.longer_s.get("unknown", 0.0))
+        unknown -= path
         unsure = min(unknown, self.lost_of("unknown"))
         unknown -= unsure
         called = sum(float(getattr(self.budget, f"{row}_s")) for row in KINDS)
-        left = max(0.0, called - round_trips - persisted - unknown - unsure)
+        left = max(0.0, called - round_trips - persisted - unknown - unsure - path)
+        known = min(left, sum(self.longer_s.get(row, 0.0) for row in KINDS if row != "unknown"))
+        left -= known
         lost = min(left, sum(self.lost_of(row) for row in KINDS if row != "unknown"))
         moving, late = self.lost_of("transfer"), self.lost_of("client")
         return {
@@ -135,6 +142,7 @@ class ClientClock(Record):
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s - moving,
             "waiting": self.budget.waiting_s,
+            "path": path + known,
             "loss": lost + unsure + moving + late,
             "server": left - lost,
             "unknown": unknown,
@@ -169,6 +177,7 @@ def client_clocks(
     rtt_s: float | None,
     booked: Booked | None = None,
     lost_s: Mapping[str, Mapping[str, float]] | None = None,
+    longer_s: Mapping[str, Mapping[str, float]] | None = None,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -180,6 +189,7 @@ def client_clocks(
         booked: The calls added up, where that is known already.
         lost_s: By client and row of the budget, for how long calls stood still for what was lost,
             seconds.
+        longer_s: The same of what calls took longer because the path was longer for a while.
     """
     booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
@@ -220,6 +230,7 @@ def client_clocks(
                 stable_median_s=median(service) if len(service) else None,
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
                 lost_s=(lost_s or {}).get(client, {}),
+                longer_s=(longer_s or {}).get(client, {}),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

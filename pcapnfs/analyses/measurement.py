@@ -32,8 +32,9 @@ from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
+from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
-from pcapnfs.analyses.timeline import Lost, Timeline, timeline
+from pcapnfs.analyses.timeline import Longer, Lost, Timeline, timeline
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ class Measurement(Record):
     lost: Lost
     """What calls stood still until TCP sent again what was lost; in no round trip, and in no
     persistence."""
+    longer: Longer
+    """What calls took longer because the path was longer for a while, likewise."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -183,12 +186,12 @@ class Measurement(Record):
     def unknown_beyond_s(self, rtt_s: float) -> float:
         """What the calls without a known outcome took beyond a round trip, added up, seconds.
 
-        What they stood still for what was lost is not in it.
+        What they stood still for what was lost, or took longer for a longer path, is not in it.
 
         Args:
             rtt_s: The round trip, seconds.
         """
-        lost = self.lost.unknown_s
+        lost = self.lost.unknown_s + self.longer.unknown_s
         return max(0.0, self.unknown_s - self.unknown_calls * rtt_s - lost)
 
     def with_rtt(self, rtt_s: float | None) -> Measurement:
@@ -246,8 +249,8 @@ def measure(
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks = None
     if len(calls.clients) > 1:
-        lost = lost_by_client(trace)
-        clocks = client_clocks(found, calls, network.ways, rtt, booked, lost)
+        known = lost_by_client(trace), slower_by_client(trace)
+        clocks = client_clocks(found, calls, network.ways, rtt, booked, *known)
     return Measurement(
         files=files,
         counted=counted,
@@ -269,6 +272,7 @@ def measure(
         unknown_s=calls.unknown_s,
         unknown_calls=calls.unknown_calls,
         lost=calls.lost,
+        longer=calls.longer,
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,

@@ -389,6 +389,8 @@ def _evidence(
         else (measured.transfer_s - measured.lost.transfer_s) * part,
         lost_s=0.0 if measured is None else measured.lost.calls_s * part,
         lost_idle_s=0.0 if measured is None else measured.lost.idle_s * part,
+        longer_s=0.0 if measured is None else measured.longer.calls_s * part,
+        longer_calls=0,
         waiting_s=0.0
         if measured is None
         else (measured.held_s * _more_at_once(measured, given) + measured.put_off_s) * part,

@@ -2,7 +2,8 @@
 
 Takes connections and calls; gives for each client and server the path between them, with what was
 lost on it and how it was used, and what holds for the whole capture. Round trips and the vantage
-point are those of `round_trip`, calls under way those of `concurrency`, slots those of `sessions`.
+point are those of `round_trip`, paths that were longer for a while those of `slower_path`, calls
+under way those of `concurrency`, slots those of `sessions`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from pcapnfs.analyses import concurrency as _concurrency
 from pcapnfs.analyses import given, order, traffic, transfer_sizes
 from pcapnfs.analyses import round_trip as _round_trip
 from pcapnfs.analyses import sessions as _sessions
+from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment, concurrency, timeline
 from pcapnfs.analyses.levels import most_at_once
 from pcapnfs.analyses.round_trip import RoundTrip, Source, Vantage, round_trips
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.sessions import Session, sessions
+from pcapnfs.analyses.slower_path import SlowerPath, slower_paths
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -30,6 +33,7 @@ READS = columns.together(
     _concurrency.READS,
     _round_trip.READS,
     _sessions.READS,
+    _slower_path.READS,
     traffic.READS,
     transfer_sizes.READS,
     columns.of(
@@ -112,6 +116,9 @@ class Network(Record):
     """What that rests on, for the longer half of the busiest path; `gaps` is an upper bound."""
     vantage: Vantage
     """Where the capture was taken; `unknown` where TCP does not show it or clients differ."""
+    slower_paths: tuple[SlowerPath, ...]
+    """When the path between a client and a server was longer than otherwise, in order of time; of
+    the busiest paths."""
     resent_calls: int
     """Calls that were sent again with the same xid."""
     loss: Loss
@@ -178,6 +185,9 @@ def network(trace: Trace, *, top: int = 20) -> Network:
         tcp_rtt_s=trips.path_s,
         rtt_source=trips.source,
         vantage=trips.vantage,
+        slower_paths=tuple(
+            slower for slower in slower_paths(trace) if (slower.client, slower.server) in pairs
+        ),
         resent_calls=resent_calls,
         loss=_together(trace),
         concurrency=together,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, round_trip, shares, tcp_stalls, traffic
+from pcapnfs.analyses import given, round_trip, shares, slower_path, tcp_stalls, traffic
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     round_trip.READS,
     shares.READS,
+    slower_path.READS,
     tcp_stalls.STALLED_READS,
     traffic.READS,
     columns.of(
@@ -51,7 +52,7 @@ class ServerTime(Record):
     """Calls that succeeded, were sent once and stood still for no lost segment."""
     median_s: float
     """Median time from the call to the first byte of the reply, less the network's round trip
-    between capture and server, seconds, not below 0."""
+    between capture and server at that time, seconds, not below 0."""
     mean_s: float
     """The same of the mean."""
     time_s: float
@@ -69,6 +70,9 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         if pair.server_side.source in ("handshake", "acks")
     }
     mounts = traffic.mounts(trace)
+    slow = "select null::ubigint as call, 0 as inside where false"
+    if slower_path.register(trace):
+        slow = f"select call, inside from {slower_path.TABLE}"
     answered = shares.where(f"""
         srt is not null and transmissions = 1 and coalesce(status = 0, true)
         and ({among("stability", ("read", "unstable_write"))}
@@ -80,10 +84,13 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             select {given.rows("mounts", "uinteger")} as mount,
                    {given.rows("halves", "bigint")} as network
         ),
+        slow as ({slow}),
         timed as (
             select server, op, stability, call_frame, share,
-                   greatest(reply_first_time - call_time - coalesce(network, 0), 0) as took
+                   greatest(reply_first_time - call_time - coalesce(network, 0)
+                            - coalesce(inside, 0), 0) as took
             from calls join shares using (call) left join halves using (mount)
+                 left join slow using (call)
                  {tcp_stalls.left_out(trace)}
             where {answered}
         )

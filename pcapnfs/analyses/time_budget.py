@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs import columns
 from pcapnfs.analyses import phases as _phases
+from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses.budget import Booked, Budget, budgets
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.phases import Phase, phases
+from pcapnfs.analyses.slower_path import SlowerPath, slower_paths
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
-READS = _phases.READS
+READS = columns.together(_phases.READS, _slower_path.READS)
 """The columns that this reads."""
 
 CLIENTS = 20
@@ -37,6 +40,9 @@ class TimeBudget(Record):
     """Each client, the one that waited longest first."""
     phases: tuple[Phase, ...]
     """What each of these clients did one after the other, client by client."""
+    slower_paths: tuple[SlowerPath, ...] = ()
+    """When the path between a client and a server was longer than otherwise, in order of time, and
+    what of the rows calls took longer for it."""
 
 
 def time_budget(
@@ -65,4 +71,5 @@ def time_budget(
         total=total,
         clients=clients,
         phases=phases(trace, found, [budget.client or "" for budget in clients]),
+        slower_paths=slower_paths(trace),
     )

@@ -16,6 +16,7 @@ from pcapnfs import columns, walks
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
+from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses.arrays import counted, find, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
@@ -23,6 +24,7 @@ from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import KINDS, TRANSFER, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.slower_path import slowed
 from pcapnfs.analyses.tcp_stalls import stalled
 from pcapnfs.analyses.texts import among, position
 from pcapnfs.programs import NFS_PROGRAMS, NLM
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _objects.READS,
     _outstanding.READS,
+    _slower_path.READS,
     _tcp_stalls.STALLED_READS,
     columns.of(
         calls="call callback connection program op reply_time srt transmissions status_name "
@@ -97,6 +100,17 @@ class Lost(Record):
     """Before they came by, while none was outstanding."""
 
 
+class Longer(Record):
+    """What calls took longer because the path was longer for a while, seconds."""
+
+    calls_s: float = 0.0
+    """In their service times, added up over calls."""
+    calls: int = 0
+    """How many calls these are."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+
+
 class Timeline(Record):
     """Arrays with an element for each call of a client, in order of its first byte."""
 
@@ -128,7 +142,8 @@ class Timeline(Record):
     """The stable operations."""
     service_s: Floats
     """From the complete call to the complete reply, as the client saw it, seconds; 0 without
-    reply. Without what the call stood still until TCP sent again what was lost."""
+    reply. Without what the call stood still until TCP sent again what was lost, and what it took
+    longer because the path was longer for a while."""
     idle_s: Floats
     """The time right before it in which none was, seconds."""
     alone: Flags
@@ -151,6 +166,8 @@ class Timeline(Record):
     """Such calls that are counted."""
     lost: Lost
     """What TCP's retransmission timer took of all this."""
+    longer: Longer
+    """What a path that was longer for a while took of it."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -189,6 +206,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         service[places] = np.maximum(service[places] - still.inside_ns, 0)
         still.longer_ns[~chosen[places]] = 0
         unsure = calls.kind[places] == UNKNOWN
+    longer_path = _path_taken_out(trace, calls, service, chosen)
     shows = answered & ~refused
     del connection, refused, answered
     intervals = _together(intervals, chosen)
@@ -252,6 +270,25 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         unknown_s=unknown / NANOSECONDS,
         unknown_calls=unknown_calls,
         lost=lost,
+        longer=longer_path,
+    )
+
+
+def _path_taken_out(
+    trace: Trace, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
+) -> Longer:
+    """Take from service times, ns, what they hold because the path was longer; say how much."""
+    slow = slowed(trace)
+    if slow is None:
+        return Longer()
+    places = find(calls.call, slow.call)
+    service[places] = np.maximum(service[places] - slow.inside_ns, 0)
+    theirs = chosen[places]
+    unsure = theirs & (calls.kind[places] == UNKNOWN)
+    return Longer(
+        calls_s=float(slow.inside_ns[theirs].sum()) / NANOSECONDS,
+        calls=int(theirs.sum()),
+        unknown_s=float(slow.inside_ns[unsure].sum()) / NANOSECONDS,
     )
 
 

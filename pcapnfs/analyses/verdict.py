@@ -42,7 +42,8 @@ ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
 
 CAUSES = (
-    "persistence", "round_trips", "transfer", "waiting", "loss", "server", "unknown", "client",
+    "persistence", "round_trips", "transfer", "waiting", "path", "loss", "server", "unknown",
+    "client",
 )  # fmt: skip
 """Codes of the causes."""
 
@@ -54,7 +55,7 @@ class Cause(Record):
     """A part of the time."""
 
     cause: str
-    """`persistence`, `round_trips`, `transfer`, `waiting`, `loss`, `server`, `unknown` or
+    """`persistence`, `round_trips`, `transfer`, `waiting`, `path`, `loss`, `server`, `unknown` or
     `client`."""
     time_s: float
     """What it takes, seconds."""
@@ -126,6 +127,10 @@ class Evidence(Record):
     """The part of it in which they stood still until TCP sent again what was lost."""
     lost_idle_s: float
     """The same of the time in which no call was under way, of all calls together."""
+    longer_s: float
+    """The part of it that calls took longer because the path was longer for a while."""
+    longer_calls: int
+    """How many of them did; 0 where only the clock of one client is known."""
     stable_s: float | None
     """Median service time of the stable calls; None when persistence was not measured."""
     small_s: float | None
@@ -149,6 +154,8 @@ def verdict(evidence: Evidence) -> Verdict:
     persistence = costs.persistence_s * (_typical(evidence) if storage == "memory" else 1.0)
     beyond = costs.beyond_s + costs.persistence_s - persistence
     left = max(0.0, beyond - max(0.0, transfer) - waiting)
+    path = min(evidence.longer_s / costs.concurrency, left)
+    left -= path
     # What calls stood still was seen of each; the round trip is a mean, too long for other calls.
     lost = min(evidence.lost_s / costs.concurrency, left + costs.round_trips_s)
     late = min(evidence.lost_idle_s, costs.client_time_s)
@@ -160,6 +167,7 @@ def verdict(evidence: Evidence) -> Verdict:
         "round_trips": round_trips,
         "transfer": max(0.0, transfer),
         "waiting": waiting,
+        "path": path,
         "loss": lost + late,
         "server": left - unknown,
         "unknown": unknown,
@@ -198,6 +206,8 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             unknown_s=measured.unknown_beyond_s(measured.rtt_s),
             lost_s=measured.lost.calls_s,
             lost_idle_s=measured.lost.idle_s,
+            longer_s=measured.longer.calls_s,
+            longer_calls=measured.longer.calls,
             stable_s=measured.stable_median_s if told else None,
             small_s=measured.small_median_s,
             forecast=False,
@@ -299,6 +309,8 @@ def _evidence(clock: ClientClock) -> Evidence:
         unknown_s=0.0,
         lost_s=0.0,
         lost_idle_s=0.0,
+        longer_s=0.0,
+        longer_calls=0,
         stable_s=clock.stable_median_s if clock.few is None else None,
         small_s=clock.small_median_s,
         forecast=False,
@@ -423,6 +435,10 @@ def _reasons(
         if evidence.resent and costs.persist_s
         else "the server was not ready, or not reached",
         "server": "reads, listings, and what else took longer than a round trip",
+        "path": f"{units.counted(evidence.longer_calls, 'call')} took "
+        f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
+        if evidence.longer_calls
+        else "for a while a round trip took longer than otherwise",
         "loss": "calls stood still until TCP's retransmission timer ran out",
         "unknown": "no reply, or one that cannot be read",
         "client": "no call under way",
@@ -432,6 +448,7 @@ def _reasons(
         "round_trips": "round trips",
         "transfer": "transfer",
         "waiting": "waiting for the server",
+        "path": "a longer path",
         "loss": "lost segments",
         "server": "the server",
         "unknown": "calls of unknown outcome",

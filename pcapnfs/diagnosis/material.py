@@ -33,6 +33,7 @@ from pcapnfs.analyses import server_times as _server_times
 from pcapnfs.analyses import shared_files as _shared_files
 from pcapnfs.analyses import shares
 from pcapnfs.analyses import silly_renames as _silly_renames
+from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses import stale_handles as _stale_handles
 from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses import time_budget as _time_budget
@@ -81,6 +82,7 @@ READS = columns.together(
     _server_times.READS,
     _shared_files.READS,
     _silly_renames.READS,
+    _slower_path.READS,
     _stale_handles.READS,
     _tcp_stalls.READS,
     _time_budget.READS,
@@ -118,6 +120,7 @@ class Material(Record):
     server_times: tuple[_server_times.ServerTime, ...]
     shared_files: tuple[_shared_files.SharedFiles, ...]
     silly_renames: tuple[_silly_renames.SillyRenames, ...]
+    slower_paths: tuple[_slower_path.SlowerPath, ...]
     stale_handles: tuple[_stale_handles.StaleHandles, ...]
     tcp_stalls: tuple[_tcp_stalls.TcpStalls, ...]
     time_budget: _time_budget.TimeBudget
@@ -217,6 +220,7 @@ def complete(
     server_times = ask(_server_times.server_times)
     shared_files = ask(_shared_files.shared_files)
     silly_renames = ask(_silly_renames.silly_renames)
+    slower_paths = ask(_slower_path.slower_paths)
     stale_handles = ask(_stale_handles.stale_handles)
     tcp_stalls = ask(_tcp_stalls.tcp_stalls)
     transfer_runs = ask(_transfer_runs.transfer_runs)
@@ -248,6 +252,7 @@ def complete(
         server_times=server_times(),
         shared_files=shared_files(),
         silly_renames=silly_renames(),
+        slower_paths=slower_paths(),
         stale_handles=stale_handles(),
         tcp_stalls=tcp_stalls(),
         time_budget=time_budget,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.budget import Budget
     from pcapnfs.analyses.phases import Phase
+    from pcapnfs.analyses.slower_path import SlowerPath
     from pcapnfs.analyses.time_budget import TimeBudget
 
 BAR_CELLS = 20
@@ -63,7 +64,7 @@ SHORT = {
 
 def screen(result: TimeBudget) -> RenderableType:
     """The screen of `budget`."""
-    parts: list[RenderableType] = [_clock(result.total)]
+    parts: list[RenderableType] = [_clock(result.total, result.slower_paths)]
     if result.total.clients > 1:
         parts += [heading("Clients"), *_told(result.total, result.clients, "--top 0")]
     for client in dict.fromkeys(phase.client for phase in result.phases):
@@ -73,9 +74,14 @@ def screen(result: TimeBudget) -> RenderableType:
     return Group(*parts)
 
 
-def block(total: Budget, phases: Sequence[Phase], clients: Sequence[Budget] = ()) -> RenderableType:
+def block(
+    total: Budget,
+    phases: Sequence[Phase],
+    clients: Sequence[Budget] = (),
+    paths: Sequence[SlowerPath] = (),
+) -> RenderableType:
     """The budget within `summarize`."""
-    parts: list[RenderableType] = [_clock(total)]
+    parts: list[RenderableType] = [_clock(total, paths)]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1 and total.wall_s:
@@ -95,7 +101,7 @@ _CLOCK_COLUMNS = (
 )
 
 
-def _clock(budget: Budget) -> RenderableType:
+def _clock(budget: Budget, paths: Sequence[SlowerPath]) -> RenderableType:
     rows = [
         [TITLES[row], units.duration(time_s), units.share(share), _bar(share)]
         for row, time_s, share in budget.shares()
@@ -105,12 +111,28 @@ def _clock(budget: Budget) -> RenderableType:
     whose = "wall clock" if budget.clients == 1 else added
     rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
-    return Group(table, *(note(remark) for remark in remarks(budget)))
+    return Group(table, *(note(remark) for remark in remarks(budget, paths)))
 
 
-def remarks(budget: Budget) -> list[str]:
-    """What the rows of a clock leave open, in sentences."""
+def remarks(budget: Budget, paths: Sequence[SlowerPath] = ()) -> list[str]:
+    """What the rows of a clock leave open, in sentences.
+
+    Args:
+        budget: The clock.
+        paths: The paths that were longer for a while.
+    """
     told = []
+    longer = {
+        row: sum(path.time_s.get(row, 0.0) for path in paths)
+        for row in TITLES
+        if any(path.time_s.get(row) for path in paths)
+    }
+    if longer:
+        rows = ", ".join(f"{units.duration(time)} of {SHORT[row]}" for row, time in longer.items())
+        told.append(
+            f"In it are {units.duration(sum(longer.values()))} that calls took longer because the "
+            f"path was longer for a while: {rows}."
+        )
     # A call whose reply is not there counts as outstanding to the end of the capture.
     known = budget.unknown_s <= budget.wall_s / 2
     if known and budget.concurrency is not None and budget.concurrency > 1:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.network import Loss, Network, Path
     from pcapnfs.analyses.round_trip import Half, RoundTrip
     from pcapnfs.analyses.sessions import Session
+    from pcapnfs.analyses.slower_path import SlowerPath
 
 VANTAGES = {
     "client": "at the client",
@@ -94,10 +95,11 @@ def screen(result: Network) -> RenderableType:
     if not result.paths:
         return Text("No client called.")
     parts: list[RenderableType] = [
-        Prose(_whence(result)),
+        Prose(" ".join((_whence(result), *slower(result)))),
         heading("Round trips"),
         FittedTable(_TRIPS, [_trip(path.round_trip) for path in result.paths], indent=2),
         *(note(text) for text in _evidence(result.paths[0].round_trip)),
+        *(note(_slow_evidence(path)) for path in result.slower_paths),
         heading("Connections"),
         FittedTable(_USES, [_use(path) for path in result.paths], indent=2),
         heading("Losses"),
@@ -124,7 +126,7 @@ def lines(result: Network) -> tuple[str, ...]:
     if told := [f"{what} of {units.size(size)}" for what, size in sizes if size is not None]:
         facts.append(f"{' and '.join(told)} at most")
     found = [
-        _whence(result),
+        " ".join((_whence(result), *slower(result))),
         f"{'; '.join(facts)}.",
         f"Calls: {_under_way(result.concurrency)}",
     ]
@@ -153,6 +155,48 @@ def _whence(result: Network) -> str:
             return f"Captured {VANTAGES[vantage]}; how long a round trip takes is not known."
         case vantage, _:
             return f"Captured {VANTAGES[vantage]}; {takes}"
+
+
+def slower(result: Network) -> tuple[str, ...]:
+    """When the path was longer than otherwise, a sentence for each of the first."""
+    named = len(result.paths) > 1
+    told = tuple(_slower(path, named=named) for path in result.slower_paths[:TOLD])
+    if (more := len(result.slower_paths) - TOLD) > 0:
+        told += (f"So {'was' if more == 1 else 'were'} {plural(more, 'more path', 'more paths')}.",)
+    return told
+
+
+TOLD = 3
+"""Paths that were longer for a while of which each is told."""
+
+
+def _slower(path: SlowerPath, *, named: bool) -> str:
+    whose = f" ({escape(path.client)}, {escape(path.server)})" if named else ""
+    return (
+        f"{_when(path)} a round trip to the {path.side} "
+        f"{'took' if path.known else 'may have taken'} {units.duration(path.rtt_s)}, "
+        f"instead of {units.duration(path.usual_s)}{whose}."
+    )
+
+
+def _when(path: SlowerPath) -> str:
+    return f"From {units.clock(path.from_ns)} to {units.clock(path.until_ns)} UTC"
+
+
+def _slow_evidence(path: SlowerPath) -> str:
+    """What it rests on that a path was longer."""
+    told = []
+    if path.acks:
+        full = f" ({units.count(path.full)} for full-sized segments: not delayed)"
+        told.append(
+            plural(path.acks, "ACK without data", "ACKs without data") + (full if path.full else "")
+        )
+    if path.turns:
+        told.append(plural(path.turns, "ACK with data", "ACKs with data"))
+    return (
+        f"{_when(path)}, to the {path.side}: {', '.join(told)}; the shortest "
+        f"{units.duration(path.rtt_s)}; {path.confidence}."
+    )
 
 
 def _connections(result: Network) -> str:

@@ -85,7 +85,12 @@ def summary(result: Summary) -> RenderableType:
         _heading("Where the service time went"),
         _stability(result.stability),
         _heading("Time budget"),
-        budget.block(result.time_budget_total, result.phases, result.time_budget),
+        budget.block(
+            result.time_budget_total,
+            result.phases,
+            result.time_budget,
+            result.network.slower_paths,
+        ),
         _heading("Operations"),
         _operations(result.operations),
         _heading("Files"),

@@ -159,6 +159,45 @@ def test_what_one_client_stood_still_for_lost_segments_is_its_own() -> None:
     assert shares(by_client[DISK])["loss"] == 0
 
 
+def test_what_one_clients_path_took_longer_is_its_own() -> None:
+    """All but the first eight GETATTRs of one client take 20 ms longer, or more."""
+    longer, shift = [], 0
+    for number, row in enumerate(calls_of(NETWORK, 0, "GETATTR", 1, 40)):
+        times = {name: int(str(row[name])) + shift for name in SENT}
+        lasts = (41 if number >= 8 else 1) * MILLISECOND
+        shift += lasts - MILLISECOND
+        ends = dict.fromkeys(("reply_first_time", "reply_time"), times["call_time"] + lasts)
+        longer.append({**row, **times, **ends, "srt": lasts, "connection": 7})
+    path = {
+        "connection": 7,
+        "transport": "TCP",
+        "client": NETWORK,
+        "server": longer[0]["server"],
+        "syn_rtt": MILLISECOND,
+        "ack_rtt": 5_000,
+        "server_slow_from": longer[8]["call_first_time"],
+        "server_slow_until": longer[-1]["reply_time"],
+        "server_slow_rtt": 41 * MILLISECOND,
+        "server_slow_acks": 10,
+        "server_slow_turns": 0,
+        "server_slow_full": 10,
+    }
+    rows = [*longer, *waits_for_disk()]
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[path]) as trace:
+        verdict = model(trace).verdict
+        each = time_budget(trace, top=0).clients
+    assert verdict is not None
+    budgets = {str(clock.client): clock for clock in each}
+    by_client = {told.client: told for told in verdict.clients}
+    for told in verdict.clients:
+        agrees(told, budgets[told.client])
+    # 32 × 40 ms of 2 s.
+    assert shares(by_client[NETWORK])["path"] == pytest.approx(0.64)
+    assert shares(by_client[NETWORK])["round_trips"] == pytest.approx(0.02)
+    assert by_client[NETWORK].named[0] == "path"
+    assert shares(by_client[DISK])["path"] == 0
+
+
 def test_a_client_under_tls_waited_for_what_is_seen_and_the_rest_nobody_knows() -> None:
     sealed = {"client": NETWORK, "client_bytes": 600, "server_bytes": 400, "sealed_bytes": 990}
     clear = {"client": DISK, "client_bytes": 6000, "server_bytes": 4000}

@@ -342,6 +342,39 @@ def test_what_stood_still_for_lost_segments_is_in_no_round_trip() -> None:
     assert found.verdict.named == ("loss",)
 
 
+def test_what_a_longer_path_took_is_in_no_round_trip_and_no_persistence() -> None:
+    """From the middle on each call takes 60 ms longer, and its path is known to."""
+    more, calls, shift = 60 * MILLISECOND, [], 0
+    rows = run()
+    for number, row in enumerate(rows):
+        times = {name: int(str(row[name])) + shift for name in _TIMES}
+        if number >= len(rows) // 2:
+            shift += more
+            times |= {name: times[name] + more for name in _TIMES[2:]}
+            times["srt"] = times["reply_time"] - times["call_time"]
+        calls.append({**row, **times, "connection": 0})
+    since = int(str(calls[len(rows) // 2]["call_first_time"]))
+    longer = {
+        **connection(0.8, 0.001),
+        "server_slow_from": since,
+        "server_slow_until": int(str(calls[-1]["reply_time"])),
+        "server_slow_rtt": more + 800_000,
+        "server_slow_acks": 20,
+        "server_slow_turns": 0,
+        "server_slow_full": 20,
+    }
+    with trace_of(files=objects(), calls=calls, connections=[longer]) as trace:
+        found = model(trace)
+    assert found.rtt_s == pytest.approx(0.001)
+    assert found.persist_s == pytest.approx(0.005)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert found.verdict is not None
+    times_s = {each.cause: each.time_s for each in found.verdict.causes}
+    assert times_s["path"] == pytest.approx(len(rows) // 2 * 0.06)
+    assert times_s["server"] == pytest.approx(0, abs=1e-9)
+    assert found.verdict.named == ("path",)
+
+
 def refusing(status: str) -> Trace:
     """The server refuses an OPEN so, and takes it 4 s later."""
     late_ns = 4_000 * MILLISECOND

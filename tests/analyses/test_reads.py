@@ -55,6 +55,7 @@ from pcapnfs.analyses import (
     shares,
     silly_renames,
     sizes,
+    slower_path,
     slowest,
     stability,
     stale_handles,
@@ -104,6 +105,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "open_order": (open_order.READS, open_order.open_order),
     "restarts": (restarts.READS, restarts.restarts),
     "server_times": (server_times.READS, server_times.server_times),
+    "slower_path": (slower_path.READS, slower_path.slower_paths),
     "write_shapes": (write_shapes.READS, write_shapes.write_shapes),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
@@ -181,8 +183,12 @@ SHOWN_BY = {
     "recalls": "k61-locks-v42-server.pcap",
     "refusals": "k61-locks-v42-server.pcap",
     "resent_calls": "k61-retrans-v3.pcap",
+    "network": "k61-retrans-v3.pcap",
+    "server_times": "k61-retrans-v3.pcap",
     "shared_files": "k61-locks-v42-server.pcap",
+    "slower_path": "k61-retrans-v3.pcap",
     "tcp_stalls": "k61-retrans-v3.pcap",
+    "time_budget": "k61-retrans-v3.pcap",
 }
 """Samples for questions that ask no further where there is nothing to tell."""
 

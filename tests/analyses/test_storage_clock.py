@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.storage_clock import absorbs
-from pcapnfs.analyses.timeline import Lost, Timeline, Units
+from pcapnfs.analyses.timeline import Longer, Lost, Timeline, Units
 
 CALLS = 300
 
@@ -38,6 +38,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "unknown_s": 0.0,
         "unknown_calls": 0,
         "lost": Lost(),
+        "longer": Longer(),
         "idle_s": gaps,
         "alone": yes,
     }

@@ -25,6 +25,8 @@ DISK = Evidence(
     unknown_s=0.0,
     lost_s=0.0,
     lost_idle_s=0.0,
+    longer_s=0.0,
+    longer_calls=0,
     stable_s=0.0083,
     small_s=None,
     forecast=False,
@@ -146,6 +148,23 @@ def test_what_calls_stood_still_for_lost_segments_is_not_the_servers() -> None:
     times = {each.cause: each.time_s for each in late.causes}
     assert times["loss"] == pytest.approx(3.0)
     assert times["client"] == pytest.approx(6.6)
+
+
+def test_what_calls_took_longer_for_a_longer_path_is_neither_storage_nor_the_servers() -> None:
+    costs = replace(DISK.costs, other_s=0.06)
+    told = verdict(replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000))
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["path"] == pytest.approx(59.0)
+    assert times["server"] == pytest.approx(1.0)
+    assert times["persistence"] == pytest.approx(32.0)
+    assert (
+        "a longer path 62.5 % (1\u2009000 calls took 59.0 ms longer each while it was)"
+        in told.sentence
+    )
+    # It overlaps as calls do.
+    costs = replace(costs, concurrency=2.0)
+    told = verdict(replace(DISK, costs=costs, longer_s=59.0, longer_calls=1000))
+    assert {each.cause: each.time_s for each in told.causes}["path"] == pytest.approx(29.5)
 
 
 def test_a_mean_round_trip_takes_nothing_of_what_was_seen_of_each_call() -> None:

@@ -29,6 +29,7 @@ from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequen
 from pcapnfs.analyses.service_time import ServiceTime
 from pcapnfs.analyses.sessions import Session
 from pcapnfs.analyses.sizes import Fit, SizeBin, Sizes
+from pcapnfs.analyses.slower_path import SlowerPath
 from pcapnfs.analyses.stability import Stability, StabilityRow
 from pcapnfs.analyses.time_budget import TimeBudget
 from pcapnfs.analyses.trust import Trust
@@ -231,6 +232,27 @@ def round_trip() -> RoundTrip:
     )
 
 
+def slower_path() -> SlowerPath:
+    return SlowerPath(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        side="client",
+        connections=1,
+        from_ns=1_700_000_000_000_000_000,
+        until_ns=1_700_000_030_000_000_000,
+        rtt_s=60.3e-3,
+        usual_s=262e-6,
+        acks=12,
+        turns=200,
+        full=11,
+        confidence="certain",
+        calls=0,
+        longer_s=0.0,
+        time_s={},
+        frames=(),
+    )
+
+
 def network() -> Network:
     loss = Loss(24000, 12, 1, 13 / 24000, 20, 2048, 3, 0.0, 0.125)
     nothing = Loss(0, 0, 0, None, 0, 0, 0, 0.0, 0.0)
@@ -270,6 +292,7 @@ def network() -> Network:
         tcp_rtt_s=280e-6,
         rtt_source="acks",
         vantage="server",
+        slower_paths=(slower_path(),),
         resent_calls=2,
         loss=loss,
         concurrency=Concurrency(1.25, 7, 15.0, 61.0),
@@ -291,6 +314,7 @@ def poor_network() -> Network:
         tcp_rtt_s=None,
         rtt_source="none",
         vantage="unknown",
+        slower_paths=(),
         resent_calls=0,
         loss=path.loss,
         concurrency=NOBODY,

@@ -146,3 +146,13 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "[bold]" in text
+
+
+def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
+    path = replace(samples.slower_path(), time_s={"stable": 2.0, "unstable": 0.5})
+    told = budget.remarks(samples.time_budget().total, [path, path])
+    assert told[0] == (
+        "In it are 5.00 s that calls took longer because the path was longer for a while: 4.00 s "
+        "of stable, 1.00 s of unstable."
+    )
+    assert not any("path" in remark for remark in budget.remarks(samples.time_budget().total))

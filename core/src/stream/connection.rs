@@ -5,6 +5,12 @@ use std::net::SocketAddr;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::timing::AckTimes;
 
+/// Maximum segment size where the handshake is not in the capture: that of jumbo frames.
+const LARGEST_SEGMENT: u16 = 8960;
+
+/// What the timestamps option takes of it (RFC 7323 section 3.2, padded).
+const TIMESTAMPS: i64 = 12;
+
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -149,8 +155,49 @@ pub struct Connection {
     pub established: Option<i64>,
     /// The smaller of the maximum segment sizes that the sides announced.
     pub segment_size: Option<u16>,
+    /// Bytes of two full-sized segments.
+    two_full: i64,
     /// What each side was seen to do.
     pub counts: Sides<SideCounts>,
     /// How long each side took to acknowledge what the other had sent.
     pub acks: Sides<AckTimes>,
+}
+
+impl Connection {
+    /// A connection of which nothing is known but its ends, and its first frame.
+    pub(super) fn new(transport: Transport, ends: Sides<SocketAddr>, first: Stamp) -> Self {
+        Self {
+            transport,
+            ends,
+            first,
+            last: first,
+            syn: None,
+            syn_ack: None,
+            established: None,
+            segment_size: None,
+            two_full: two_full(LARGEST_SEGMENT),
+            counts: Sides::default(),
+            acks: Sides::default(),
+        }
+    }
+
+    /// Takes an acknowledgement from `side` of what was sent at a time: `alone` has how many bytes it takes
+    /// in, where it comes without data.
+    #[inline(never)] // Once, instead of wherever segments are taken.
+    pub(super) fn answered(&mut self, side: Side, time_ns: i64, sent_ns: i64, alone: Option<i64>) {
+        let full = alone.is_some_and(|bytes| bytes >= self.two_full);
+        self.acks.of_mut(side).add(time_ns, sent_ns, alone.is_none(), full);
+    }
+
+    /// Takes the maximum segment size that a side announced.
+    pub(super) fn announced(&mut self, size: u16) {
+        let size = self.segment_size.map_or(size, |other| other.min(size));
+        self.segment_size = Some(size);
+        self.two_full = two_full(size);
+    }
+}
+
+/// Two full-sized segments, in bytes.
+fn two_full(segment_size: u16) -> i64 {
+    2 * (i64::from(segment_size) - TIMESTAMPS)
 }

@@ -11,6 +11,8 @@ pub mod seq;
 
 pub mod assembler;
 
+pub mod course;
+
 pub mod timing;
 
 pub(crate) mod by_id;
@@ -351,18 +353,7 @@ impl Connections {
         let id = self.count;
         self.count += 1;
         let (_, ends) = ordered(source, destination, transport);
-        let connection = Connection {
-            transport,
-            ends: Sides { low: ends.0, high: ends.1 },
-            first: stamp,
-            last: stamp,
-            syn: None,
-            syn_ack: None,
-            established: None,
-            segment_size: None,
-            counts: Sides::default(),
-            acks: Sides::default(),
-        };
+        let connection = Connection::new(transport, Sides { low: ends.0, high: ends.1 }, stamp);
         let numbers = Sides { low: number(&ends.0, transport), high: number(&ends.1, transport) };
         self.states.insert(id, State::new(connection, numbers));
         // An earlier connection between these ports is not found any more, neither here nor there.

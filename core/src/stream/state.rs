@@ -116,7 +116,7 @@ impl State {
     pub(super) fn fetch(&self) {
         let Connection { last, counts, acks, .. } = &self.connection;
         let of_sides =
-            counts.low.segments ^ counts.high.segments ^ acks.low.alone.count ^ acks.high.alone.count;
+            counts.low.segments ^ counts.high.segments ^ acks.low.alone().count ^ acks.high.alone().count;
         let of_directions = [&self.directions.low, &self.directions.high].map(|direction| {
             let known = direction.assembler.next().is_some() ^ direction.acknowledged.is_some();
             let unsure = direction.misled ^ direction.lost.is_some();
@@ -183,7 +183,8 @@ impl State {
             own.under_way.sent(sequence.advance(length), stamp.time_ns);
         }
         if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
-            connection.acks.of_mut(side).add(stamp.time_ns.saturating_sub(sent_ns), length > 0);
+            let alone = (length == 0).then(|| other.newly(acknowledged));
+            connection.answered(side, stamp.time_ns, sent_ns, alone);
         }
         other.receive(acknowledged);
         true
@@ -254,8 +255,8 @@ impl State {
             if let Some(sent_ns) = direction.sent_until(acknowledged)
                 && !segment.flags.fin()
             {
-                let with_data = segment.payload.length > 0;
-                self.connection.acks.of_mut(side).add(stamp.time_ns.saturating_sub(sent_ns), with_data);
+                let alone = (segment.payload.length == 0).then(|| direction.newly(acknowledged));
+                self.connection.answered(side, stamp.time_ns, sent_ns, alone);
             }
             direction.acknowledge(acknowledged, stamp);
             if direction.assembler.next().is_none() {
@@ -309,7 +310,7 @@ impl State {
         if flags.syn()
             && let Some(size) = segment.maximum_segment_size()
         {
-            connection.segment_size = Some(connection.segment_size.map_or(size, |other| other.min(size)));
+            connection.announced(size);
         }
         match (flags.syn(), flags.ack()) {
             (true, false) if connection.syn_ack.is_none() => {
@@ -484,6 +485,12 @@ impl Direction {
     /// Bytes of a direction of which nothing was captured. SYN or FIN count as one.
     fn unheard_bytes(&self) -> u64 {
         if self.unheard < 2 { 0 } else { self.unheard }
+    }
+
+    /// How many bytes an acknowledgement takes in that had none.
+    #[inline]
+    fn newly(&self, acknowledged: SeqNumber) -> i64 {
+        self.acknowledged.map_or(0, |before| acknowledged.ahead_of(before))
     }
 
     /// Takes how far the other side has received this direction.

@@ -60,13 +60,13 @@ impl Wire {
     /// Microseconds of the shortest ACK alone and with data of `C` and `S`.
     fn least(&self) -> [Option<i64>; 4] {
         let acks = &self.connection().acks;
-        [&acks.low.alone, &acks.low.with_data, &acks.high.alone, &acks.high.with_data]
+        [acks.low.alone(), acks.low.with_data(), acks.high.alone(), acks.high.with_data()]
             .map(|times| times.least().map(|ns| ns / US))
     }
 
     fn counts(&self) -> [u64; 4] {
         let acks = &self.connection().acks;
-        [&acks.low.alone, &acks.low.with_data, &acks.high.alone, &acks.high.with_data]
+        [acks.low.alone(), acks.low.with_data(), acks.high.alone(), acks.high.with_data()]
             .map(|times| times.count)
     }
 }
@@ -372,5 +372,32 @@ proptest! {
         prop_assert_eq!(connections.states.ids().last().copied(), connections.count.checked_sub(1));
         let distinct: std::collections::HashSet<_> = known.values().collect();
         prop_assert_eq!(distinct.len(), known.len());
+    }
+}
+
+/// Messages of so many bytes that the server acknowledges alone, each after a time, in microseconds.
+fn acknowledged_after(length: usize, times_us: impl IntoIterator<Item = i64>) -> Wire {
+    let mut wire = Wire::default();
+    let (mut at, mut sequence) = (0, 1);
+    for time_us in times_us {
+        wire.send(at, 'C', ACK, sequence, 1, length);
+        sequence += length as u32;
+        wire.send(at + time_us, 'S', ACK, 1, sequence, 0);
+        at += time_us + 10;
+    }
+    wire
+}
+
+#[test]
+fn a_path_that_becomes_longer_is_told_with_when_and_by_what() {
+    let times = || [300; 40].into_iter().chain([60_000; 20]).chain([300; 40]);
+    for (length, full) in [(100, 0), (2 * 8_948, 20)] {
+        let wire = acknowledged_after(length, times());
+        let acks = &wire.connection().acks;
+        assert_eq!(acks.low.slower(), None);
+        let slower = acks.high.slower().unwrap();
+        assert_eq!((slower.from_ns, slower.until_ns), (40 * 310 * US, (40 * 310 + 20 * 60_010 - 10) * US));
+        assert_eq!((slower.least, slower.alone, slower.with_data), (60_000 * US, 20, 0));
+        assert_eq!(slower.full, full, "segments are full from the size on that the handshake tells");
     }
 }

@@ -11,6 +11,7 @@
 //! and what they tell are low quantiles. The timestamps option (RFC 7323) would not help: its clock ticks
 //! every millisecond, and it cannot tell when a delayed ACK could have gone.
 
+use crate::stream::course::{Answers, Course, Slower};
 use crate::stream::seq::SeqNumber;
 
 /// Segments under way that are remembered. Later ones are passed over until an ACK makes room.
@@ -105,11 +106,14 @@ pub struct Times {
 }
 
 impl Times {
-    /// Takes a time in nanoseconds, of which 4.3 s are kept. A negative one shows that clocks differ, or
-    /// that the capture is disordered, and says nothing.
+    /// Whether nothing of a time in nanoseconds would be kept but that there was one more.
     #[inline]
-    fn add(&mut self, ns: i64) {
-        let Ok(ns) = u32::try_from(ns.min(i64::from(u32::MAX))) else { return };
+    fn passes(&self, ns: u32) -> bool {
+        ns >= self.least && self.count.trailing_zeros() < self.thinned
+    }
+
+    /// Takes a time in nanoseconds.
+    fn add(&mut self, ns: u32) {
         self.least = if self.count == 0 { ns } else { self.least.min(ns) };
         if self.count.trailing_zeros() >= self.thinned {
             self.keep(ns);
@@ -147,23 +151,74 @@ impl Times {
     }
 }
 
+/// Times of nothing.
+static NONE: Times = Times { count: 0, least: 0, kept: Vec::new(), thinned: 0 };
+
 /// How long one end took to acknowledge what the other sent.
+///
+/// Most connections of a scan or a flood never show it, so it has its memory once there is something.
 #[derive(Clone, Debug, Default)]
-pub struct AckTimes {
-    /// ACKs that came alone.
-    pub alone: Times,
-    /// ACKs that came with data.
-    pub with_data: Times,
+pub struct AckTimes(Option<Box<Known>>);
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    alone: Times,
+    with_data: Times,
+    /// ACKs that came alone for two full-sized segments or more.
+    full: u64,
+    course: Course,
 }
 
 impl AckTimes {
+    /// ACKs that came alone.
     #[inline]
-    pub(super) fn add(&mut self, ns: i64, with_data: bool) {
-        if with_data {
-            self.with_data.add(ns);
+    pub fn alone(&self) -> &Times {
+        self.0.as_ref().map_or(&NONE, |known| &known.alone)
+    }
+
+    /// ACKs that came with data.
+    pub fn with_data(&self) -> &Times {
+        self.0.as_ref().map_or(&NONE, |known| &known.with_data)
+    }
+
+    /// Takes an acknowledgement that came at a time, of what was sent at another; `full` if it came alone
+    /// for two full-sized segments or more. Of what it took 4.3 s are kept. A negative time shows that
+    /// clocks differ, or that the capture is disordered, and says nothing.
+    #[inline]
+    pub(super) fn add(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
+        if let Some(known) = &mut self.0
+            && let times = if with_data { &mut known.with_data } else { &mut known.alone }
+            && let Ok(ns) = u32::try_from(time_ns.wrapping_sub(sent_ns))
+            && times.passes(ns)
+            && known.course.goes_on(time_ns, ns)
+        {
+            times.count += 1;
+            known.full += u64::from(full);
         } else {
-            self.alone.add(ns);
+            self.keep(time_ns, sent_ns, with_data, full);
         }
+    }
+
+    /// The same of one of which something is to be kept: a call at the end is no more than a jump.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, time_ns: i64, sent_ns: i64, with_data: bool, full: bool) {
+        let took_ns = time_ns.saturating_sub(sent_ns);
+        let Ok(ns) = u32::try_from(took_ns.min(i64::from(u32::MAX))) else { return };
+        let known = self.0.get_or_insert_default();
+        if !known.course.goes_on(time_ns, ns) {
+            let so_far = known.answers();
+            known.course.add(time_ns, ns, so_far);
+        }
+        let times = if with_data { &mut known.with_data } else { &mut known.alone };
+        times.add(ns);
+        known.full += u64::from(full);
+    }
+
+    /// When even the quickest took much longer than others before or after.
+    pub fn slower(&self) -> Option<Slower> {
+        let known = self.0.as_ref()?;
+        known.course.slower(known.answers())
     }
 
     /// The lower quartile of the ACKs that came alone and were not delayed: a usual round trip.
@@ -171,12 +226,19 @@ impl AckTimes {
     /// Captured at both ends of one connection, this is what a call takes longer at its client: the
     /// median holds the load of the end besides, and the least is too good.
     pub fn prompt(&self) -> Option<i64> {
-        self.alone.quantile(25, DELAY_NS)
+        self.alone().quantile(25, DELAY_NS)
     }
 
     /// The 5th percentile of the ACKs that came with data: no round trip takes longer as a rule.
     pub fn turn(&self) -> Option<i64> {
-        self.with_data.quantile(5, u32::MAX)
+        self.with_data().quantile(5, u32::MAX)
+    }
+}
+
+impl Known {
+    fn answers(&self) -> Answers {
+        let Self { alone, with_data, full, .. } = self;
+        Answers { alone: alone.count, with_data: with_data.count, full: *full }
     }
 }
 
@@ -186,7 +248,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    fn times(all: impl IntoIterator<Item = i64>) -> Times {
+    fn times(all: impl IntoIterator<Item = u32>) -> Times {
         let mut times = Times::default();
         all.into_iter().for_each(|ns| times.add(ns));
         times
@@ -224,14 +286,14 @@ mod tests {
     fn delayed_acks_are_left_out() {
         let mut times = AckTimes::default();
         for ns in [41 * MS, 210_000, 43 * MS, 200_000, 220_000, 40 * MS, 230_000, 49 * MS] {
-            times.add(ns, false);
+            times.add(ns, 0, false, false);
         }
         assert_eq!(
-            (times.alone.count, times.alone.least(), times.prompt()),
+            (times.alone().count, times.alone().least(), times.prompt()),
             (8, Some(200_000), Some(210_000))
         );
         assert_eq!(times.turn(), None);
-        times.add(900_000, true);
+        times.add(900_000, 0, true, false);
         assert_eq!(times.turn(), Some(900_000));
     }
 
@@ -246,7 +308,11 @@ mod tests {
 
     #[test]
     fn a_time_that_cannot_be_is_none() {
-        assert_eq!(times([-5]).least(), None);
-        assert_eq!(times([i64::MAX, 7]).least(), Some(7));
+        let mut times = AckTimes::default();
+        times.add(0, 5, false, false);
+        assert_eq!(times.alone().least(), None);
+        times.add(i64::MAX, -1, false, false);
+        times.add(7, 0, false, false);
+        assert_eq!(times.alone().least(), Some(7));
     }
 }

@@ -221,6 +221,7 @@ impl Tables {
         let (near, far) = (connection.ends.of(client), connection.ends.of(client.other()));
         let (up, down) = (connection.counts.of(client), connection.counts.of(client.other()));
         let (from_client, from_server) = (connection.acks.of(client), connection.acks.of(client.other()));
+        let (client_slow, server_slow) = (from_client.slower(), from_server.slower());
         let last_ns = connection.last.time_ns;
         let syn = connection.syn.map(|(_, time_ns)| time_ns);
         let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
@@ -243,18 +244,30 @@ impl Tables {
             handshake: connection.established.is_some(),
             syn_rtt: between(syn, connection.syn_ack).filter(|_| opener_is_client),
             ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
-            client_acks: from_client.alone.count,
-            client_ack_min: from_client.alone.least(),
+            client_acks: from_client.alone().count,
+            client_ack_min: from_client.alone().least(),
             client_ack_rtt: from_client.prompt(),
-            client_turns: from_client.with_data.count,
-            client_turn_min: from_client.with_data.least(),
+            client_turns: from_client.with_data().count,
+            client_turn_min: from_client.with_data().least(),
             client_turn_rtt: from_client.turn(),
-            server_acks: from_server.alone.count,
-            server_ack_min: from_server.alone.least(),
+            client_slow_from: client_slow.map(|slow| slow.from_ns),
+            client_slow_until: client_slow.map(|slow| slow.until_ns),
+            client_slow_rtt: client_slow.map(|slow| slow.least),
+            client_slow_acks: client_slow.map(|slow| slow.alone),
+            client_slow_turns: client_slow.map(|slow| slow.with_data),
+            client_slow_full: client_slow.map(|slow| slow.full),
+            server_acks: from_server.alone().count,
+            server_ack_min: from_server.alone().least(),
             server_ack_rtt: from_server.prompt(),
-            server_turns: from_server.with_data.count,
-            server_turn_min: from_server.with_data.least(),
+            server_turns: from_server.with_data().count,
+            server_turn_min: from_server.with_data().least(),
             server_turn_rtt: from_server.turn(),
+            server_slow_from: server_slow.map(|slow| slow.from_ns),
+            server_slow_until: server_slow.map(|slow| slow.until_ns),
+            server_slow_rtt: server_slow.map(|slow| slow.least),
+            server_slow_acks: server_slow.map(|slow| slow.alone),
+            server_slow_turns: server_slow.map(|slow| slow.with_data),
+            server_slow_full: server_slow.map(|slow| slow.full),
             segment_size: connection.segment_size.map(u32::from),
             client_segments: up.segments,
             server_segments: down.segments,

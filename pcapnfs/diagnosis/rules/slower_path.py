@@ -1,0 +1,107 @@
+"""The path between client and server was longer for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.claims import by_row
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+from pcapnfs.diagnosis.wording import times
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.slower_path import SlowerPath
+    from pcapnfs.diagnosis.material import Material
+
+MORE = Threshold(
+    "slower_path.more", 0.005, "s", "how much longer the round trip was; below, nothing is said",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client, server and half of the path."""
+    for path in material.slower_paths:
+        if path.more_s < values[MORE.name]:
+            continue
+        claims = by_row(path.time_s)
+        yield Observed(
+            severity=_severity(path, material),
+            at_most="problem" if path.known else None,
+            title=f"The path to the {path.side} {'was' if path.known else 'may have been'} longer "
+            "for a while",
+            seen=f"From {units.clock(path.from_ns)} to {units.clock(path.until_ns)} UTC even the "
+            f"quickest of {times(path.acks + path.turns, 'answer')} of the {path.side} took "
+            f"{units.duration(path.rtt_s)}, a round trip otherwise "
+            f"{units.duration(path.usual_s)}.{_proof(path)}{_cost(path)}",
+            why="Every call waits for the path there and back, whatever servers and disks do. "
+            "Calls that wait longer for it look like slow storage, and time-outs that were long "
+            "enough before (timeo) are not any more."
+            if path.known
+            else "No answer is quicker than the path; but an end that is busy may be late with "
+            "all of them.",
+            advice=ADVICE,
+            confidence=path.confidence,
+            data=f"{times(path.acks, 'ACK')} without data, {times(path.turns, 'ACK')} with data "
+            f"on {times(path.connections, 'connection')}",
+            frames=path.frames,
+            claims=claims,
+            about=(path.client, path.server),
+            calls=path.calls or None,
+        )
+
+
+def _severity(path: SlowerPath, material: Material) -> Severity:
+    if not path.known:
+        return "note"
+    severity = by_cost(material, by_row(path.time_s), sure=path.confidence == "certain")
+    # What it cost before the calls, on the client's half, nobody knows.
+    return "warning" if path.side == "client" else severity
+
+
+def _proof(path: SlowerPath) -> str:
+    """Why that was the path, and no delayed ACK."""
+    if path.full:
+        return (
+            f" {units.count(path.full)} of them {'was an ACK' if path.full == 1 else 'were ACKs'} "
+            "of two full-sized segments or more, which no end delays."
+        )
+    return ""
+
+
+def _cost(path: SlowerPath) -> str:
+    if not path.calls:
+        return ""
+    return (
+        f" {times(path.calls, 'call')} sent and answered meanwhile took "
+        f"{units.duration(path.longer_s)} longer for it."
+    )
+
+
+ADVICE = (
+    Advice(
+        "Find out what changed on the path at that time: a failover or a route over another site, "
+        "a VPN or tunnel, a link that was full (queues of switches and shapers), a firewall or "
+        "WAN optimizer; ping or mtr at that time of day, counters and logs of the routers."
+    ),
+    Advice(
+        "Capture at both ends at once: the half whose round trip grows leads to the place. Of "
+        "virtual machines compare the hosts, too: one that did not get to run answers as late."
+    ),
+    Advice(
+        "If paths as long are to be expected, leave timeo at its default (60 s over TCP), so that "
+        "calls are not sent again for it."
+    ),
+)
+
+
+RULE = Rule(
+    id="slower_path",
+    title="The path became longer during the capture",
+    origin="RFC 1122 section 4.2.3.2 and RFC 5681 section 4.2 (when ACKs may be delayed); practice",
+    judge=judge,
+    thresholds=(MORE,),
+)

@@ -1,0 +1,117 @@
+"""Paths that were longer for a while: what is taken for one, how sure that is, and what it took."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.slower_path import SlowerPath, slower_paths
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+
+SECOND = 1000 * MILLISECOND
+
+
+def slow(
+    rtt_ms: float,
+    *,
+    side: str = "server",
+    acks: int = 20,
+    turns: int = 0,
+    full: int = 0,
+    since_s: float = 1,
+    until_s: float = 9,
+) -> Row:
+    """A connection whose round trip is 1 ms, but for a while."""
+    return {
+        "connection": 0,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "syn_rtt": MILLISECOND,
+        "ack_rtt": 5_000,
+        f"{side}_slow_from": START_NS + round(since_s * SECOND),
+        f"{side}_slow_until": START_NS + round(until_s * SECOND),
+        f"{side}_slow_rtt": round(rtt_ms * MILLISECOND),
+        f"{side}_slow_acks": acks,
+        f"{side}_slow_turns": turns,
+        f"{side}_slow_full": full,
+    }
+
+
+CALLS = [
+    call(10, "GETATTR", 2),
+    call(100, "GETATTR", 301),
+    call(200, "SETATTR", 400, stability="stable"),
+    call(300, "GETATTR", None),
+    call(890, "GETATTR", 301),
+]
+"""Sent 0.1, 1, 2, 3 and 8.9 s after the start."""
+
+
+def told(*connections: Row, calls: list[Row] | None = None) -> tuple[SlowerPath, ...]:
+    with trace_of(connections=connections, calls=CALLS if calls is None else calls) as trace:
+        return slower_paths(trace)
+
+
+def test_calls_that_were_under_way_then_took_longer_for_it() -> None:
+    (path,) = told(slow(300, full=12))
+    assert (path.client, path.server, path.side) == ("10.0.0.2", "10.0.0.1", "server")
+    assert (path.from_ns, path.until_ns) == (START_NS + SECOND, START_NS + 9 * SECOND)
+    assert (path.rtt_s, path.usual_s, path.confidence) == (0.3, 0.001, "certain")
+    # The last was answered later than that.
+    assert path.calls == 2
+    assert path.longer_s == pytest.approx(2 * 0.299)
+    assert path.frames == (199, 399)
+    assert path.time_s == {"unstable": pytest.approx(0.299), "stable": pytest.approx(0.299)}
+
+
+@pytest.mark.parametrize(
+    ("seen", "confidence"),
+    [
+        # An end that works long enough delays its ACKs by up to 200 ms …
+        (slow(60, acks=500, turns=500), None),
+        (slow(200, acks=500, turns=500), None),
+        # … but not those for full-sized segments, …
+        (slow(60, full=2), None),
+        (slow(60, full=3), "likely"),
+        (slow(60, full=10), "certain"),
+        # … and not by more.
+        (slow(300, acks=8), "likely"),
+        (slow(300, acks=0, turns=500), "likely"),
+        (slow(600, acks=8), "likely"),
+        (slow(600, acks=15, turns=15, until_s=60), "certain"),
+        # Nor by so little, but an end may be busy.
+        (slow(20, acks=19), None),
+        (slow(20, acks=20), "possible"),
+        (slow(20, acks=100), "likely"),
+        (slow(5, acks=500), None),
+    ],
+)
+def test_how_sure_it_is(seen: Row, confidence: str | None) -> None:
+    assert [path.confidence for path in told(seen)] == ([confidence] if confidence else [])
+
+
+def test_what_is_merely_possible_costs_nothing() -> None:
+    (path,) = told(slow(20, acks=20))
+    assert (path.known, path.calls, path.longer_s, path.time_s) == (False, 0, 0.0, {})
+
+
+def test_a_single_stall_is_no_longer_path() -> None:
+    assert told(slow(300, full=12, until_s=3)) == ()
+
+
+def test_on_the_clients_half_calls_are_over_before_it() -> None:
+    """Captured at the server, what is longer lies before the calls."""
+    (path,) = told(slow(300, side="client", full=12))
+    assert (path.side, path.calls, path.longer_s) == ("client", 0, 0.0)
+    assert path.usual_s == pytest.approx(5e-6)
+
+
+def test_several_connections_are_one_path() -> None:
+    other = {**slow(400, full=9, since_s=2, until_s=12), "connection": 1}
+    (path,) = told(slow(300, full=3), other)
+    assert (path.connections, path.full, path.acks) == (2, 12, 40)
+    assert (path.rtt_s, path.until_ns) == (0.3, START_NS + 12 * SECOND)
+
+
+def test_without_such_a_time_there_is_nothing() -> None:
+    assert told({"connection": 0, "client": "10.0.0.2", "server": "10.0.0.1"}) == ()

@@ -1,0 +1,61 @@
+"""The rule for paths that were longer for a while."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses.slower_path import SlowerPath
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.slower_path import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.material import nothing, seen_by
+
+LONGER = SlowerPath(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    side="server",
+    connections=1,
+    from_ns=1_700_000_000_000_000_000,
+    until_ns=1_700_000_030_000_000_000,
+    rtt_s=0.06,
+    usual_s=0.0003,
+    acks=20,
+    turns=400,
+    full=12,
+    confidence="certain",
+    calls=410,
+    longer_s=24.5,
+    time_s={"stable": 20.0, "unstable": 4.0},
+    frames=(5, 9, 11),
+)
+
+
+def test_it_says_when_and_by_what_it_is_known() -> None:
+    (seen,) = seen_by(RULE, nothing(slower_paths=(LONGER,)))
+    assert seen.title == "The path to the server was longer for a while"
+    assert seen.seen == (
+        "From 22:13:20 to 22:13:50 UTC even the quickest of 420 answers of the server took "
+        "60.0 ms, a round trip otherwise 300 µs. 12 of them were ACKs of two full-sized segments "
+        "or more, which no end delays. 410 calls sent and answered meanwhile took 24.5 s longer "
+        "for it."
+    )
+    assert seen.claims == (Claim("stable", 20.0), Claim("unstable", 4.0))
+    assert (seen.confidence, seen.about) == ("certain", ("10.0.0.2", "10.0.0.1"))
+
+
+def test_what_is_merely_possible_is_a_note() -> None:
+    maybe = replace(
+        LONGER, rtt_s=0.02, full=0, confidence="possible", calls=0, longer_s=0.0, time_s={}
+    )
+    (seen,) = seen_by(RULE, nothing(slower_paths=(maybe,)))
+    assert (seen.severity, seen.claims) == ("note", ())
+    assert seen.title == "The path to the server may have been longer for a while"
+
+
+def test_on_the_clients_half_it_is_a_warning_without_cost() -> None:
+    far = replace(LONGER, side="client", calls=0, longer_s=0.0, time_s={}, frames=())
+    (seen,) = seen_by(RULE, nothing(slower_paths=(far,)))
+    assert (seen.severity, seen.claims) == ("warning", ())
+
+
+def test_a_little_longer_is_nothing() -> None:
+    short = replace(LONGER, rtt_s=0.005)
+    assert seen_by(RULE, nothing(slower_paths=(short,))) == []

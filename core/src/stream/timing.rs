@@ -101,21 +101,27 @@ pub struct Times {
     pub count: u64,
     least: u32,
     kept: Vec<u32>,
-    /// One of 2^this many is kept.
-    thinned: u32,
+    /// One of so many, a power of two, is kept: this is one less.
+    passed: u32,
 }
 
 impl Times {
     /// Whether nothing of a time in nanoseconds would be kept but that there was one more.
     #[inline]
     fn passes(&self, ns: u32) -> bool {
-        ns >= self.least && self.count.trailing_zeros() < self.thinned
+        !self.is_next() && ns >= self.least
+    }
+
+    /// Whether the next time is one of those that are kept.
+    #[inline]
+    fn is_next(&self) -> bool {
+        self.count as u32 & self.passed == 0
     }
 
     /// Takes a time in nanoseconds.
     fn add(&mut self, ns: u32) {
         self.least = if self.count == 0 { ns } else { self.least.min(ns) };
-        if self.count.trailing_zeros() >= self.thinned {
+        if self.is_next() {
             self.keep(ns);
         }
         self.count += 1;
@@ -128,8 +134,8 @@ impl Times {
                 even = !even;
                 even
             });
-            self.thinned += 1;
-            if self.count.trailing_zeros() < self.thinned {
+            self.passed = self.passed << 1 | 1;
+            if !self.is_next() {
                 return;
             }
         }
@@ -152,7 +158,7 @@ impl Times {
 }
 
 /// Times of nothing.
-static NONE: Times = Times { count: 0, least: 0, kept: Vec::new(), thinned: 0 };
+static NONE: Times = Times { count: 0, least: 0, kept: Vec::new(), passed: 0 };
 
 /// How long one end took to acknowledge what the other sent.
 ///

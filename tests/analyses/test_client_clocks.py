@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -133,25 +133,37 @@ def test_what_nobody_knows_of_a_client_is_not_the_servers() -> None:
     assert "its time went into what the capture does not tell: " in told.sentence
 
 
-def test_what_one_client_stood_still_for_lost_segments_is_its_own() -> None:
-    """Every tenth GETATTR of one client takes 200 ms longer; it begins anew after each."""
-    lossy, shift = [], 0
+def one_after_another(lasts_ms: Callable[[int], int]) -> list[Row]:
+    """Forty GETATTRs of one client, each of which lasts so long; it begins anew after each."""
+    rows: list[Row] = []
+    shift = 0
     for number, row in enumerate(calls_of(NETWORK, 0, "GETATTR", 1, 40)):
         times = {name: int(str(row[name])) + shift for name in SENT}
-        lasts = (201 if number % 10 == 9 else 1) * MILLISECOND
+        lasts = lasts_ms(number) * MILLISECOND
         shift += lasts - MILLISECOND
         ends = dict.fromkeys(("reply_first_time", "reply_time"), times["call_time"] + lasts)
-        lossy.append({**row, **times, **ends, "srt": lasts, "connection": 7})
-    resent = {"connection": 7, "transport": "TCP", "client": NETWORK, "client_resent": 4}
-    rows = [*lossy, *waits_for_disk()]
-    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[resent]) as trace:
+        rows.append({**row, **times, **ends, "srt": lasts, "connection": 7})
+    return rows
+
+
+def beside_a_disk(rows: list[Row], connection: Row) -> dict[str | None, ClientVerdict]:
+    """The verdicts on this client and one that waits for its disk; each agrees with its budget."""
+    rows = [*rows, *waits_for_disk()]
+    connections = [{"connection": 7, "transport": "TCP", "client": NETWORK, **connection}]
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=connections) as trace:
         verdict = model(trace).verdict
         each = time_budget(trace, top=0).clients
     assert verdict is not None
     budgets = {str(clock.client): clock for clock in each}
-    by_client = {told.client: told for told in verdict.clients}
     for told in verdict.clients:
-        agrees(told, budgets[told.client])
+        agrees(told, budgets[str(told.client)])
+    return {told.client: told for told in verdict.clients}
+
+
+def test_what_one_client_stood_still_for_lost_segments_is_its_own() -> None:
+    """Every tenth call takes 200 ms longer."""
+    lossy = one_after_another(lambda number: 201 if number % 10 == 9 else 1)
+    by_client = beside_a_disk(lossy, {"client_resent": 4})
     # 4 × 200 ms of 2 s; the round trip is that of the others, 40 × 1 ms.
     assert shares(by_client[NETWORK])["loss"] == pytest.approx(0.4)
     assert shares(by_client[NETWORK])["round_trips"] == pytest.approx(0.02)
@@ -160,18 +172,9 @@ def test_what_one_client_stood_still_for_lost_segments_is_its_own() -> None:
 
 
 def test_what_one_clients_path_took_longer_is_its_own() -> None:
-    """All but the first eight GETATTRs of one client take 20 ms longer, or more."""
-    longer, shift = [], 0
-    for number, row in enumerate(calls_of(NETWORK, 0, "GETATTR", 1, 40)):
-        times = {name: int(str(row[name])) + shift for name in SENT}
-        lasts = (41 if number >= 8 else 1) * MILLISECOND
-        shift += lasts - MILLISECOND
-        ends = dict.fromkeys(("reply_first_time", "reply_time"), times["call_time"] + lasts)
-        longer.append({**row, **times, **ends, "srt": lasts, "connection": 7})
+    """All but the first eight calls take 40 ms longer."""
+    longer = one_after_another(lambda number: 41 if number >= 8 else 1)
     path = {
-        "connection": 7,
-        "transport": "TCP",
-        "client": NETWORK,
         "server": longer[0]["server"],
         "syn_rtt": MILLISECOND,
         "ack_rtt": 5_000,
@@ -182,15 +185,7 @@ def test_what_one_clients_path_took_longer_is_its_own() -> None:
         "server_slow_turns": 0,
         "server_slow_full": 10,
     }
-    rows = [*longer, *waits_for_disk()]
-    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[path]) as trace:
-        verdict = model(trace).verdict
-        each = time_budget(trace, top=0).clients
-    assert verdict is not None
-    budgets = {str(clock.client): clock for clock in each}
-    by_client = {told.client: told for told in verdict.clients}
-    for told in verdict.clients:
-        agrees(told, budgets[told.client])
+    by_client = beside_a_disk(longer, path)
     # 32 × 40 ms of 2 s.
     assert shares(by_client[NETWORK])["path"] == pytest.approx(0.64)
     assert shares(by_client[NETWORK])["round_trips"] == pytest.approx(0.02)

@@ -67,7 +67,7 @@ def larger_writes(trace: Trace) -> LargerWrites:
         f"""
         with mounts as (
             select {given.rows("mounts", "uinteger")} as mount,
-                   {given.rows("largest", "bigint")} as largest
+                   {given.rows("largest", "ubigint")} as largest
         ),
         written as (
             select identity as file, count(*) as writes, max(requested) as piece,

@@ -173,10 +173,8 @@ impl<'a> Details<'a> {
 
 /// Where a format's parser found the next packet. The bytes lie in the window until it is filled again.
 struct Record {
-    /// The time that the file states …
+    /// The time that the file states.
     stated_ns: i64,
-    /// … and the one that is believed.
-    time_ns: i64,
     link: LinkType,
     wire_length: u32,
     /// Position of the captured bytes in the window.
@@ -200,8 +198,8 @@ pub struct Reader {
     clock: Clock,
     /// Captures begun in the file when the clock was asked last.
     begun: u64,
-    /// What was read of the next packet to know its time.
-    ahead: Option<Result<Option<Record>, Fault>>,
+    /// What was read of the next packet to know its time, with the time that is believed.
+    ahead: Option<Result<Option<(Record, i64)>, Fault>>,
     ended: bool,
     /// The first damage behind which the file was taken up again, and the packets before it.
     damage: Option<(Fault, u64)>,
@@ -261,13 +259,13 @@ impl Reader {
         if self.ended {
             return Ok(None);
         }
-        let found = if self.ahead.is_none() { self.read() } else { self.take_ahead() };
+        let found = if self.ahead.is_none() { self.read_believed() } else { self.take_ahead() };
         match found {
-            Ok(Some(record)) => {
+            Ok(Some((record, time_ns))) => {
                 self.packets += 1;
                 Ok(Some(Packet {
                     number: self.packets,
-                    time_ns: record.time_ns + self.clock.shift_ns(),
+                    time_ns: time_ns + self.clock.shift_ns(),
                     stated_ns: record.stated_ns,
                     link: record.link,
                     wire_length: record.wire_length,
@@ -294,17 +292,17 @@ impl Reader {
         }
         let ahead = match self.ahead.take() {
             Some(ahead) => ahead,
-            None => self.read(),
+            None => self.read_believed(),
         };
         match self.ahead.insert(ahead) {
-            Ok(Some(record)) => Some(record.time_ns),
+            Ok(Some((_, time_ns))) => Some(*time_ns),
             Ok(None) | Err(_) => None,
         }
     }
 
     /// What was read to know its time.
     #[inline(never)]
-    fn take_ahead(&mut self) -> Result<Option<Record>, Fault> {
+    fn take_ahead(&mut self) -> Result<Option<(Record, i64)>, Fault> {
         self.ahead.take().unwrap_or(Ok(None))
     }
 
@@ -325,20 +323,30 @@ impl Reader {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn read(&mut self) -> Result<Option<Record>, Fault> {
-        let found = match self.parse() {
+        match self.parse() {
             Err(fault) => self.read_on(fault),
-            found => found,
-        };
-        match found {
-            Ok(Some(record)) if !self.clock.goes_on(record.stated_ns) => Ok(Some(self.doubt(record))),
             found => found,
         }
     }
 
-    /// Asks the packets that follow whether this one's time can be.
+    /// The same with the time that is believed.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // As above.
+    fn read_believed(&mut self) -> Result<Option<(Record, i64)>, Fault> {
+        let Some(mut record) = self.read()? else { return Ok(None) };
+        let mut time_ns = record.stated_ns;
+        if !self.clock.goes_on(time_ns) {
+            // Numbers alone, so that the record of other packets need not lie in memory.
+            (time_ns, record.start) = self.doubt(record.stated_ns, record.start);
+        }
+        Ok(Some((record, time_ns)))
+    }
+
+    /// Asks the packets that follow whether this one's time can be; gives the one to go by, and where the
+    /// packet lies in the window now.
     #[cold]
     #[inline(never)]
-    fn doubt(&mut self, mut record: Record) -> Record {
+    fn doubt(&mut self, stated_ns: i64, mut start: usize) -> (i64, usize) {
         let begun = match &self.parser {
             Parser::Pcap(pcap) => pcap.followers(),
             Parser::Pcapng(pcapng) => pcapng.sections(),
@@ -349,16 +357,15 @@ impl Reader {
         let mut coming = self.coming();
         // What cannot be read will be told when it is due.
         if coming.len() < clock::ASKED
-            && let Ok(start) = self.window.ensure_behind(record.start, clock::LOOKED_AHEAD)
+            && let Ok(moved) = self.window.ensure_behind(start, clock::LOOKED_AHEAD)
         {
             if let Parser::Pcapng(pcapng) = &mut self.parser {
-                pcapng.moved(record.start, start);
+                pcapng.moved(start, moved);
             }
-            record.start = start;
+            start = moved;
             coming = self.coming();
         }
-        record.time_ns = self.clock.doubt(self.packets + 1, record.stated_ns, &coming);
-        record
+        (self.clock.doubt(self.packets + 1, stated_ns, &coming), start)
     }
 
     /// The times of the next packets.

@@ -243,8 +243,7 @@ impl Pcap {
         let (captured, wire_length) = (header.captured as usize, header.wire_length());
         let start = window.position() + self.layout.packet_header;
         window.advance(self.layout.packet_header + captured);
-        let time_ns = self.layout.time_ns(header);
-        Record { stated_ns: time_ns, time_ns, link: self.link, wire_length, start, captured }
+        Record { stated_ns: self.layout.time_ns(header), link: self.link, wire_length, start, captured }
     }
 
     /// The packet whose header `ahead` begins with, and what is behind it.

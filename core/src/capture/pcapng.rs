@@ -291,7 +291,7 @@ impl Pcapng {
         self.last = Last { interface: place, start: options, length: behind.saturating_sub(padding) };
         let link = interface.link;
         window.advance(length);
-        Some(Record { stated_ns: time_ns, time_ns, link, wire_length, start, captured })
+        Some(Record { stated_ns: time_ns, link, wire_length, start, captured })
     }
 
     /// The same of any block, reading on in the file.
@@ -436,7 +436,6 @@ impl Pcapng {
         self.last_time_ns = time_ns.unwrap_or(self.last_time_ns);
         let record = Record {
             stated_ns: self.last_time_ns,
-            time_ns: self.last_time_ns,
             link: interface.link,
             wire_length: header.wire_length.max(captured as u32),
             start: window.position() + 8 + (body.len() - fields.rest.len()),
@@ -675,9 +674,9 @@ mod tests {
         let mut told = Vec::new();
         loop {
             match if short_way { pcapng.next(&mut window) } else { pcapng.read(&mut window) } {
-                Ok(Some(Record { time_ns, link, wire_length, start, captured, .. })) => {
+                Ok(Some(Record { stated_ns, link, wire_length, start, captured })) => {
                     let Last { interface, start: options, length } = pcapng.last;
-                    told.push((time_ns, link, wire_length, start, captured, [interface, options, length]));
+                    told.push((stated_ns, link, wire_length, start, captured, [interface, options, length]));
                 }
                 Ok(None) => return (told, None),
                 Err(fault) => return (told, Some(format!("{fault:?}"))),

@@ -10,11 +10,10 @@
 //! the beginning of its segment).
 
 use std::hint::black_box;
-use std::net::SocketAddr;
 
 use crate::capture::merge::Merge;
 use crate::conversation::Conversations;
-use crate::packet::{self, Segment};
+use crate::packet::Plain;
 use crate::rpc::pairing::Request;
 use crate::stream::{ConnectionId, Connections};
 
@@ -29,7 +28,7 @@ const MANY: usize = 1 << 11;
 #[derive(Clone, Copy)]
 struct Coming<'a> {
     id: ConnectionId,
-    source: SocketAddr,
+    ends: (u64, u64),
     payload: &'a [u8],
 }
 
@@ -47,14 +46,13 @@ fn fetch_next(captures: &Merge, connections: &Connections, conversations: &Conve
     let Some(reader) = captures.current() else { return 0 };
     let mut coming: [Option<Coming<'_>>; AT_ONCE] = [None; AT_ONCE];
     for (coming, glimpse) in coming.iter_mut().zip(reader.glimpses()) {
-        *coming = packet::glance(&glimpse).and_then(|segment| {
-            let Segment { source, destination, payload, .. } = segment;
-            let id = connections.foresee(&source, &destination)?;
-            Some(Coming { id, source, payload: payload.bytes })
+        *coming = Plain::of(glimpse.link, glimpse.bytes).and_then(|plain| {
+            let ends = (plain.source, plain.destination);
+            let id = connections.foresee(ends)?;
+            Some(Coming { id, ends, payload: plain.part.payload.bytes })
         });
     }
-    coming.iter().flatten().for_each(|coming| connections.fetch(coming.id));
-    let sides = coming.map(|coming| connections.side(coming?.id, &coming?.source));
+    let sides = coming.map(|coming| connections.fetch(coming?.id, coming?.ends));
     let known = || coming.iter().zip(sides).map(|(coming, side)| coming.zip(side));
     known().flatten().for_each(|(coming, side)| conversations.fetch(coming.id, side));
     let mut requests: [Option<&Request>; AT_ONCE] = [None; AT_ONCE];

@@ -30,7 +30,7 @@ mod tunnel;
 
 mod udp;
 
-use crate::capture::{Glimpse, Packet};
+use crate::capture::Packet;
 
 pub use payload::Payload;
 pub use plain::Plain;
@@ -99,17 +99,6 @@ others! {
     UnsupportedLink = "unsupported_link",
 }
 
-/// The TCP segment that a packet holds, if there is no more to it than three headers: no fragment, no tunnel.
-/// Whether it is a copy of another was not asked.
-#[inline]
-pub fn glance<'a>(packet: &Glimpse<'a>) -> Option<Segment<'a>> {
-    let frame = Payload::new(packet.bytes, packet.wire_length as usize);
-    let (carried, piece) = ip::parse(link::network(packet.link, frame).ok()?).ok()?;
-    let mut segment = Segment::EMPTY;
-    let plain = carried.protocol == ip::TCP && piece.is_none();
-    (plain && segment.read(carried).is_ok()).then_some(segment)
-}
-
 /// Takes packets apart. Its state: IP fragments that wait for others, the fingerprints of the last
 /// packets, and which connections are iWARP.
 #[derive(Default)]
@@ -173,7 +162,7 @@ impl Dissector {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     pub fn plain<'a>(&self, packet: &Packet<'a>) -> Option<Plain<'a>> {
-        if self.seen.copies.watches_next() { None } else { Plain::of(packet) }
+        if self.seen.copies.watches_next() { None } else { Plain::of(packet.link, packet.bytes) }
     }
 
     /// Counts a packet that [`Dissector::plain`] read, and that was taken so.

@@ -8,7 +8,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 
 use super::tcp::{Part, TcpFlags};
 use super::{Payload, ip, link, rdma};
-use crate::capture::{LinkType, Packet};
+use crate::capture::LinkType;
 
 /// A segment behind plain headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +24,11 @@ pub struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    /// The segment of a packet that is plain, and cannot be one of RDMA.
+    /// The segment of a frame that is plain, and cannot be one of RDMA.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Into the decode's loop, so that its fields stay numbers.
-    pub fn of(packet: &Packet<'a>) -> Option<Self> {
-        let (kind, packet) = network(packet)?;
+    pub fn of(link: LinkType, frame: &'a [u8]) -> Option<Self> {
+        let (kind, packet) = network(link, frame)?;
         match kind {
             link::IPV4 => v4(packet),
             link::IPV6 => v6(packet),
@@ -73,18 +73,18 @@ fn port_v6(address: Ipv6Addr, number: u64) -> u16 {
 /// The kind of packet that a frame holds, and its bytes.
 #[inline(always)]
 #[allow(clippy::inline_always)] // As above.
-fn network<'a>(packet: &Packet<'a>) -> Option<(u16, &'a [u8])> {
-    let ([k0, k1], rest) = match packet.link {
+fn network(link: LinkType, frame: &[u8]) -> Option<(u16, &[u8])> {
+    let ([k0, k1], rest) = match link {
         LinkType::ETHERNET => {
-            let ([.., k0, k1], rest) = packet.bytes.split_first_chunk::<14>()?;
+            let ([.., k0, k1], rest) = frame.split_first_chunk::<14>()?;
             ([*k0, *k1], rest)
         }
         LinkType::LINUX_SLL => {
-            let ([.., k0, k1], rest) = packet.bytes.split_first_chunk::<16>()?;
+            let ([.., k0, k1], rest) = frame.split_first_chunk::<16>()?;
             ([*k0, *k1], rest)
         }
         LinkType::LINUX_SLL2 => {
-            let ([k0, k1, ..], rest) = packet.bytes.split_first_chunk::<20>()?;
+            let ([k0, k1, ..], rest) = frame.split_first_chunk::<20>()?;
             ([*k0, *k1], rest)
         }
         _ => return None,

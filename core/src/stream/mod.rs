@@ -285,27 +285,18 @@ impl Connections {
         self.states.len()
     }
 
-    /// The connection that probably has these ends; it may be another.
+    /// The connection that probably has these ends, given as numbers; it may be another.
     #[inline]
-    pub fn foresee(&self, one: &SocketAddr, other: &SocketAddr) -> Option<ConnectionId> {
-        let place = self.place(number(one, Transport::Tcp), number(other, Transport::Tcp));
-        self.recent.get(place).copied()
+    pub fn foresee(&self, (one, other): (u64, u64)) -> Option<ConnectionId> {
+        self.recent.get(self.place(one, other)).copied()
     }
 
-    /// Reads what a segment of the connection needs.
+    /// Reads what a segment of the connection needs: which side sends from one end to the other.
     #[inline]
-    pub fn fetch(&self, id: ConnectionId) {
-        if let Some(state) = self.states.glance(id) {
-            state.fetch();
-        }
-    }
-
-    /// The side of the connection that has this end.
-    #[inline]
-    pub fn side(&self, id: ConnectionId, end: &SocketAddr) -> Option<Side> {
-        let Sides { low, high } = &self.states.glance(id)?.connection.ends;
-        let side = if low == end { Side::Low } else { Side::High };
-        (side == Side::Low || high == end).then_some(side)
+    pub fn fetch(&self, id: ConnectionId, (one, other): (u64, u64)) -> Option<Side> {
+        let state = self.states.glance(id)?;
+        state.fetch();
+        state.side_of(one, other)
     }
 
     #[inline]

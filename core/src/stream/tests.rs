@@ -366,8 +366,9 @@ proptest! {
             let (side, id) = connections.connection(&source, &destination, transport, Stamp::default());
             prop_assert_eq!(side, if low { Side::Low } else { Side::High });
             prop_assert_eq!(id, *known.entry(ends).or_insert(id));
-            prop_assert_eq!(connections.foresee(&destination, &source), Some(id));
-            prop_assert_eq!(connections.side(id, &source), Some(side));
+            let (from, to) = (number(&source, transport), number(&destination, transport));
+            prop_assert_eq!(connections.foresee((to, from)), Some(id));
+            prop_assert_eq!(connections.fetch(id, (from, to)), Some(side));
         }
         prop_assert_eq!(connections.states.ids().last().copied(), connections.count.checked_sub(1));
         let distinct: std::collections::HashSet<_> = known.values().collect();

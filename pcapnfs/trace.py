@@ -226,8 +226,19 @@ def open(
 
 def interrupt_all() -> None:
     """Let the queries fail that run at this moment on any open trace."""
-    for trace in list(_OPEN):
+    for trace in _open_ones():
         trace.interrupt()
+
+
+def close_all() -> None:
+    """Close the traces that are open."""
+    for trace in _open_ones():
+        trace.close()
+
+
+def _open_ones() -> list[Trace]:
+    with _CURSORS:
+        return list(_OPEN)
 
 
 def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyConnection:
@@ -307,7 +318,8 @@ class Trace:
             connection.execute(f"set disabled_optimizers = '{chosen}'")
         self._locked = False
         self._cursors = weakref.WeakSet([connection])
-        _OPEN.add(self)
+        with _CURSORS:
+            _OPEN.add(self)
         self._cleanup = weakref.finalize(self, _close, connection, self._cursors, directory, holds)
 
     def sql(
@@ -442,7 +454,9 @@ class Trace:
 
     def interrupt(self) -> None:
         """Let the queries that run at this moment fail; for another thread to call."""
-        _interrupt(self._cursors)
+        with _CURSORS:
+            if self in _OPEN:
+                _interrupt(self._cursors)
 
     @property
     def calls(self) -> duckdb.DuckDBPyRelation:
@@ -484,6 +498,8 @@ class Trace:
 
         Whoever asks a closed trace gets a UsageError.
         """
+        with _CURSORS:
+            _OPEN.discard(self)
         self._cleanup()
 
     def __enter__(self) -> Self:
@@ -747,9 +763,7 @@ def _is(path: str, digest: Digest) -> bool:
 
 
 def _interrupt(cursors: weakref.WeakSet[duckdb.DuckDBPyConnection]) -> None:
-    with _CURSORS:
-        known = list(cursors)
-    for cursor in known:
+    for cursor in list(cursors):
         with contextlib.suppress(duckdb.ConnectionException):  # It was closed.
             cursor.interrupt()
 
@@ -760,7 +774,8 @@ def _close(
     directory: temporary.Held,
     holds: Sequence[Hold],
 ) -> None:
-    _interrupt(cursors)  # Closing waits for queries that were left behind by a failure.
+    with _CURSORS:
+        _interrupt(cursors)  # Closing waits for queries that were left behind by a failure.
     connection.close()
     directory.remove()
     _let_go(holds)
@@ -774,7 +789,8 @@ def _let_go(holds: Sequence[Hold]) -> None:
 _OPTIMIZERS = "select name from duckdb_optimizers()"
 
 _CURSORS = threading.Lock()
-"""Held by who looks at the cursors of a trace, or adds one."""
+"""Held by who looks at the open traces or the cursors of one, or changes them: nobody is to
+interrupt what is being closed."""
 
 _OPEN: weakref.WeakSet[Trace] = weakref.WeakSet()
 """The traces of this process."""

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeGuard
+from typing import Annotated, NoReturn, TypeGuard
 
 import typer
 
@@ -165,9 +165,26 @@ def main() -> None:
         status = run(sys.argv[1:])
     except KeyboardInterrupt:  # Before anything was begun.
         status = INTERRUPTED
+    if _ended_by:
+        _leave(128 + _ended_by[0])
     # What is left goes with the process: nobody needs it searched for cycles, 30 ms, before.
     gc.freeze()
-    sys.exit(128 + _ended_by[0] if _ended_by else status)
+    sys.exit(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process after a signal.
+
+    Without the interpreter's own end, which takes away what threads stand on that still interrupt
+    the database, or wait for it. Another signal ends it at once.
+    """
+    for name in ENDING:
+        if signal.getsignal(number := getattr(signal, name)) is _end:
+            signal.signal(number, signal.SIG_DFL)
+    close_all = getattr(sys.modules.get("pcapnfs.trace"), "close_all", None)
+    if close_all is not None:
+        close_all()
+    os._exit(status)
 
 
 def _leave_out(names: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import pytest
 import pcapnfs
 from pcapnfs.cli.app import run
 from pcapnfs.errors import CaptureError, UsageError
+from pcapnfs.trace import close_all, interrupt_all
 from tests.cli import fake_core
 from tests.unit.rows import call
 
@@ -55,6 +56,37 @@ def test_the_order_of_a_query_with_parameters_is_kept(capture: Path) -> None:
         over.set()
         for thread in busy:
             thread.join()
+
+
+def test_traces_are_closed_while_others_are_interrupted(capture: Path) -> None:
+    over = threading.Event()
+
+    def interrupt() -> None:
+        while not over.is_set():
+            interrupt_all()
+
+    thread = threading.Thread(target=interrupt)
+    traces = [pcapnfs.open(capture) for _ in range(10)]
+    thread.start()
+    try:
+        for trace in traces[1:]:
+            trace.close()
+            trace.interrupt()
+    finally:
+        over.set()
+        thread.join()
+    assert traces[0].calls.count("*").fetchall() == [(3,)]
+    traces[0].close()
+
+
+def test_all_traces_can_be_closed_at_once(capture: Path, temporary: Path) -> None:
+    traces = [pcapnfs.open(capture) for _ in range(2)]
+    assert list(temporary.iterdir())
+    close_all()
+    assert not list(temporary.iterdir())
+    for trace in traces:
+        with pytest.raises(UsageError, match="closed"):
+            trace.sql("select 1")
 
 
 def _spin(over: threading.Event) -> None:

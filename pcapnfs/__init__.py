@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.comparing import Comparison, compare
     from pcapnfs.decoding import decode
     from pcapnfs.diagnosis.judging import findings
+    from pcapnfs.opening import open
     from pcapnfs.summary import Summary, summarize
-    from pcapnfs.trace import Trace, open
+    from pcapnfs.trace import Trace
     from pcapnfs.views.document import to_json
 
 __version__ = "0.1.0"
@@ -78,7 +79,7 @@ _HOMES = {
     "network": "pcapnfs.analyses.network",
     "model": "pcapnfs.analyses.model",
     "decode": "pcapnfs.decoding",
-    "open": "pcapnfs.trace",
+    "open": "pcapnfs.opening",
     "patterns": "pcapnfs.analyses.patterns",
     "perfile": "pcapnfs.analyses.perfile",
     "pergroup": "pcapnfs.analyses.pergroup",

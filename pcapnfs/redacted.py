@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pcapnfs import decoding, redaction, temporary
-from pcapnfs import trace as traces
+from pcapnfs import decoding, opening, redaction, temporary
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def open(
             ports=ports,
             progress=progress,
         )
-        trace = traces.open(target, memory=memory, ports=ports, columns=columns)
+        trace = opening.open(target, memory=memory, ports=ports, columns=columns)
     called = tuple(replace(file, path=f"capture-{place}") for place, file in enumerate(files, 1))
     trace.meta = replace(trace.meta, files=called)
     return trace

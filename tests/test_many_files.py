@@ -10,8 +10,9 @@ import pytest
 import pcapnfs
 from pcapnfs import temporary
 from pcapnfs.analyses.pergroup import pergroup
+from pcapnfs.opening import connect
 from pcapnfs.record import replace
-from pcapnfs.trace import Trace, connect
+from pcapnfs.trace import Trace
 from tests.unit.rows import START_NS, meta, tables
 
 FILES = 400_000

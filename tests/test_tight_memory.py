@@ -16,7 +16,8 @@ import json, re, sys
 sys.modules["pandas"] = sys.modules["pyarrow"] = None
 import duckdb
 from pcapnfs import meta, temporary
-from pcapnfs.trace import Trace, connect
+from pcapnfs.opening import connect
+from pcapnfs.trace import Trace
 
 limit = int(sys.argv[1]) or None
 directory = temporary.make()

@@ -136,7 +136,7 @@ def test_who_reads_a_trace_reads_it_to_its_end(
 ) -> None:
     if not exchanged:
         monkeypatch.setattr(placement, "_swapped", lambda *_: False)
-    monkeypatch.setattr("pcapnfs.trace.GATHERED_CALLS", 0)  # Each query reads the files.
+    monkeypatch.setattr("pcapnfs.opening.GATHERED_CALLS", 0)  # Each query reads the files.
     place = tmp_path / "traces"
     place.mkdir()
     stored = place / "a.nfstrace"
@@ -558,7 +558,7 @@ def test_a_name_that_is_not_utf_8_is_a_name(
             assert summary.summarize(opened).operations == told.operations
             opened.lock()
             assert len(list(query.select(opened, "from calls").rows)) == told.trust.rpc_calls
-    monkeypatch.setattr("pcapnfs.trace.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("pcapnfs.opening.IN_MEMORY_BYTES", 0)
     with pcapnfs.open(SAMPLES[0]) as opened:
         others = opened.meta.calls
     both = [trace, SAMPLES[0]]

@@ -16,8 +16,7 @@ import duckdb
 import pytest
 
 import pcapnfs
-from pcapnfs import redaction, summary
-from pcapnfs import trace as traces
+from pcapnfs import opening, redaction, summary
 from pcapnfs.errors import UsageError
 from pcapnfs.views.document import to_json
 from tests.oracles import corpus
@@ -46,7 +45,7 @@ def test_all_ways_of_keeping_tables_give_the_same(
         assert_same_tables(memory, disk)
         wanted = to_json(pcapnfs.summarize(memory))
         assert to_json(pcapnfs.summarize(disk)) == wanted
-    monkeypatch.setattr(traces, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(opening, "IN_MEMORY_BYTES", 0)
     with pcapnfs.open(files, memory=100 << 20) as large, pcapnfs.open(stored) as disk:
         assert "read_parquet" in view(large, "calls")
         assert_same_tables(large, disk)
@@ -74,7 +73,7 @@ def test_large_captures_whose_columns_are_named_are_files_for_a_while(
     columns = {"calls": frozenset({"call", "op"})}
     with pcapnfs.open(SAMPLES[0], columns=columns) as small:
         assert view(small, "calls") == ""
-    monkeypatch.setattr(traces, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(opening, "IN_MEMORY_BYTES", 0)
     with pcapnfs.open(SAMPLES[0], columns=columns) as large:
         (file,) = tmp_path.rglob("*.parquet")
         assert file.name == "calls.parquet"
@@ -87,7 +86,7 @@ def test_large_captures_whose_columns_are_named_are_files_for_a_while(
         assert large.calls.columns == ["call", "op"]
         assert len(large.calls.fetchall()) == large.meta.calls > 0
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(traces, "BRIEF_BYTES", 0)
+    monkeypatch.setattr(opening, "BRIEF_BYTES", 0)
     with pcapnfs.open(SAMPLES[0], columns=columns) as huge:
         (file,) = tmp_path.rglob("*.parquet")
         assert packing(file) == {"ZSTD"}
@@ -167,7 +166,7 @@ def test_traces_of_few_calls_are_read_into_a_database(
             gathered.captures()
     with pcapnfs.open(target, columns=summary.READS) as gathered:
         told = to_json(pcapnfs.summarize(gathered))
-    monkeypatch.setattr(traces, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(opening, "IN_MEMORY_BYTES", 0)
     with pcapnfs.open(target) as lazy, pcapnfs.open(target, columns=every) as merged:
         assert view(merged, "calls").count("read_parquet") == 1
         assert_same_tables(lazy, merged)
@@ -179,7 +178,7 @@ def test_traces_of_few_calls_are_read_into_a_database(
         assert view(merged, "calls").count("read_parquet") == 1
         with pcapnfs.open([target, other]) as lazy:
             assert_same_tables(lazy, merged)
-    monkeypatch.setattr(traces, "GATHERED_CALLS", 0)
+    monkeypatch.setattr(opening, "GATHERED_CALLS", 0)
     with pcapnfs.open(target, columns=summary.READS) as lazy:
         assert view(lazy, "calls").count("read_parquet") == len(independent)
         assert to_json(pcapnfs.summarize(lazy)) == told
@@ -195,10 +194,10 @@ def test_one_trace_of_few_calls_is_still_that_of_its_captures(
         gathered.lock()
         assert len(gathered.calls.fetchall()) == gathered.meta.calls
         calls = gathered.meta.calls
-    monkeypatch.setattr(traces, "GATHERED_CALLS", calls)
+    monkeypatch.setattr(opening, "GATHERED_CALLS", calls)
     with pcapnfs.open(stored, columns=summary.READS) as gathered:
         assert view(gathered, "calls") == ""
-    monkeypatch.setattr(traces, "GATHERED_CALLS", calls - 1)
+    monkeypatch.setattr(opening, "GATHERED_CALLS", calls - 1)
     with pcapnfs.open(stored, columns=summary.READS) as lazy:
         assert "read_parquet" in view(lazy, "calls")
 

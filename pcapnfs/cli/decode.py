@@ -81,7 +81,7 @@ def decode(
 def _demand_nfs(parts: Sequence[Stored]) -> None:
     if any(part.meta.nfs_calls for part in parts):
         return
-    from pcapnfs import trace as traces
+    from pcapnfs import opening
 
-    with traces.open([str(part.directory) for part in parts], columns=options.READS) as trace:
+    with opening.open([str(part.directory) for part in parts], columns=options.READS) as trace:
         options.demand_nfs(trace)

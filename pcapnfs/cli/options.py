@@ -112,8 +112,7 @@ def open_trace(
     """
     limit = None if memory is None else units.parse_size(memory)
     chosen = named(captures, ports)
-    from pcapnfs import redacted
-    from pcapnfs import trace as traces
+    from pcapnfs import opening, redacted
 
     wanted = None if reads is None else columns.together(READS, reads)
     with progress() as report:
@@ -127,7 +126,7 @@ def open_trace(
                 progress=report,
             )
         else:
-            trace = traces.open(
+            trace = opening.open(
                 chosen.paths,
                 memory=limit,
                 ports=chosen.ports,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from pcapnfs.operations import operation_numbers
 from pcapnfs.programs import MOUNT, NFS, NFSACL, NLM, NSM, PORTMAPPER, RQUOTA
 from pcapnfs.record import Record
-from pcapnfs.trace import operation_numbers
 from pcapnfs.verify.messages import Message
 from pcapnfs.verify.ours import TRANSIENT, Call
 

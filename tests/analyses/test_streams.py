@@ -17,6 +17,7 @@ import duckdb
 import pytest
 
 import pcapnfs
+from pcapnfs import opening
 from pcapnfs import trace as traces
 from pcapnfs.trace import Trace
 from tests.analyses.test_population import SAMPLES, TELLING
@@ -133,7 +134,7 @@ def test_nor_of_several_traces(
     question: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose tables are themselves UNIONs, of what each of them has."""
-    monkeypatch.setattr(traces, "GATHERED_CALLS", -1)
+    monkeypatch.setattr(opening, "GATHERED_CALLS", -1)
     reads, ask = QUESTIONS[question]
     parts = [
         written([ROOT / "samples" / name], tmp_path / f"{name}.nfstrace")

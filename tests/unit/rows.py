@@ -14,7 +14,8 @@ import duckdb
 
 from pcapnfs import _core, schema, temporary
 from pcapnfs.meta import CaptureFile, Meta
-from pcapnfs.trace import Trace, connect
+from pcapnfs.opening import connect
+from pcapnfs.trace import Trace
 
 ROOT = Path(__file__).parents[2]
 

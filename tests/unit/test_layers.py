@@ -26,6 +26,7 @@ FORBIDDEN = {
         "duckdb",
         "numpy",
         "pcapnfs._core",
+        "pcapnfs.opening",
         "pcapnfs.trace",
         "pcapnfs.query",
         "typer",
@@ -39,6 +40,7 @@ FORBIDDEN = {
         "pcapnfs.views",
         "pcapnfs.cli",
         "pcapnfs._core",
+        "pcapnfs.opening",
         "pcapnfs.trace",
         "scapy",
     ),
@@ -49,6 +51,7 @@ FORBIDDEN = {
         "pcapnfs.views",
         "pcapnfs.cli",
         "pcapnfs._core",
+        "pcapnfs.opening",
         "pcapnfs.trace",
         "scapy",
     ),
@@ -64,6 +67,7 @@ HEAVY = (
     "jinja2",
     "pyshark",
     "pcapnfs._core",
+    "pcapnfs.opening",
     "pcapnfs.trace",
     "pcapnfs.query",
     "pcapnfs.decoding",
@@ -120,7 +124,8 @@ def test_decoder_scapy_and_pyshark_are_each_imported_in_one_place() -> None:
     files = [file for file in PACKAGE.rglob("*.py") if "synth" not in file.parts]
     found = {file.name for file in files if hits(file, ("pcapnfs._core",), top_level=False)}
     assert found == {
-        "trace.py",
+        "opening.py",
+        "operations.py",
         "decoding.py",
         "annotation.py",
         "redaction.py",

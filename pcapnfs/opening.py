@@ -1,0 +1,371 @@
+"""Captures, and traces on disk, made one `Trace`.
+
+Takes their paths; gives the tables in a database in memory, or as views of Parquet files, whichever
+takes less, with what the decoder said. Promises that memory stays within the limit meanwhile, that
+a damaged capture still gives everything before the damage, and that nothing stays behind where
+opening fails. Knows nothing of NFS.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from pcapnfs import attached, decoding, digests, holding, meta, schema, store, temporary, units
+from pcapnfs import memory as limits
+from pcapnfs.columns import Columns
+from pcapnfs.decoding import PathLike, Progress
+from pcapnfs.errors import CaptureError, UsageError, WriteError, said
+from pcapnfs.trace import ROW_GROUP, Trace, let_go
+
+if TYPE_CHECKING:
+    from pcapnfs._core import Batch, Decoder
+    from pcapnfs.digests import Digest
+    from pcapnfs.holding import Hold
+
+IN_MEMORY_BYTES = 64 << 20
+"""Captures larger than this are not put into a database in memory, but into files that queries
+read.
+
+For a capture of 780 MB and all columns that takes 1.3 s where a database, which would have to be a
+file, took 4.7 s to fill, with 0.13 GB of memory instead of 0.37 GB; a query takes a millisecond
+more, one for all columns up to 30 ms.
+"""
+
+IN_MEMORY_SHARE = 4
+"""A capture may be one of so many parts of the database's limit, for its rows to be in memory: one
+of 58 MB with short messages did not fit into 64 MB."""
+
+BRIEF_BYTES = 32 << 30
+"""Captures up to which the files that stand for tables are not compressed: they take an eighth of
+the capture then, and a summary of 10 GB took 92 s of the processor's time instead of 120."""
+
+COMPRESSED_SUFFIXES = (".gz", ".zst", ".lz4", ".xz", ".bz2")
+"""Files whose size says nothing about what is in them."""
+
+DECODED_AHEAD = 24
+"""Steps of the decoder, a batch of 4,096 rows each, that may wait for the database: what is decoded
+in the time that it takes for a row group."""
+
+GATHERED_CALLS = 15_000
+"""Calls of one trace on disk up to which its tables are read into a database, or into files of the
+command's own, instead of by each query; of several, or of several parts, twice as many for each
+but the first. A query takes 1.5 ms more of the processor's time for
+each part (50 parts of 500 calls: a summary in 1.8 s instead of 15), and filling a database 4 µs for
+a call."""
+
+LOG = "1TB"
+"""Size of the log at which a database is put in order: in memory there is none, and that would only
+move rows around."""
+
+STANDARD_INPUT = "-"
+"""The path that stands for standard input."""
+
+
+def open(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    memory: int | str | None = None,
+    ports: Sequence[int] = (),
+    columns: Columns | None = None,
+    stored: bool = False,
+    progress: Progress | None = None,
+) -> Trace:
+    """Decode captures into a trace, or take one that was decoded before.
+
+    Args:
+        paths: One capture, or several that are one stream in order of time; `-` is standard input.
+            Or traces on disk: each of several, and the captures beside them, is a part of its own,
+            decoded by itself.
+        memory: Limit for the whole process, in bytes or as `512M`; None: half of what is free. The
+            database gets what decoding leaves of it, and uses the disk beyond that.
+        ports: Ports that carry RPC besides those that are recognised by themselves.
+        columns: The columns that will be asked for, by table, as the analyses name theirs in
+            `READS`: decoding and storing nothing else takes less time and memory. None: all, for
+            questions of one's own.
+        stored: Keep the tables of captures in compressed Parquet files until the trace is closed,
+            and nothing in the database: for one pass over a table.
+        progress: Called after each batch with bytes consumed and bytes in all (0: unknown).
+
+    Raises:
+        CaptureError: A file cannot be opened, or is no capture; a trace is damaged, or of another
+            version. A capture that breaks off is no error: see `Trace.meta`.
+        UsageError: No capture was named, or ports though there are only traces; a port, or the
+            limit of memory, is none.
+        WriteError: The tables of captures are to be kept in files, and the disk is full.
+    """
+    named = decoding.named(paths)
+    if isinstance(memory, str):
+        memory = units.parse_size(memory)
+    elif memory is not None and memory < 1:
+        raise UsageError(f"memory is {memory}: a byte is the least")
+    decoding.demand_ports(ports)
+    limit = limits.default_limit() if memory is None else memory
+    from pcapnfs import _core
+
+    tables = schema.parse(_core.schema())
+    wanted = None
+    if columns is not None:
+        tables = tuple(schema.narrow(tables, columns))
+        wanted = {table: set(names) for table, names in columns.items()}
+    temporary.sweep()
+    directory = temporary.make()
+    holds: list[Hold] = []
+    try:
+        attached.demand_utterable(directory.path)
+        own = not any(map(store.is_trace, named))
+        size = _plain_bytes(named)
+        if stored or not own or not _fits(size, limit):
+            brief = own and not stored and size <= BRIEF_BYTES
+            parts = _parts(named, directory.path, ports, columns, progress, holds, brief=brief)
+            parts = attached.reach(parts, directory.path)
+            together = store.together(parts)
+            few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
+            if few and columns is not None and not stored and not own:
+                connection, read = _gathered(parts, together, tables, directory.path, limit)
+            else:
+                read = parts
+                connection = _viewing(read, together, tables, directory.path, limit, own=own)
+            names = tuple(name for part in parts for name in part.named)
+            return Trace(
+                connection,
+                together,
+                directory,
+                parts,
+                read=read,
+                holds=holds,
+                own=own,
+                named=names,
+                limit=limit,
+            )
+        decoder = _core.Decoder(named, list(ports), wanted)
+        connection = connect(tables, directory.path)
+        _bound(connection, limit)
+        # Rows come by the row group: another thread finds nothing to do, and costs memory.
+        with _one_thread(connection):
+            _load(connection, decoder, progress)
+        told = meta.parse(decoder.finish())
+        _bound(connection, limit, told.calls)
+        return Trace(connection, told, directory, named=decoder.captures(), limit=limit)
+    except BaseException as error:
+        directory.remove()
+        let_go(holds)
+        if isinstance(error, _core.ReadError):
+            raise CaptureError(str(error)) from error
+        raise
+
+
+def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyConnection:
+    """Create an empty database with the given tables; what it spills goes into `directory`."""
+    connection = duckdb.connect()
+    connection.execute("set temp_directory = ?", [str(directory / "spill")])
+    connection.execute("set preserve_insertion_order = false")
+    connection.execute("set wal_autocheckpoint = ?", [LOG])
+    connection.execute("set autoinstall_known_extensions = false")
+    connection.execute("set autoload_known_extensions = false")
+    # What is asked of a trace must not depend on where it is asked.
+    connection.execute("set global TimeZone = 'UTC'")
+    for table in tables:
+        connection.execute(table.create_statement())
+    return connection
+
+
+def _bound(connection: duckdb.DuckDBPyConnection, limit: int | None, calls: int = 0) -> None:
+    """Let the database take what the limit of the process leaves it; None: what it likes."""
+    if limit is not None:
+        memory = limits.of_database(limit, calls)
+        connection.execute("set memory_limit = ?", [f"{memory}B"])
+
+
+@contextlib.contextmanager
+def _one_thread(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let one thread of the database do what takes rows in order."""
+    connection.execute("set threads = 1")
+    yield
+    connection.execute("reset threads")
+
+
+def _gathered(
+    parts: Sequence[store.Stored],
+    together: meta.Meta,
+    tables: Sequence[schema.Table],
+    directory: Path,
+    limit: int | None,
+) -> tuple[duckdb.DuckDBPyConnection, list[store.Stored]]:
+    """Have the rows of traces on disk in one place: in memory or, as of captures, in files.
+
+    Gives the database, and what its tables are views of, if they are.
+    """
+    connection = connect(tables, directory)
+    _bound(connection, limit, together.calls)
+    # Each file is read once: kept in memory, thousands of them would take hundreds of MB.
+    connection.execute("set enable_external_file_cache = false")
+    with _one_thread(connection):
+        if sum(file.bytes for file in together.files) <= IN_MEMORY_BYTES:
+            attached.gather(connection, parts, tables)
+            return connection, []
+        merged = attached.merge(connection, parts, tables, directory / "merged")
+    connection.close()  # It would keep some of what it has read.
+    return _viewing([merged], together, tables, directory, limit, own=True), [merged]
+
+
+def _viewing(
+    parts: Sequence[store.Stored],
+    together: meta.Meta,
+    tables: Sequence[schema.Table],
+    directory: Path,
+    limit: int | None,
+    *,
+    own: bool,
+) -> duckdb.DuckDBPyConnection:
+    """A database whose tables are views of the files of traces."""
+    connection = connect((), directory)
+    attached.attach(connection, parts, tables, own=own)
+    _bound(connection, limit, together.calls)
+    return connection
+
+
+def _load(
+    connection: duckdb.DuckDBPyConnection, decoder: Decoder, progress: Progress | None
+) -> None:
+    """Insert what the decoder gives, while it decodes what comes next."""
+    waiting: dict[str, list[Batch]] = {}
+    with contextlib.closing(decoding.ahead(decoder, DECODED_AHEAD)) as steps:
+        for batches, position in steps:
+            for batch in batches:
+                held = waiting.setdefault(batch.table, [])
+                held.append(batch)
+                if sum(each.rows for each in held) >= ROW_GROUP:
+                    _insert(connection, waiting.pop(batch.table))
+            if progress is not None:
+                progress(*position)
+    for held in waiting.values():
+        _insert(connection, held)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, batches: list[Batch]) -> None:
+    """Append batches of one table; DuckDB finds the Arrow stream under the local name `rows`."""
+    from pcapnfs import _core
+
+    rows = _core.joined(batches)
+    connection.execute(f'insert into "{rows.table}" by name select * from rows')
+
+
+def _fits(size: float, limit: int | None) -> bool:
+    """Whether the rows of captures of this size are to be in memory."""
+    if limit is None:
+        return size <= IN_MEMORY_BYTES
+    return size <= min(IN_MEMORY_BYTES, limits.of_database(limit) // IN_MEMORY_SHARE)
+
+
+def _plain_bytes(paths: Sequence[str]) -> float:
+    """The size of captures that are plain files; infinite where one is not."""
+    total = 0
+    for name in paths:
+        path = Path(name)
+        if name == STANDARD_INPUT or path.suffix in COMPRESSED_SUFFIXES or not os.path.isfile(path):
+            return math.inf
+        total += path.stat().st_size
+    return total
+
+
+def _parts(
+    named: Sequence[str],
+    directory: Path,
+    ports: Sequence[int],
+    columns: Columns | None,
+    progress: Progress | None,
+    holds: list[Hold],
+    *,
+    brief: bool,
+) -> list[store.Stored]:
+    """The traces that are named; captures beside them are decoded, as one stream.
+
+    Traces are held as they are: what is to let them go is added to `holds`.
+    """
+    whole = decoding.tables()
+    captures = []
+    parts = []
+    made_of: list[tuple[str, dict[Digest | None, str]]] = []
+    for path in named:
+        if not store.is_trace(path):
+            captures.append(path)
+            continue
+        try:
+            held = holding.hold(Path(path))
+        except OSError as error:
+            raise CaptureError(f"{path}: {said(error)}") from error
+        holds.append(held)
+        stored = store.read(path, whole, reached=held.path)
+        made_of.append(
+            (path, {source.digest: source.path for part in stored for source in part.sources})
+        )
+        parts += stored
+    _demand_once(made_of, captures)
+    if captures:
+        try:
+            parts += [
+                decoding.write(
+                    captures,
+                    directory,
+                    ports=ports,
+                    columns=columns,
+                    brief=brief,
+                    progress=progress,
+                )
+            ]
+        except OSError as error:
+            raise WriteError(
+                f"{directory}: {said(error)}; TMPDIR names another place for temporary tables"
+            ) from error
+    elif ports:
+        raise UsageError("a trace was decoded before: its ports are named when it is written")
+    return store.in_order(parts)
+
+
+def _demand_once(
+    made_of: Sequence[tuple[str, Mapping[Digest | None, str]]], captures: Sequence[str]
+) -> None:
+    """Refuse traces of which one holds what is also in another, or in a capture beside them.
+
+    Args:
+        made_of: The traces, each with the captures that it was made of.
+        captures: What is named beside them.
+
+    Raises:
+        UsageError: That is so.
+    """
+    before: dict[Digest, str] = {}
+    for trace, sources in made_of:
+        for digest, source in sources.items():
+            if digest is None:
+                continue
+            other = before.setdefault(digest, trace)
+            if other != trace:
+                raise UsageError(
+                    f"{trace}: it was made of {source}, and so was {other}; "
+                    "everything in it would count double"
+                )
+    for path in captures if before else ():
+        for digest, trace in before.items():
+            if _is(path, digest):
+                raise UsageError(
+                    f"{path}: {trace} was made of it; everything in it would count double"
+                )
+
+
+def _is(path: str, digest: Digest) -> bool:
+    """Whether a file is the capture that has this digest.
+
+    What cannot be read, the decoder tells.
+    """
+    with contextlib.suppress(OSError):
+        file = Path(path)
+        return file.is_file() and file.stat().st_size == digest.bytes and digests.of(path) == digest
+    return False

@@ -30,11 +30,12 @@ from pcapnfs.analyses.call_times import (
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.lock_gaps import lock_gaps
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
-from pcapnfs.analyses.timeline import Longer, Lost, Timeline, timeline
+from pcapnfs.analyses.timeline import PAUSE_S, Locked, Longer, Lost, Timeline, timeline
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -54,10 +55,6 @@ READS = columns.together(
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
-
-PAUSE_S = 1.0
-"""A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
-that it takes for a call: it is counted once, not by call."""
 
 
 class Sums(Record):
@@ -134,6 +131,8 @@ class Measurement(Record):
     persistence."""
     longer: Longer
     """What calls took longer because the path was longer for a while, likewise."""
+    locked: Locked
+    """What of the time between calls clients waited for locks."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -249,7 +248,8 @@ def measure(
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks = None
     if len(calls.clients) > 1:
-        known = lost_by_client(trace), slower_by_client(trace)
+        locked = {each.client: each.time_s for each in lock_gaps(trace, found)}
+        known = lost_by_client(trace), slower_by_client(trace), locked
         clocks = client_clocks(found, calls, network.ways, rtt, booked, *known)
     return Measurement(
         files=files,
@@ -273,6 +273,7 @@ def measure(
         unknown_calls=calls.unknown_calls,
         lost=calls.lost,
         longer=calls.longer,
+        locked=calls.locked,
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,

@@ -403,6 +403,10 @@ def _evidence(
         few=measured.stable_calls if measured is not None and FEW in missing else None,
         clients=1 if measured is None else measured.several,
         resent=_resent(measured, given),
+        # A pause is one of the run, whatever the number of files.
+        locked_s=0.0
+        if measured is None
+        else measured.locked.gaps_s * part + measured.locked.pauses_s,
     )
 
 

@@ -90,6 +90,7 @@ def summary(result: Summary) -> RenderableType:
             result.phases,
             result.time_budget,
             result.network.slower_paths,
+            result.lock_gaps,
         ),
         _heading("Operations"),
         _operations(result.operations),

@@ -389,7 +389,10 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
         operations=[
             operation(1, "CREATE", file=1),
             operation(2, "GETATTR", file=1),
-            *(operation(number, "READDIR", file=number, cookie=0) for number in (3, 4, 5)),
+            *(
+                operation(number, "READDIR", file=number, cookie=0, entries=0)
+                for number in (3, 4, 5)
+            ),
         ],
         files=[
             file(1, "new", size=1000),

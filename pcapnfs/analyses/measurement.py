@@ -18,6 +18,7 @@ from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
@@ -36,6 +37,7 @@ from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
 from pcapnfs.analyses.timeline import PAUSE_S, Locked, Longer, Lost, Timeline, timeline
+from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
+    _untold.READS,
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
@@ -85,8 +88,9 @@ class Sums(Record):
 class Measurement(Record):
     """The model's inputs, as measured."""
 
-    files: int
-    """Regular files that a call addressed; directories where there is none."""
+    files: int | None
+    """Regular files that a call addressed; directories where there is none. None where neither is
+    known, but there are calls that do not tell."""
     counted: str
     """What these are: `files` or `directories`."""
     calls: int
@@ -165,6 +169,11 @@ class Measurement(Record):
         return self.waited_s / self.busy_s if self.busy_s else 1.0
 
     @property
+    def known_stable_calls(self) -> int | None:
+        """Stable calls; None where none is known of most calls."""
+        return known(self.stable_calls, unless=self.unread)
+
+    @property
     def persist_s(self) -> float | None:
         """Mean of the stable calls less the round trip, seconds, not below 0.
 
@@ -205,7 +214,7 @@ class Measurement(Record):
         if persist is None:
             # Too few calls for a mean that says anything of others, but their own time is known.
             persist = max(0.0, (self.stable_mean_s or 0.0) - rtt)
-        files = max(1, self.files)
+        files = self.files or 1
         return Costs(
             # Without any, all calls are those of one.
             files=float(files),
@@ -284,7 +293,7 @@ def measure(
     )
 
 
-def _files(trace: Trace) -> tuple[int, str]:
+def _files(trace: Trace) -> tuple[int | None, str]:
     """The files that a call addressed, or the directories."""
     ((regular, directories),) = trace.rows(
         """
@@ -292,7 +301,9 @@ def _files(trace: Trace) -> tuple[int, str]:
         from files where file = identity and not listed_only
         """
     )
-    return (int(regular), "files") if regular else (int(directories), "directories")
+    if regular:
+        return int(regular), "files"
+    return known(int(directories), unless=untold(trace).unplaced), "directories"
 
 
 def _sums(calls: Timeline, counted: str) -> Sums:

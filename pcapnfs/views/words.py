@@ -317,12 +317,12 @@ def _limits(capture: Capture) -> str:
     return f"Limits of the decoder were reached: {limits}."
 
 
-def aside(took_s: float, words: str = "") -> str:
+def aside(took_s: float | None, words: str = "") -> str:
     """What calls took, in brackets behind them; nothing where that is not known."""
     return f" ({units.duration(took_s)}{words})" if took_s else ""
 
 
-def plural(number: int, one: str, many: str) -> str:
+def plural(number: int | None, one: str, many: str) -> str:
     """A count with its noun."""
     return units.counted(number, one, many)
 

@@ -226,7 +226,8 @@ def demand_free(target: Path, *, force: bool) -> None:
             f"{'is' if len(strangers) == 1 else 'are'} of no trace"
         )
     if not force:
-        raise UsageError(f"{target}: there is a trace with this name; --force replaces it")
+        there = f"{target}: there is a trace with this name"
+        raise UsageError(f"{there}; force=True replaces it", shell=f"{there}; --force replaces it")
 
 
 def tables() -> tuple[schema.Table, ...]:

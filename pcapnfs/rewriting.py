@@ -73,7 +73,10 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
         raise UsageError(f"{target} is a directory")
     demand_another(sources, target)
     if os.path.exists(target) and not overwrite and not placement.only_written_to(target):
-        raise UsageError(f"{target} is there already; --force overwrites it")
+        there = f"{target} is there already"
+        raise UsageError(
+            f"{there}; overwrite=True overwrites it", shell=f"{there}; --force overwrites it"
+        )
 
 
 def demand_another(sources: Sequence[Path], target: Path) -> None:

@@ -189,14 +189,18 @@ def _untimed(trust: Trust, capture: Capture) -> str:
     if trust.untimed_packets == capture.packets:
         return "The packets of this capture have no times: what took how long is not known."
     have = plural(trust.untimed_packets, "packet has no time", "packets have no time")
-    return f"{have}: that of the packet before stands for it."
+    return f"{have}: {_INSTEAD}."
 
 
 def _mistimed(trust: Trust) -> str:
     if not trust.mistimed_packets:
         return ""
     state = plural(trust.mistimed_packets, "packet states a time", "packets state times")
-    return f"{state} that cannot be: that of the packet before stands for it."
+    return f"{state} that cannot be: {_INSTEAD}."
+
+
+_INSTEAD = "that of the packet before stands for it"
+"""What is done about a time that is not there, or cannot be."""
 
 
 def _set_back(trust: Trust) -> str:

@@ -90,6 +90,8 @@ class Bottleneck(Record):
     """Frames of the first calls that show the round trip."""
     moved_bytes: int
     """Bytes of all calls and replies."""
+    client_s: float
+    """Time in which no call was under way, seconds, of all clients as one or of this client."""
     about: tuple[str, ...] = ()
     """Addresses of the client and of its server, of several that with most of its calls; empty for
     all clients."""
@@ -135,6 +137,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         fastest=seen[None].fastest,
         small=seen[None].small,
         moved_bytes=seen[None].moved_bytes,
+        client_s=measured.client_s + measured.pauses_s,
         clients=tuple(_by_client(trace, clocks, seen)),
     )
 
@@ -174,6 +177,7 @@ def _by_client(
             fastest=mine.fastest,
             small=mine.small,
             moved_bytes=mine.moved_bytes,
+            client_s=clock.budget.client_s,
             about=(clock.client, servers[clock.client]),
             active_s=clock.active_s,
             placed_share=clock.budget.placed_share,

@@ -62,6 +62,7 @@ SLOW = Bottleneck(
     fastest=(60,),
     small=(70,),
     moved_bytes=10 << 20,
+    client_s=3.0,
 )
 """Four hundred stable calls of 15 ms, on a disk."""
 

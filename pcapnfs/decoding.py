@@ -108,6 +108,7 @@ def decode(
     if os.fspath(target) == "-":
         raise UsageError("-: a trace is a directory; name one")
     place = Path(target)
+    demand_outside(place)
     demand_free(place, force=force)
     tool = f"pcapnfs {pcapnfs.__version__}"
     try:
@@ -202,6 +203,16 @@ def demand_ports(ports: Sequence[int]) -> None:
             raise UsageError(f"{port} is no port; ports go from 1 to 65535")
 
 
+def demand_outside(target: Path) -> None:
+    """Refuse to write into a trace: its directory is replaced as one, with all that is in it.
+
+    Raises:
+        UsageError: The target lies in one.
+    """
+    if (trace := store.around(target)) is not None:
+        raise UsageError(f"{target} is in the trace {trace}; choose another place")
+
+
 def demand_free(target: Path, *, force: bool) -> None:
     """Refuse to write where something stands that is not to be replaced.
 
@@ -226,7 +237,8 @@ def demand_free(target: Path, *, force: bool) -> None:
             f"{'is' if len(strangers) == 1 else 'are'} of no trace"
         )
     if not force:
-        raise UsageError(f"{target}: there is a trace with this name; --force replaces it")
+        there = f"{target}: there is a trace with this name"
+        raise UsageError(f"{there}; force=True replaces it", shell=f"{there}; --force replaces it")
 
 
 def tables() -> tuple[schema.Table, ...]:

@@ -14,10 +14,18 @@ DECODE_AGAIN = "decode the capture again"
 class PcapnfsError(Exception):
     """A failure with its exit status (1 capture, 2 usage)."""
 
-    def __init__(self, message: str, exit_status: int = 1) -> None:
-        """Keep the sentence and the status that a command ends with."""
+    def __init__(self, message: str, exit_status: int = 1, *, shell: str | None = None) -> None:
+        """Keep the sentence and the status that a command ends with.
+
+        Args:
+            message: The sentence; it names arguments of functions.
+            exit_status: The status.
+            shell: The same sentence for who typed a command, where it names an option.
+        """
         super().__init__(message)
         self.exit_status = exit_status
+        self.shell = message if shell is None else shell
+        """The sentence for who typed a command."""
 
 
 class CaptureError(PcapnfsError):
@@ -31,9 +39,9 @@ class CaptureError(PcapnfsError):
 class UsageError(PcapnfsError):
     """What was asked for makes no sense: an unknown unit, a query that writes, no capture named."""
 
-    def __init__(self, message: str) -> None:
-        """Keep the sentence; the exit status is 2."""
-        super().__init__(message, 2)
+    def __init__(self, message: str, *, shell: str | None = None) -> None:
+        """Keep the sentence, and that for who typed a command; the exit status is 2."""
+        super().__init__(message, 2, shell=shell)
 
 
 class WriteError(PcapnfsError):

@@ -161,7 +161,7 @@ def pieces(
         UsageError: There is no such table, or no such form in pieces.
     """
     if form == "parquet":
-        raise UsageError("Parquet is no stream: name a file with -o")
+        raise UsageError("Parquet is no stream: name a file")
     import duckdb
 
     statement = _selection(table, form, spreadsheet=spreadsheet)

@@ -88,7 +88,9 @@ def report(trace: Trace, *, redacted: bool = False) -> Report:
         course = asking.ask(_course.course)
         times = _course.times_of(trace, frames)
         costs = asked_costs()
-        sequences = _sequence.of_files(trace, _expensive(summary.patterns, costs), calls=CALLS)
+        sequences = tuple(
+            _sequence.of_files(trace, _expensive(summary.patterns, costs), calls=CALLS)
+        )
     return Report(
         redacted=redacted,
         summary=summary,

@@ -73,14 +73,17 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
         raise UsageError(f"{target} is a directory")
     demand_another(sources, target)
     if os.path.exists(target) and not overwrite and not placement.only_written_to(target):
-        raise UsageError(f"{target} is there already; --force overwrites it")
+        there = f"{target} is there already"
+        raise UsageError(
+            f"{there}; overwrite=True overwrites it", shell=f"{there}; --force overwrites it"
+        )
 
 
 def demand_another(sources: Sequence[Path], target: Path) -> None:
-    """Refuse to write over a source, or into one that is a trace.
+    """Refuse to write over a source, or into a trace, be it one of them or another.
 
     Raises:
-        UsageError: The target is one of them, or in one.
+        UsageError: The target is one of them, or in a trace.
     """
     there = os.path.exists(target)
     above = list(filter(os.path.exists, Path(os.path.realpath(target)).parents))
@@ -91,6 +94,8 @@ def demand_another(sources: Sequence[Path], target: Path) -> None:
         if any(parent.samefile(source) for parent in above):
             what = "a part of the trace itself" if there else "in the trace itself"
             raise UsageError(f"{target} is {what}; choose another place")
+    if str(target) != "-":
+        decoding.demand_outside(target)
 
 
 def demand_no_capture(target: Path) -> None:

@@ -8,6 +8,7 @@ tables into a database.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -113,6 +114,21 @@ def is_trace(path: str) -> bool:
     """Whether a path is to be taken for a trace, be it a broken one."""
     directory = Path(path)
     return os.path.isdir(path) and (directory.suffix == SUFFIX or os.path.isfile(directory / META))
+
+
+def around(path: Path) -> Path | None:
+    """The trace that a path lies in; None where it is in none.
+
+    A directory is one by its name, or by what its `meta.json` says: others have such a file, too.
+    """
+    for parent in Path(os.path.realpath(path)).parents:
+        if parent.suffix == SUFFIX and parent.is_dir():
+            return parent
+        with contextlib.suppress(OSError, ValueError, RecursionError):  # Then it is none of ours.
+            told = json.loads((parent / META).read_bytes())
+            if isinstance(told, dict) and told.get("format") == FORMAT:
+                return parent
+    return None
 
 
 def strangers(directory: Path, tables: Iterable[str]) -> list[str]:

@@ -13,6 +13,7 @@ from pcapnfs.analyses import budget as _budget
 from pcapnfs.analyses import cache as _cache
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import files as _files
+from pcapnfs.analyses import lock_gaps as _lock_gaps
 from pcapnfs.analyses import model as _model
 from pcapnfs.analyses import network as _network
 from pcapnfs.analyses import operations as _operations
@@ -86,6 +87,9 @@ class Summary(Record):
     """Where the clock of each client went, who waited longest first; the first five."""
     time_budget_total: _budget.Budget
     """The same for all clients together."""
+    lock_gaps: tuple[_lock_gaps.LockGaps, ...]
+    """What of their own time clients waited for locks that others held: each that did, who waited
+    longest first."""
     phases: tuple[_phases.Phase, ...]
     """What each of these clients did one after the other."""
     files: _files.Files
@@ -145,6 +149,7 @@ def summarize(trace: Trace) -> Summary:
             stability=by_stability(),
             time_budget=clocks.clients,
             time_budget_total=clocks.total,
+            lock_gaps=clocks.lock_gaps,
             phases=clocks.phases,
             files=files(),
             patterns=patterns(),

@@ -127,8 +127,13 @@ def count(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}".replace(",", THIN_SPACE)
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Write a count with its noun: `1 file`, `2 files`, `1 entry`, `2 entries`."""
+def counted(number: int | None, one: str, many: str | None = None) -> str:
+    """Write a count with its noun: `1 file`, `2 files`, `1 entry`, `2 entries`.
+
+    Of None: `an unknown number of files`.
+    """
+    if number is None:
+        return f"an unknown number of {many or one + 's'}"
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 

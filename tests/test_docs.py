@@ -389,7 +389,10 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
         operations=[
             operation(1, "CREATE", file=1),
             operation(2, "GETATTR", file=1),
-            *(operation(number, "READDIR", file=number, cookie=0) for number in (3, 4, 5)),
+            *(
+                operation(number, "READDIR", file=number, cookie=0, entries=0)
+                for number in (3, 4, 5)
+            ),
         ],
         files=[
             file(1, "new", size=1000),
@@ -401,13 +404,14 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
         # The trace has nothing that concerns several clients.
         several = samples.bottlenecks("10.0.0.2", "10.0.0.3")
         model = record.replace(pcapnfs.model(trace), verdict=several)
-        # Nor was its path longer for a while.
+        # Nor was its path longer for a while, nor a lock waited for.
         network = record.replace(pcapnfs.network(trace), slower_paths=(samples.slower_path(),))
         results = {
             "pcapnfs summarize --json": document(
                 record.replace(
                     pcapnfs.summarize(trace),
                     verdict=several,
+                    lock_gaps=samples.lock_gaps(),
                     network=network,
                     findings=samples.findings().findings,
                     model=model,
@@ -419,7 +423,11 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
                 for key, value in parts_of(samples.report())
             },
             "pcapnfs budget --json": document(
-                record.replace(pcapnfs.time_budget(trace), slower_paths=(samples.slower_path(),))
+                record.replace(
+                    pcapnfs.time_budget(trace),
+                    slower_paths=(samples.slower_path(),),
+                    lock_gaps=samples.lock_gaps(),
+                )
             ),
             "pcapnfs findings --json": document(samples.findings()),
             "pcapnfs estimate --json": document(model),

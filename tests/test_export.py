@@ -260,6 +260,34 @@ def test_nothing_is_added_to_the_trace_itself(tmp_path: Path) -> None:
     pcapnfs.decode(SAMPLES[0], trace, force=True)
 
 
+def test_nothing_is_written_into_another_trace(tmp_path: Path) -> None:
+    """When it is decoded anew, its directory is replaced as one."""
+    trace = written([SAMPLES[0]], tmp_path / "a.nfstrace")
+    other = written([SAMPLES[0]], tmp_path / "b.nfstrace")
+    renamed = (tmp_path / "b.nfstrace").rename(tmp_path / "b")
+    before = sorted(renamed.iterdir())
+    capture, names = str(CAPTURE), [str(trace)]
+    for command in (
+        ["export", *names, "-o", "new.csv"],
+        ["export", capture, "-o", "new.parquet"],
+        ["report", *names, "-o", "new.html"],
+        ["compare", *names, *names, "-o", "new.html"],
+        ["annotate", capture, "new.pcapng"],
+        ["redact", capture, "new.pcap"],
+        ["decode", capture, "-o", "0"],
+        ["synth", "tar", "-o", "new.pcap"],
+    ):
+        *words, name = command
+        done = run(*words, str(renamed / name), stderr=subprocess.PIPE)
+        assert done.returncode == 2, command
+        assert f"{renamed / name} is in the trace {renamed}" in done.stderr.decode(), command
+    assert sorted(renamed.iterdir()) == before
+    assert not other.exists()
+    # Others have a file of that name, too.
+    (tmp_path / "meta.json").write_text('{"format": "something else"}')
+    assert run("export", *names, "-o", str(tmp_path / "new.csv")).returncode == 0
+
+
 def test_a_part_of_a_trace_is_never_written_over(tmp_path: Path) -> None:
     trace = tmp_path / "a.nfstrace"
     other = next(path for path in SAMPLES if path != CAPTURE)

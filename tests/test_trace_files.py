@@ -45,8 +45,9 @@ def calls(path: Path) -> int:
 
 def test_a_trace_is_not_replaced_unless_asked(stored: Path) -> None:
     before = calls(stored)
-    with pytest.raises(UsageError, match="--force replaces it"):
+    with pytest.raises(UsageError, match="force=True replaces it") as failure:
         pcapnfs.decode(SAMPLES[0], stored)
+    assert failure.value.shell.endswith("; --force replaces it")
     assert calls(stored) == before
     pcapnfs.decode(SAMPLES[0], stored, force=True)
     assert calls(stored) != before

@@ -12,13 +12,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns, walks
+from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import order, parts, population
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
+from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.mount_options import Mount, mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _directions.READS,
+    _untold.READS,
     population.OPERATIONS_READS,
     columns.of(
         calls="call connection client server mount callback program version op signature "
@@ -122,51 +128,56 @@ class Cache(Record):
     """Revalidations, what they found, and what they were good for.
 
     first_sight, unchanged, changed_by_self, changed_by_other and unknown add up to revalidations;
-    so do by_getattr, by_open and by_verify.
+    so do by_getattr, by_open and by_verify. Where nothing is known of what clients learnt of any
+    object, but there are calls that do not tell, or no replies, all but without_file are None.
     """
 
-    revalidations: int
-    """Questions that were answered, by all clients about all objects."""
-    by_getattr: int
-    """GETATTR for its own sake."""
-    by_open: int
-    """The GETATTR that goes with an OPEN (NFSv4), of files that the client knew already."""
-    by_verify: int
-    """VERIFY and NVERIFY on the change attribute, as Solaris sends them."""
-    first_sight: int
-    """GETATTRs of objects that the client knew nothing of, as far as the capture shows."""
-    unchanged: int
-    """Answers equal to what the client knew: its cache stays valid."""
+    revalidations: int | None
+    """Questions that were answered, by all clients about all objects; None as above."""
+    by_getattr: int | None
+    """GETATTR for its own sake; None as above."""
+    by_open: int | None
+    """The GETATTR that goes with an OPEN (NFSv4), of files that the client knew already; None as
+    above."""
+    by_verify: int | None
+    """VERIFY and NVERIFY on the change attribute, as Solaris sends them; None as above."""
+    first_sight: int | None
+    """GETATTRs of objects that the client knew nothing of, as far as the capture shows; None as
+    above."""
+    unchanged: int | None
+    """Answers equal to what the client knew: its cache stays valid; None as above."""
     unchanged_share: float | None
     """unchanged divided by all answers that could be compared, 0…1; None when there are none."""
-    changed_by_self: int
-    """Answers that were new by the client's own doing."""
-    changed_by_other: int
-    """Answers that were new because somebody else changed the object: its cache is void."""
-    unknown: int
-    """Answers without a change-ID: an error (STALE …), cut or encrypted."""
+    changed_by_self: int | None
+    """Answers that were new by the client's own doing; None as above."""
+    changed_by_other: int | None
+    """Answers that were new because somebody else changed the object: its cache is void; None as
+    above."""
+    unknown: int | None
+    """Answers without a change-ID: an error (STALE …), cut or encrypted; None as above."""
     without_file: int
     """GETATTRs whose object is not known, because handles were cut or encrypted; in none of the
     numbers above."""
-    objects: int
-    """Pairs of a client and an object that it asked about."""
-    revalidation_s: float
+    objects: int | None
+    """Pairs of a client and an object that it asked about; None as above."""
+    revalidation_s: float | None
     """Service time of the calls that did nothing but ask, seconds. An OPEN is sent anyway: it is
-    not in it."""
-    invalidations: int
+    not in it; None as above."""
+    invalidations: int | None
     """Times that a client learnt, by a question or by attributes that came along, that somebody
-    else changed an object."""
-    not_atomic: int
+    else changed an object; None as above."""
+    not_atomic: int | None
     """Changes of directories whose `change_info4` was not taken atomically: the client cannot trust
-    its copy, though nobody else may have changed it."""
-    bytes_reread: int
+    its copy, though nobody else may have changed it; None as above."""
+    bytes_reread: int | None
     """Bytes of READs, below the highest that the client had read or written before, after somebody
-    else's change."""
-    bytes_saved: int
+    else's change; None as above."""
+    bytes_saved: int | None
     """Bytes that a client had read or written and did not read again, though it opened or
-    revalidated the file: one saving for each visit. An upper bound: a stat() looks like an open."""
+    revalidated the file: one saving for each visit. An upper bound: a stat() looks like an open;
+    None as above."""
     intervals: tuple[Interval, ...]
-    """How old the client's knowledge was when it asked again."""
+    """How old the client's knowledge was when it asked again; empty where that is not known."""
     delegations: Delegations
     """NFSv4: what the server granted and took back."""
     mounts: tuple[Mount, ...]
@@ -208,7 +219,7 @@ def of_learned(
     (totals,) = cursor.execute(_TOTALS).fetchall()
     (
         revalidations, by_getattr, by_open, by_verify, first, unchanged, own, other, unknown,
-        objects, time, invalidations, reread, saved,
+        objects, time, invalidations, reread, saved, learnt,
     ) = totals  # fmt: skip
     compared = integer(unchanged) + integer(own) + integer(other)
     ((not_atomic,),) = cursor.execute(
@@ -219,26 +230,32 @@ def of_learned(
         "select count(*) from calls where op = 'GETATTR' and file is null "
         "and not callback and reply_time is not null"
     ).fetchall()
+    # Without anything learnt, all is nothing, or nothing is known.
+    untaught = integer(learnt) == 0 and (untold(trace).unplaced or directions(trace).mostly)
+
+    def count(number: object) -> int | None:
+        return known(integer(number), unless=untaught)
+
     return Cache(
-        revalidations=integer(revalidations),
-        by_getattr=integer(by_getattr),
-        by_open=integer(by_open),
-        by_verify=integer(by_verify),
-        first_sight=integer(first),
-        unchanged=integer(unchanged),
+        revalidations=count(revalidations),
+        by_getattr=count(by_getattr),
+        by_open=count(by_open),
+        by_verify=count(by_verify),
+        first_sight=count(first),
+        unchanged=count(unchanged),
         unchanged_share=integer(unchanged) / compared if compared else None,
-        changed_by_self=integer(own),
-        changed_by_other=integer(other),
-        unknown=integer(unknown),
+        changed_by_self=count(own),
+        changed_by_other=count(other),
+        unknown=count(unknown),
         without_file=integer(without_file),
-        objects=integer(objects),
-        revalidation_s=seconds(time) or 0.0,
-        invalidations=integer(invalidations),
-        not_atomic=integer(not_atomic),
-        bytes_reread=integer(reread),
-        bytes_saved=integer(saved),
-        intervals=_intervals(cursor),
-        delegations=delegations(cursor),
+        objects=count(objects),
+        revalidation_s=known(seconds(time) or 0.0, unless=untaught),
+        invalidations=count(invalidations),
+        not_atomic=count(not_atomic),
+        bytes_reread=count(reread),
+        bytes_saved=count(saved),
+        intervals=() if untaught else _intervals(cursor),
+        delegations=delegations(cursor, untold=untold(trace).unnamed),
         mounts=mounts(trace, cursor),
         sort=sort,
         files=_files(cursor, top, sort),
@@ -293,7 +310,7 @@ _TOTALS = """
     select sum(revalidations), sum(by_getattr), sum(by_open), sum(by_verify), sum(first_sight),
            sum(unchanged), sum(changed_by_self), sum(changed_by_other), sum(unknown),
            count(*) filter (revalidations > 0), sum(time), sum(invalidations),
-           (select sum(reread) from held), (select sum(saved) from held)
+           (select sum(reread) from held), (select sum(saved) from held), count(*)
     from asked_about
 """
 

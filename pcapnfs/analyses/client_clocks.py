@@ -86,6 +86,8 @@ class ClientClock(Record):
     longer_s: Mapping[str, float]
     """By row of the budget, what calls took longer because the path was longer for a while,
     seconds."""
+    locked_s: float
+    """The part of its own time in which it waited for locks, seconds."""
 
     @property
     def persist_s(self) -> float:
@@ -118,10 +120,11 @@ class ClientClock(Record):
     def causes(self) -> dict[str, float]:
         """The clock by causes of a verdict, seconds.
 
-        Transfer, waiting and client are rows of the budget, without what of them is loss. The
-        others are divided: a round trip of each call; of stable calls, what they take beyond it, is
-        persistence; what calls took longer for a longer path is the path's; what they stood still
-        is loss; of calls without a known outcome, nobody knows; the rest is the server's.
+        Transfer, waiting and client are rows of the budget, without what of them is loss, and of
+        the last what it waited for locks. The others are divided: a round trip of each call; of
+        stable calls, what they take beyond it, is persistence; what calls took longer for a longer
+        path is the path's; what they stood still is loss; of calls without a known outcome, nobody
+        knows; the rest is the server's.
         """
         rtt = self.rtt_s or 0.0
         round_trips = sum(self.part(row, rtt) for row in KINDS)
@@ -146,8 +149,14 @@ class ClientClock(Record):
             "loss": lost + unsure + moving + late,
             "server": left - lost,
             "unknown": unknown,
-            "client": self.budget.client_s - late,
+            "locks": self.lock_s,
+            "client": self.budget.client_s - late - self.lock_s,
         }
+
+    @property
+    def lock_s(self) -> float:
+        """What it waited for locks while nothing was lost, seconds."""
+        return min(self.locked_s, self.budget.client_s - self.lost_of("client"))
 
     def lost_of(self, row: str) -> float:
         """For how long calls stood still for what was lost, of a row of the budget, seconds.
@@ -178,6 +187,7 @@ def client_clocks(
     booked: Booked | None = None,
     lost_s: Mapping[str, Mapping[str, float]] | None = None,
     longer_s: Mapping[str, Mapping[str, float]] | None = None,
+    locked_s: Mapping[str, float] | None = None,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -190,6 +200,7 @@ def client_clocks(
         lost_s: By client and row of the budget, for how long calls stood still for what was lost,
             seconds.
         longer_s: The same of what calls took longer because the path was longer for a while.
+        locked_s: By client, what of its own time it waited for locks, seconds.
     """
     booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
@@ -231,6 +242,7 @@ def client_clocks(
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
                 lost_s=(lost_s or {}).get(client, {}),
                 longer_s=(longer_s or {}).get(client, {}),
+                locked_s=(locked_s or {}).get(client, 0.0),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pcapnfs import columns
 from pcapnfs.analyses import order, owners, wildcards
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
-from pcapnfs.record import Record
+from pcapnfs.analyses.untold import known, untold
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     owners.READS,
+    _untold.READS,
     columns.of(
         calls="call client server version op call_first_frame call_frame reply_frame "
         "call_first_time call_time reply_time srt transmissions rpc_status status stability",
-        operations="call op executed file count change attributes",
+        operations="call op executed status file count change attributes",
         files="role path listed_only",
         entries="call file change",
     ),
@@ -49,8 +52,9 @@ LEFT_OUT_ROLES = ("pseudo", "absent")
 class Total(Record):
     """A group of calls."""
 
-    files: int
-    """Files in the group; those without a call of their own are in `listed` alone."""
+    files: int | None
+    """Files in the group; those without a call of their own are in `listed` alone. None when none
+    is known, but there are calls that do not tell."""
     calls: int
     """Calls."""
     stable_calls: int
@@ -59,7 +63,7 @@ class Total(Record):
     """Sum of their service times, seconds."""
 
     @classmethod
-    def of(cls, parts: Collection[Costly], *, files: int) -> Total:
+    def of(cls, parts: Collection[Costly], *, files: int | None) -> Total:
         """Add up what `files` files cost; `parts` are these files, or groups of them."""
         return cls(
             files=files,
@@ -133,13 +137,19 @@ SUMS = f"""
 DATA = f"""
     data as (
         select call, identity as file,
-               case when {among("op", READ_OPERATIONS)} then "count" end as read,
-               case when {among("op", WRITE_OPERATIONS)} then "count" end as written
+               {among("op", READ_OPERATIONS)} as reading, "count" as moved
         from operations join files using (file)
-        where "count" is not null and {among("op", READ_OPERATIONS + WRITE_OPERATIONS)}
+        where ("count" is not null or coalesce(status, 0) = 0)
+              and {among("op", READ_OPERATIONS + WRITE_OPERATIONS)}
     )
 """
-"""File data that operations moved."""
+"""File data that operations moved; NULL where a reply that may have been a success does not say."""
+
+MOVED = """
+    case when bool_or(reading) then sum(moved) filter (reading) else 0 end as bytes_read,
+    case when bool_and(reading) then 0 else sum(moved) filter (not reading) end as bytes_written
+"""
+"""What a group-by over these gives: NULL where not one of those that there are says it."""
 
 REVALIDATED = f"""
     asked as (
@@ -224,6 +234,9 @@ def totals(trace: Trace, selection: Selection) -> dict[str, Total]:
     }
     places = ("listed", "not_matched", "left_out", "without_file")
     parts = {place: found.get(place, Total(0, 0, 0, 0.0)) for place in places}
-    return parts | {
-        "total": Total.of(parts.values(), files=sum(part.files for part in parts.values()))
-    }
+    unless = untold(trace).unplaced
+    files = sum(part.files or 0 for part in parts.values())
+    parts["total"] = Total.of(parts.values(), files=known(files, unless=unless))
+    listed = parts["listed"]
+    parts["listed"] = replace(listed, files=known(listed.files or 0, unless=unless))
+    return parts

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.untold import known
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -19,30 +20,38 @@ if TYPE_CHECKING:
 
 
 class Delegations(Record):
-    """What the server granted and took back, of all clients."""
+    """What the server granted and took back, of all clients.
 
-    opens: int
-    """OPENs that succeeded."""
-    granted_read: int
-    """Read delegations that came with them."""
-    granted_write: int
-    """Write delegations that came with them."""
-    recalled: int
-    """Delegations that the server called back (CB_RECALL)."""
-    returned: int
-    """Delegations that a client gave back (DELEGRETURN), called back or not."""
-    recall_s: float
+    What is 0 unless calls of which it is not known what they do were such is None.
+    """
+
+    opens: int | None
+    """OPENs that succeeded; None as above."""
+    granted_read: int | None
+    """Read delegations that came with them; None as above."""
+    granted_write: int | None
+    """Write delegations that came with them; None as above."""
+    recalled: int | None
+    """Delegations that the server called back (CB_RECALL); None as above."""
+    returned: int | None
+    """Delegations that a client gave back (DELEGRETURN), called back or not; None as above."""
+    recall_s: float | None
     """From CB_RECALL to the reply to the DELEGRETURN that follows, sum, seconds: how long somebody
-    else's OPEN had to wait at least."""
+    else's OPEN had to wait at least; None as above."""
     recall_max_s: float | None
     """The longest of them, seconds; None when none was both called back and returned."""
-    opens_served: int
+    opens_served: int | None
     """Times that a client read or wrote a file under a delegation without an OPEN that was still in
-    force: a lower bound of the opens that needed no call."""
+    force: a lower bound of the opens that needed no call; None as above."""
 
 
-def delegations(cursor: duckdb.DuckDBPyConnection) -> Delegations:
-    """Count delegations, and time what was called back."""
+def delegations(cursor: duckdb.DuckDBPyConnection, *, untold: bool) -> Delegations:
+    """Count delegations, and time what was called back.
+
+    Args:
+        cursor: A connection to a trace.
+        untold: There are calls of which it is not known what they do.
+    """
     (counts,) = cursor.execute(_COUNTS).fetchall()
     opens, granted_read, granted_write, recalled, returned = counts
     waited, longest, served = None, None, 0
@@ -52,14 +61,14 @@ def delegations(cursor: duckdb.DuckDBPyConnection) -> Delegations:
         data = {"data": READ_OPERATIONS + WRITE_OPERATIONS}
         ((served,),) = cursor.execute(_SERVED, data).fetchall()
     return Delegations(
-        opens=integer(opens),
-        granted_read=integer(granted_read),
-        granted_write=integer(granted_write),
-        recalled=integer(recalled),
-        returned=integer(returned),
-        recall_s=seconds(waited) or 0.0,
+        opens=known(integer(opens), unless=untold),
+        granted_read=known(integer(granted_read), unless=untold),
+        granted_write=known(integer(granted_write), unless=untold),
+        recalled=known(integer(recalled), unless=untold),
+        returned=known(integer(returned), unless=untold),
+        recall_s=known(seconds(waited) or 0.0, unless=untold),
         recall_max_s=seconds(longest),
-        opens_served=integer(served),
+        opens_served=known(integer(served), unless=untold),
     )
 
 

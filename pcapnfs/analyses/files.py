@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import owners, transfer_sizes
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
-from pcapnfs.programs import NFS
+from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -23,11 +24,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     owners.READS,
     transfer_sizes.MOVED_READS,
-    columns.of(
-        calls="callback stability file program op undecoded",
-        files="file role listed_only",
-        connections="sealed_bytes",
-    ),
+    _untold.READS,
+    columns.of(calls="callback stability file", files="file role listed_only"),
 )
 """The columns that the queries here read."""
 
@@ -77,7 +75,7 @@ class Files(Record):
 
 def files(trace: Trace) -> Files:
     """Count the objects that calls addressed, and spread the calls over the regular files."""
-    unplaced, unnamed = trace.rows(_UNTOLD)[0]
+    lacks = untold(trace)
     regular, directories, other, listed_only, absent, untyped = trace.rows(
         """
         select count(*) filter (role = 'file' and not listed_only),
@@ -107,34 +105,20 @@ def files(trace: Trace) -> Files:
     )[0]
     moved = transfer_sizes.moved(trace)
 
-    def counted(number: object, *, untold: bool) -> int | None:
-        return integer(number) or (None if untold else 0)
-
     def size(*, reading: bool) -> int | None:
         some = [each for each in moved if each.reading is reading]
         if any(each.moved_bytes is not None for each in some):
             return sum(each.moved_bytes or 0 for each in some)
-        return None if unnamed or any(each.untold for each in some) else 0
+        return None if lacks.unnamed or any(each.untold for each in some) else 0
 
     return Files(
-        regular=counted(regular, untold=unplaced or untyped > 0),
-        directories=counted(directories, untold=unplaced or untyped > 0),
-        other=counted(other, untold=unplaced),
-        listed_only=counted(listed_only, untold=unplaced),
-        absent_names=counted(absent, untold=unplaced),
+        regular=known(integer(regular), unless=lacks.unplaced or untyped > 0),
+        directories=known(integer(directories), unless=lacks.unplaced or untyped > 0),
+        other=known(integer(other), unless=lacks.unplaced),
+        listed_only=known(integer(listed_only), unless=lacks.unplaced),
+        absent_names=known(integer(absent), unless=lacks.unplaced),
         calls_per_file=Distribution(*spread[:4]),
         stable_per_file=Distribution(*spread[4:]),
         bytes_read=size(reading=True),
         bytes_written=size(reading=False),
     )
-
-
-_UNTOLD = f"""
-    select sealed or unplaced, sealed or unnamed from
-        (select coalesce(bool_or(sealed_bytes > 0), false) as sealed from connections),
-        (select coalesce(bool_or(file is null), false) as unplaced,
-                coalesce(bool_or(op = 'COMPOUND'), false) as unnamed
-         from calls where not callback and undecoded is not null and program = {NFS})
-"""
-"""Whether there are, or may be, calls that do not tell what they are about, and of them such as do
-not tell what they do either."""

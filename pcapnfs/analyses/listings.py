@@ -58,7 +58,8 @@ _ASKED = f"""
     create temp table asked as
     select call, position, op, file as directory,
            op = 'READDIRPLUS' or coalesce(plus, false) as plus, {_ASKS_NO_TYPE} as asks_no_type,
-           cookie, entries, requested
+           cookie, case when status > 0 then coalesce(entries, 0) else entries end as entries,
+           requested
     from operations where {among("op", ("READDIR", "READDIRPLUS"))}
 """
 

@@ -17,16 +17,23 @@ from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
 
-READS = columns.together(
+WAITS_READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
-        calls="call client server callback protocol call_frame call_time reply_time",
+        calls="call mount client server callback call_frame call_time reply_time",
         operations="call op status_name file offset requested",
-        files="file path",
     ),
 )
+"""The columns that tell when clients waited."""
+
+READS = columns.together(WAITS_READS, columns.of(calls="protocol", files="file path"))
 """The columns that the queries here read."""
 
 REFUSED = (
@@ -91,6 +98,31 @@ class LockWaits(Record):
     """Example frames: of the first LOCK of each wait, the longest first."""
 
 
+class Waits(Record):
+    """Each wait for a lock, as columns."""
+
+    mount: NDArray[np.unsignedinteger[Any]]
+    """Number of its client and server (table calls)."""
+    begin_ns: NDArray[np.int64]
+    """When the first LOCK was sent that was refused, nanoseconds since 1970."""
+    end_ns: NDArray[np.int64]
+    """When the lock was there, or the last LOCK refused, nanoseconds since 1970."""
+    locks: NDArray[np.unsignedinteger[Any]]
+    """The LOCKs of all of them (table calls), ascending."""
+
+
+def waits(trace: Trace) -> Waits | None:
+    """Each wait of each client; None where nobody waited."""
+    if not NEEDS.met(trace):
+        return None
+    parameters = {"refused": list(REFUSED), "granted": list(GRANTED)}
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_STEPS, parameters)
+        each = cursor.execute(_EACH).fetchnumpy()
+        locks = cursor.execute(_LOCKS).fetchnumpy()
+    return Waits(each["mount"], each["begun"], each["ended"], locks["call"])
+
+
 def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
     """Put together, for each client and server that waited, the longest first."""
     if not NEEDS.met(trace):
@@ -144,7 +176,7 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
 _STEPS = """
     create temp table lock_steps as
     with asked as (
-        select client, server, operations.op, operations.file, "offset", requested,
+        select mount, client, server, operations.op, operations.file, "offset", requested,
                call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
                coalesce(operations.status_name in $refused, false) as refused,
                callback, call
@@ -172,6 +204,13 @@ _STEPS = """
            ) as wait
     from steps where refused or refused_before
 """
+
+_EACH = """
+    select min(mount) filter (not callback) as mount, min(asked) as begun, max(answered) as ended
+    from lock_steps group by client, server, file, "offset", requested, wait
+"""
+
+_LOCKS = "select call from lock_steps where not callback order by call"
 
 _WAITS = """
     with waits as (

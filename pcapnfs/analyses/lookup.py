@@ -131,6 +131,6 @@ def _nothing_like(trace: Trace, wanted: str) -> str:
         {"wanted": wanted, "least": LIKENESS, "nearest": NEAREST},
     )
     if not rows:
-        return f"no file {wanted!r} in the capture, nor any like it; pcapnfs perfile lists them"
+        return f"no file {wanted!r} in the capture, nor any like it; perfile lists them"
     offered = ", ".join(str(path) for path, _ in rows)
     return f"no file {wanted!r} in the capture; the nearest: {offered}"

@@ -18,6 +18,7 @@ from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
@@ -30,11 +31,13 @@ from pcapnfs.analyses.call_times import (
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.lock_gaps import lock_gaps
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
-from pcapnfs.analyses.timeline import Longer, Lost, Timeline, timeline
+from pcapnfs.analyses.timeline import PAUSE_S, Locked, Longer, Lost, Timeline, timeline
+from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -51,13 +54,10 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
+    _untold.READS,
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
-
-PAUSE_S = 1.0
-"""A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
-that it takes for a call: it is counted once, not by call."""
 
 
 class Sums(Record):
@@ -88,8 +88,9 @@ class Sums(Record):
 class Measurement(Record):
     """The model's inputs, as measured."""
 
-    files: int
-    """Regular files that a call addressed; directories where there is none."""
+    files: int | None
+    """Regular files that a call addressed; directories where there is none. None where neither is
+    known, but there are calls that do not tell."""
     counted: str
     """What these are: `files` or `directories`."""
     calls: int
@@ -134,6 +135,8 @@ class Measurement(Record):
     persistence."""
     longer: Longer
     """What calls took longer because the path was longer for a while, likewise."""
+    locked: Locked
+    """What of the time between calls clients waited for locks."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -164,6 +167,11 @@ class Measurement(Record):
     def concurrency(self) -> float:
         """Calls under way while any is, on average."""
         return self.waited_s / self.busy_s if self.busy_s else 1.0
+
+    @property
+    def known_stable_calls(self) -> int | None:
+        """Stable calls; None where none is known of most calls."""
+        return known(self.stable_calls, unless=self.unread)
 
     @property
     def persist_s(self) -> float | None:
@@ -206,7 +214,7 @@ class Measurement(Record):
         if persist is None:
             # Too few calls for a mean that says anything of others, but their own time is known.
             persist = max(0.0, (self.stable_mean_s or 0.0) - rtt)
-        files = max(1, self.files)
+        files = self.files or 1
         return Costs(
             # Without any, all calls are those of one.
             files=float(files),
@@ -249,7 +257,8 @@ def measure(
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks = None
     if len(calls.clients) > 1:
-        known = lost_by_client(trace), slower_by_client(trace)
+        locked = {each.client: each.time_s for each in lock_gaps(trace, found)}
+        known = lost_by_client(trace), slower_by_client(trace), locked
         clocks = client_clocks(found, calls, network.ways, rtt, booked, *known)
     return Measurement(
         files=files,
@@ -273,6 +282,7 @@ def measure(
         unknown_calls=calls.unknown_calls,
         lost=calls.lost,
         longer=calls.longer,
+        locked=calls.locked,
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
@@ -283,7 +293,7 @@ def measure(
     )
 
 
-def _files(trace: Trace) -> tuple[int, str]:
+def _files(trace: Trace) -> tuple[int | None, str]:
     """The files that a call addressed, or the directories."""
     ((regular, directories),) = trace.rows(
         """
@@ -291,7 +301,9 @@ def _files(trace: Trace) -> tuple[int, str]:
         from files where file = identity and not listed_only
         """
     )
-    return (int(regular), "files") if regular else (int(directories), "directories")
+    if regular:
+        return int(regular), "files"
+    return known(int(directories), unless=untold(trace).unplaced), "directories"
 
 
 def _sums(calls: Timeline, counted: str) -> Sums:

@@ -41,6 +41,9 @@ file system's way to it."""
 STREAMS = 8
 """Streams that are assumed side by side."""
 
+UNREAD = "outcomes"
+"""Why there is none although nothing else is missing: most calls do not tell what they did."""
+
 FEW = "stable_calls"
 """Why there is no model although the trace tells what the time went into."""
 
@@ -67,8 +70,9 @@ class Input(Record):
 class Model(Record):
     """What the run takes, and would take."""
 
-    files: int
-    """Regular files that a call addressed, or as given; directories where there are none."""
+    files: int | None
+    """Regular files that a call addressed, or as given; directories where there are none. None when
+    neither is known, but there are calls that do not tell."""
     rpcs_per_file: float | None
     """Calls of NFS and NFSACL, those on directories included, by files; None without files."""
     rtt_s: float | None
@@ -79,7 +83,8 @@ class Model(Record):
     network_rtt_s: float | None
     """The network's part of it, seconds; None when TCP does not tell."""
     syncops_per_file: float | None
-    """Stable calls by files; None without files."""
+    """Stable calls by files; None without files, or when it is not known of most calls whether they
+    were stable."""
     persist_s: float | None
     """Mean service time of the stable calls less the round trip, seconds; None with fewer than 30
     of them, or without a round trip."""
@@ -110,8 +115,8 @@ class Model(Record):
     """What `files` are: `files`, `directories`, or `given`."""
     calls: int
     """Calls of NFS and NFSACL in the trace."""
-    stable_calls: int
-    """Stable ones."""
+    stable_calls: int | None
+    """Stable ones; None when none is known to be, but of most calls it is not known."""
     small_calls: int
     """Small unstable ones, which show the round trip."""
     vantage: str
@@ -133,7 +138,8 @@ class Model(Record):
     inputs: tuple[Input, ...]
     """Every input with its source."""
     missing: tuple[str, ...]
-    """Why there is no model: `files`, `rtt`, `stable_calls`; empty when there is one."""
+    """Why there is no model: `files`, `rtt`, `outcomes` (of most calls it is not known whether they
+    were stable), `stable_calls` (too few); empty when there is one."""
     what_if: tuple[Scenario, ...]
     """Forecasts with one thing changed; empty without a model."""
     verdict: Verdict | None
@@ -169,7 +175,8 @@ def model(
         return _finished(None, given, ())
     measured = (measured or measure(trace)).with_rtt(given.rtt_s)
     plain = (listings or readdir(trace, top=1)).after_plain
-    saved = _asking_otherwise(measured, plain.lookups + plain.getattrs, larger_writes(trace))
+    follow_ups = 0 if plain is None else plain.lookups + plain.getattrs
+    saved = _asking_otherwise(measured, follow_ups, larger_writes(trace))
     return _finished(measured, given, tuple(saved))
 
 
@@ -208,12 +215,12 @@ def _finished(
 
     per_file = bool(measured is None or measured.files or given.files)
     return Model(
-        files=given.files or (0 if measured is None else measured.files),
+        files=given.files or (None if measured is None else measured.files),
         rpcs_per_file=costs.rpcs_per_file if per_file else None,
         rtt_s=None if "rtt" in missing else costs.rtt_s,
         rtt_source=_sources(measured, given)["rtt_s"],
         network_rtt_s=_network_s(measured, given),
-        syncops_per_file=costs.syncops_per_file if per_file else None,
+        syncops_per_file=costs.syncops_per_file if per_file and UNREAD not in missing else None,
         persist_s=given.persist_s
         if measured is None or given.persist_s is not None
         else measured.persist_s,
@@ -228,7 +235,7 @@ def _finished(
         holdout_error=None if missing or measured is None else holdout_error(measured),
         counted="given" if measured is None or given.files is not None else measured.counted,
         calls=0 if measured is None else measured.calls,
-        stable_calls=0 if measured is None else measured.stable_calls,
+        stable_calls=0 if measured is None else measured.known_stable_calls,
         small_calls=0 if measured is None else measured.small_calls,
         vantage="none" if measured is None else measured.path.vantage,
         transfer_s=0.0 if measured is None else measured.transfer_s,
@@ -264,6 +271,7 @@ def _missing(measured: Measurement, given: Overrides) -> tuple[str, ...]:
         for code, lacks in (
             ("files", not measured.files and not by_file),
             ("rtt", measured.rtt_s is None),
+            (UNREAD, measured.unread and given.syncops_per_file is None),
             (FEW, stable > 0 and measured.persist_s is None and given.persist_s is None),
         )
         if lacks
@@ -309,12 +317,12 @@ def _change(measured: Measurement | None, given: Overrides) -> Change:
 
 def _waiting_s(measured: Measurement | None) -> float:
     """For how long the whole server was not ready or not reached, by file, seconds."""
-    return 0.0 if measured is None else measured.held_s / max(1, measured.files)
+    return 0.0 if measured is None else measured.held_s / (measured.files or 1)
 
 
 def _put_off_s(measured: Measurement | None) -> float:
     """For how long it put off calls on an object, by file, seconds."""
-    return 0.0 if measured is None else measured.put_off_s / max(1, measured.files)
+    return 0.0 if measured is None else measured.put_off_s / (measured.files or 1)
 
 
 def _more_at_once(measured: Measurement | None, given: Overrides) -> float:
@@ -374,7 +382,7 @@ def _evidence(
     measured: Measurement | None, given: Overrides, costs: Costs[float], missing: tuple[str, ...]
 ) -> Evidence:
     """What the verdict rests on."""
-    part = 0.0 if measured is None else costs.files / max(1, measured.files)
+    part = 0.0 if measured is None else costs.files / (measured.files or 1)
     told = measured is not None and given.persist_s is None and measured.persist_s is not None
     added = 0.0 if measured is None else costs.rtt_s - (measured.rtt_s or 0.0)
 
@@ -403,6 +411,10 @@ def _evidence(
         few=measured.stable_calls if measured is not None and FEW in missing else None,
         clients=1 if measured is None else measured.several,
         resent=_resent(measured, given),
+        # A pause is one of the run, whatever the number of files.
+        locked_s=0.0
+        if measured is None
+        else measured.locked.gaps_s * part + measured.locked.pauses_s,
     )
 
 
@@ -445,8 +457,10 @@ def _inputs(
         told = counted | {
             "rtt_s": None if measured.rtt_source == "given" else measured.rtt_s,
             "persist_s": measured.persist_s,
-            "files": float(measured.files),
+            "files": None if measured.files is None else float(measured.files),
         }
+        if measured.unread:
+            told["syncops_per_file"] = None
     return tuple(
         Input(
             name=name,

@@ -47,7 +47,7 @@ READS = columns.together(
 
 
 class Loss(Record):
-    """What TCP had to repeat or to wait for; over UDP all but the segments is 0."""
+    """What TCP had to repeat or to wait for; over UDP all but `segments` is 0."""
 
     segments: int
     """Segments or datagrams with data, both ways."""

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses import order, owners, parts, steps
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.steps import CODE, STEPS, levels
+from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     owners.READS,
     steps.READS,
+    _untold.READS,
     columns.of(
         calls="call call_first_frame call_frame reply_frame call_first_time call_time reply_time "
         "srt stability",
@@ -110,8 +113,8 @@ class Patterns(Record):
 
     classes: tuple[PatternClass, ...]
     """The classes shown."""
-    class_count: int
-    """All classes."""
+    class_count: int | None
+    """All classes; None when no file is known, but there are calls that do not tell."""
     shown: Total
     """The files of the classes shown."""
     others: Total
@@ -152,23 +155,25 @@ def patterns(trace: Trace, *, top: int = 20) -> Patterns:
             row[0]: _example(row) for row in cursor.execute(_WITNESSES, {"files": named}).fetchall()
         }
     class_count, files = integer(found["classes"]), integer(found["files"])
+    unless = untold(trace).unplaced
     classes = tuple(
         _class(each, kinds, words, witnesses, files, total.time_s) for each in found["shown"]
     )
-    shown = Total.of(classes, files=sum(each.files for each in classes))
+    among_shown = sum(each.files for each in classes)
+    shown = Total.of(classes, files=among_shown)
     others = Total(
-        files=files - shown.files,
+        files=files - among_shown,
         calls=total.calls - without_file.calls - shown.calls,
         stable_calls=total.stable_calls - without_file.stable_calls - shown.stable_calls,
-        time_s=total.time_s - without_file.time_s - shown.time_s if files > shown.files else 0.0,
+        time_s=total.time_s - without_file.time_s - shown.time_s if files > among_shown else 0.0,
     )
     return Patterns(
         classes=classes,
-        class_count=class_count,
+        class_count=known(class_count, unless=unless),
         shown=shown,
         others=others,
         without_file=without_file,
-        total=Total(files, total.calls, total.stable_calls, total.time_s),
+        total=Total(known(files, unless=unless), total.calls, total.stable_calls, total.time_s),
     )
 
 

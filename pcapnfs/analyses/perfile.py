@@ -15,6 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import costs, parts
 from pcapnfs.analyses.costs import (
     DATA,
+    MOVED,
     PLACED,
     REVALIDATED,
     SUMS,
@@ -25,7 +26,7 @@ from pcapnfs.analyses.costs import (
     totals,
 )
 from pcapnfs.analyses.owners import OBJECTS, OWNED
-from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.service_time import seconds, whole
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ _ORDER: Mapping[Sort, str] = {
     "stable": "stable_calls desc, time desc",
     "stable-time": "stable_time desc, time desc",
     "unstable-time": "time - stable_time desc, time desc",
-    "bytes": "bytes_read + bytes_written desc, time desc",
-    "read": "bytes_read desc, time desc",
-    "written": "bytes_written desc, time desc",
+    "bytes": "coalesce(bytes_read, 0) + coalesce(bytes_written, 0) desc, time desc",
+    "read": "bytes_read desc nulls last, time desc",
+    "written": "bytes_written desc nulls last, time desc",
     "size": "size desc nulls last, time desc",
     "errors": "errors desc, time desc",
     "revalidations": "revalidations desc, time desc",
@@ -104,10 +105,10 @@ class FileCost(Record):
     """The stable calls' part of it, seconds."""
     unstable_s: float
     """The other calls' part of it, seconds."""
-    bytes_read: int
-    """File data read, bytes."""
-    bytes_written: int
-    """File data written, bytes."""
+    bytes_read: int | None
+    """File data read, bytes; None when not one reply of its READs says it."""
+    bytes_written: int | None
+    """File data written, bytes; None likewise."""
     errors: int
     """Calls that were refused or answered with a status other than OK."""
     revalidations: int
@@ -228,7 +229,8 @@ def _files(some: str) -> str:
                removed, coalesce(calls, 0) as calls, coalesce(stable_calls, 0) as stable_calls,
                coalesce(directory_calls, 0) as directory_calls,
                coalesce(time, 0) as time, coalesce(stable_time, 0) as stable_time,
-               coalesce(bytes_read, 0) as bytes_read, coalesce(bytes_written, 0) as bytes_written,
+               case when bytes.file is null then 0 else bytes_read end as bytes_read,
+               case when bytes.file is null then 0 else bytes_written end as bytes_written,
                coalesce(errors, 0) as errors, coalesce(revalidations, 0) as revalidations,
                coalesce(retransmitted, 0) as retransmitted,
                first_frame, last_frame, first_time, last_time
@@ -252,7 +254,7 @@ def _tables(ops: int) -> dict[str, str]:
         """,
         "bytes": f"""
             with {DATA}
-            select file, sum(read) as bytes_read, sum(written) as bytes_written
+            select file, {MOVED}
             from data group by file
         """,
         "questions": f"""
@@ -312,8 +314,8 @@ def _file_cost(row: tuple[Any, ...], ops: tuple[str, ...]) -> FileCost:
         time_s=seconds(time) or 0.0,
         stable_s=seconds(stable_time) or 0.0,
         unstable_s=seconds(time - stable_time) or 0.0,
-        bytes_read=integer(bytes_read),
-        bytes_written=integer(bytes_written),
+        bytes_read=whole(bytes_read),
+        bytes_written=whole(bytes_written),
         errors=errors,
         revalidations=revalidations,
         retransmitted=retransmitted,

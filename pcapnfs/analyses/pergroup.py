@@ -13,6 +13,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import costs
 from pcapnfs.analyses.costs import (
     DATA,
+    MOVED,
     PLACED,
     REVALIDATED,
     SUMS,
@@ -22,7 +23,7 @@ from pcapnfs.analyses.costs import (
     totals,
 )
 from pcapnfs.analyses.owners import OBJECTS, OWNED
-from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
@@ -54,10 +55,10 @@ class GroupCost(Record):
     """The stable calls' part of it, seconds."""
     unstable_s: float
     """The other calls' part of it, seconds."""
-    bytes_read: int
-    """File data read, bytes."""
-    bytes_written: int
-    """File data written, bytes."""
+    bytes_read: int | None
+    """File data read, bytes; None when not one reply of its READs says it."""
+    bytes_written: int | None
+    """File data written, bytes; None likewise."""
     errors: int
     """Calls that were refused or answered with a status other than OK."""
     revalidations: int
@@ -123,7 +124,9 @@ def pergroup(
         rows = cursor.execute(
             f"""
             select count(*) over (), costs.member, files, calls, stable_calls, time, stable_time,
-                   bytes_read, bytes_written, errors, revalidations, retransmitted,
+                   case when moves is null then 0 else bytes_read end,
+                   case when moves is null then 0 else bytes_written end,
+                   errors, revalidations, retransmitted,
                    first_frame, last_frame, first_time - $start, last_time - $start
             from costs left join bytes on bytes.member is not distinct from costs.member
                  left join questions on questions.member is not distinct from costs.member
@@ -154,7 +157,7 @@ def _tables(by: By) -> dict[str, str]:
         """,
         "bytes": f"""
             with {DATA}
-            select member, sum(read) as bytes_read, sum(written) as bytes_written
+            select member, count(*) as moves, {MOVED}
             from data join members using (call) group by member
         """,
         "questions": f"""
@@ -194,8 +197,8 @@ def _group_cost(row: tuple[Any, ...]) -> GroupCost:
         time_s=seconds(time) or 0.0,
         stable_s=seconds(stable_time) or 0.0,
         unstable_s=seconds(time - stable_time) or 0.0,
-        bytes_read=integer(bytes_read),
-        bytes_written=integer(bytes_written),
+        bytes_read=whole(bytes_read),
+        bytes_written=whole(bytes_written),
         errors=integer(errors),
         revalidations=integer(revalidations),
         retransmitted=integer(retransmitted),

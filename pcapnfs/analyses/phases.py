@@ -16,6 +16,7 @@ from pcapnfs import columns, units
 from pcapnfs.analyses import mixture, parts, traffic
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.arrays import distinct, find
 from pcapnfs.analyses.budget import Budget, book, budgets
 from pcapnfs.analyses.client_calls import Clients
@@ -24,6 +25,7 @@ from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.texts import position
+from pcapnfs.analyses.untold import UNPLACED, known, untold
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _outstanding.READS,
     _objects.READS,
+    _untold.READS,
     columns.of(calls="call callback op file"),
 )
 """The columns that this reads."""
@@ -88,8 +91,9 @@ class Phase(Record):
     seconds."""
     calls: int
     """Calls that began in it."""
-    files: int
-    """Regular files that these addressed by handle or name."""
+    files: int | None
+    """Regular files that these addressed by handle or name; None when none is known, but there are
+    calls that do not tell."""
     operations: tuple[PhaseOperation, ...]
     """The main operations that took longest, at most five."""
     budget: Budget
@@ -136,6 +140,10 @@ class _What(Record):
     """Of each call, the place in `names`."""
     file: NDArray[np.int32]
     """Of each call, the regular file that it addressed; `NO_FILE` without."""
+    unplaced: NDArray[np.bool_]
+    """Of each call, whether it does not tell what it is about."""
+    sealed: bool
+    """There may be other calls, under TLS."""
 
     @classmethod
     def of(cls, trace: Trace) -> _What:
@@ -145,7 +153,8 @@ class _What(Record):
         rows = parts.by_call(
             trace,
             f"""
-            select call, {position("op", names)} as op, coalesce(file::integer, {NO_FILE}) as file
+            select call, {position("op", names)} as op, coalesce(file::integer, {NO_FILE}) as file,
+                   {UNPLACED} as unplaced
             from calls where {traffic.asked(trace)}
             """,
         )
@@ -156,6 +165,8 @@ class _What(Record):
             names,
             rows["op"],
             regular[rows["file"]],
+            rows["unplaced"],
+            untold(trace).sealed,
         )
 
 
@@ -230,7 +241,10 @@ def _phase(
         start_s=start_ns / NANOSECONDS,
         pause_s=pause_ns / NANOSECONDS,
         calls=len(members),
-        files=len(distinct(files[files >= 0])),
+        files=known(
+            len(distinct(files[files >= 0])),
+            unless=what.sealed or bool(what.unplaced[members].any()),
+        ),
         operations=operations[:OPERATIONS],
         budget=budget,
     )

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses import listings, order, parts, population
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.texts import among, place
+from pcapnfs.analyses.untold import untold
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.OPERATIONS_READS,
     listings.READS,
+    _untold.READS,
     listings.USED_READS,
     columns.of(
         calls="call mount callback program version op call_time reply_time srt file directory",
@@ -47,10 +50,11 @@ FOLLOW_UP_S = 30.0
 """How long after the listing a call about an entry counts as caused by it."""
 
 _ORDER = {
-    "time": "time + follow_up_time desc, entries desc, path, directory",
-    "calls": "plain + plus desc, entries desc, path, directory",
-    "entries": "entries desc, time desc, path, directory",
-    "follow-ups": "follow_ups desc, time desc, path, directory",
+    "time": "coalesce(time, 0) + coalesce(follow_up_time, 0) desc, entries desc nulls last, path, "
+    "directory",
+    "calls": "plain + plus desc, entries desc nulls last, path, directory",
+    "entries": "entries desc nulls last, time desc nulls last, path, directory",
+    "follow-ups": "follow_ups desc nulls last, time desc nulls last, path, directory",
     "name": "path, directory",
 }
 
@@ -86,14 +90,14 @@ class DirectoryListing(Record):
     """Calls that listed it without attributes."""
     readdirplus_calls: int
     """Calls that listed it with attributes."""
-    listings: int
-    """Calls that began at the first entry (cookie 0)."""
-    entries: int
-    """Entries in the replies."""
-    bytes: int
-    """Length of the replies, bytes."""
-    time_s: float
-    """Sum of the calls' service times, seconds."""
+    listings: int | None
+    """Calls that began at the first entry (cookie 0); None when not one call tells."""
+    entries: int | None
+    """Entries in the replies; None when not one reply tells."""
+    bytes: int | None
+    """Length of the replies, bytes; None without one."""
+    time_s: float | None
+    """Sum of the calls' service times, seconds; None without a reply."""
     plus_lost: int
     """Times that a client listed without attributes after it had listed with them, also within one
     listing."""
@@ -103,63 +107,72 @@ class DirectoryListing(Record):
     """GETATTRs about the directory itself."""
     revalidation_s: float
     """Sum of their service times, seconds."""
-    follow_ups: int
-    """Follow-ups about its children."""
-    follow_up_s: float
-    """Sum of their service times, seconds."""
-    plus_entries: int
-    """Pairs of a client and an entry that it was told of with attributes; without `.` and `..`."""
-    untouched: int
-    """Those of them that the client never addressed by any call afterwards."""
+    follow_ups: int | None
+    """Follow-ups about its children; None when no entry is known, but replies do not tell."""
+    follow_up_s: float | None
+    """Sum of their service times, seconds; None likewise."""
+    plus_entries: int | None
+    """Pairs of a client and an entry that it was told of with attributes; without `.` and `..`;
+    None likewise."""
+    untouched: int | None
+    """Those of them that the client never addressed by any call afterwards; None likewise."""
 
 
 class Readdir(Record):
-    """All listings, and what followed them."""
+    """All listings, and what followed them.
 
-    readdir_calls: int
+    A number is None where it would be 0, but the capture does not tell: of no listing is known, but
+    of calls it is not what they do; or none tells which directory it was of, or what it brought.
+    """
+
+    readdir_calls: int | None
     """Calls that listed without attributes: READDIR, of NFSv4 if it asks for no more than names,
-    file numbers and types."""
-    readdirplus_calls: int
-    """Calls that listed with attributes: READDIRPLUS, or READDIR of NFSv4 that asks for them."""
-    v4_plain_calls: int
-    """The part of readdir_calls that is NFSv4."""
-    v4_plus_calls: int
-    """The part of readdirplus_calls that is NFSv4."""
-    directories: int
-    """Directories that were listed."""
-    listings: int
-    """Calls that began at the first entry (cookie 0)."""
-    entries: int
-    """Entries in the replies; NFSv3 lists `.` and `..`, too."""
-    bytes: int
-    """Length of the replies, bytes."""
-    time_s: float
-    """Sum of the calls' service times, seconds."""
+    file numbers and types; None as above."""
+    readdirplus_calls: int | None
+    """Calls that listed with attributes: READDIRPLUS, or READDIR of NFSv4 that asks for them; None
+    as above."""
+    v4_plain_calls: int | None
+    """The part of readdir_calls that is NFSv4; None as above."""
+    v4_plus_calls: int | None
+    """The part of readdirplus_calls that is NFSv4; None as above."""
+    directories: int | None
+    """Directories that were listed; None as above."""
+    listings: int | None
+    """Calls that began at the first entry (cookie 0); None as above."""
+    entries: int | None
+    """Entries in the replies; NFSv3 lists `.` and `..`, too; None as above."""
+    bytes: int | None
+    """Length of the replies, bytes; None as above."""
+    time_s: float | None
+    """Sum of the calls' service times, seconds; None as above."""
     largest_request_bytes: int | None
     """The most that a call asked for (maxcount), bytes; None without listings."""
-    plus_lost: int
+    plus_lost: int | None
     """Times that a client listed a directory without attributes after it had listed it with them,
-    also within one listing."""
-    plus_won_back: int
-    """Times that a client listed a directory with attributes after it had listed it without."""
-    revalidations: int
-    """GETATTRs about directories that were listed."""
-    revalidation_s: float
-    """Sum of their service times, seconds."""
-    follow_ups: int
-    """Follow-ups: after_plain and after_plus together."""
-    follow_up_s: float
-    """Sum of their service times, seconds."""
-    after_plain: FollowUps
+    also within one listing; None as above."""
+    plus_won_back: int | None
+    """Times that a client listed a directory with attributes after it had listed it without; None
+    as above."""
+    revalidations: int | None
+    """GETATTRs about directories that were listed; None as above."""
+    revalidation_s: float | None
+    """Sum of their service times, seconds; None as above."""
+    follow_ups: int | None
+    """Follow-ups: after_plain and after_plus together; None as above."""
+    follow_up_s: float | None
+    """Sum of their service times, seconds; None as above."""
+    after_plain: FollowUps | None
     """Follow-ups after listings without attributes: but for ACCESS, attributes would have saved
-    them."""
-    after_plus: FollowUps
-    """Follow-ups after listings with attributes: a longer attribute cache would have saved them."""
-    plus_entries: int
-    """Pairs of a client and an entry that it was told of with attributes; without `.` and `..`."""
-    untouched: int
-    """Those of them that the client never addressed by any call afterwards: attributes for
-    nothing, unless the program only wanted them."""
+    them; None as above."""
+    after_plus: FollowUps | None
+    """Follow-ups after listings with attributes: a longer attribute cache would have saved them;
+    None as above."""
+    plus_entries: int | None
+    """Pairs of a client and an entry that it was told of with attributes; without `.` and `..`;
+    None as above."""
+    untouched: int | None
+    """Those of them that the client never addressed by any call afterwards: attributes for nothing,
+    unless the program only wanted them; None as above."""
     sort: str
     """What the directories are sorted by: `time`, `calls`, `entries`, `follow-ups` or `name`."""
     shown: tuple[DirectoryListing, ...]
@@ -178,8 +191,9 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
         UsageError: `sort` is unknown, or `top` is negative.
     """
     order.check("directories", top=top, sort=sort, kinds=Sort)
+    unnamed = untold(trace).unnamed
     if not NEEDS.met(trace):
-        return _readdir(_NOTHING, {}, sort, ())
+        return _readdir(None, {}, sort, (), untold=unnamed)
     listings.register(trace)
     with closing(trace.cursor()) as cursor:
         walk = walks.FollowUps(longest_s=FOLLOW_UP_S)
@@ -191,47 +205,62 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
         cursor.execute(_BY_DIRECTORY)
         (totals,) = cursor.execute(_TOTALS).fetchall()
         return _readdir(
-            totals, _follow_ups(cursor, walk.walls()), sort, _directories(cursor, top, sort)
+            totals if totals[0] is not None else None,
+            _follow_ups(cursor, walk.walls()),
+            sort,
+            _directories(cursor, top, sort),
+            untold=unnamed,
         )
 
 
-_NOTHING = (*[0] * 9, None, *[0] * 8)
-"""`_TOTALS` without listings."""
-
-
 def _readdir(
-    totals: tuple[Any, ...],
+    totals: tuple[Any, ...] | None,
     found: dict[bool, FollowUps],
     sort: Sort,
     shown: tuple[DirectoryListing, ...],
+    *,
+    untold: bool,
 ) -> Readdir:
-    """Put the answers together; `totals` is the row of `_TOTALS`."""
+    """Put the answers together.
+
+    Args:
+        totals: The row of `_TOTALS`; None without listings.
+        found: Follow-ups after listings without and with attributes.
+        sort: What the directories are sorted by.
+        shown: The directories.
+        untold: There are calls of which it is not known what they do.
+    """
+    # Without a listing all is nothing, or nothing is known.
+    nothing = None if untold else 0
     (
         plain, plus, v4_plain, v4_plus, directories, listings, entries, size, time, largest,
         lost, won, asked, asked_time, follow_ups, follow_up_time, told, untouched,
-    ) = totals  # fmt: skip
-    after = {plus: found.get(plus, FollowUps(0, 0, 0, 0, 0.0, 0.0)) for plus in (False, True)}
+    ) = totals or (*[nothing] * 9, None, *[nothing] * 8)  # fmt: skip
+    after = {
+        plus: found.get(plus, None if follow_ups is None else FollowUps(0, 0, 0, 0, 0.0, 0.0))
+        for plus in (False, True)
+    }
     return Readdir(
-        readdir_calls=integer(plain),
-        readdirplus_calls=integer(plus),
-        v4_plain_calls=integer(v4_plain),
-        v4_plus_calls=integer(v4_plus),
-        directories=integer(directories),
-        listings=integer(listings),
-        entries=integer(entries),
-        bytes=integer(size),
-        time_s=seconds(time) or 0.0,
+        readdir_calls=whole(plain),
+        readdirplus_calls=whole(plus),
+        v4_plain_calls=whole(v4_plain),
+        v4_plus_calls=whole(v4_plus),
+        directories=whole(directories),
+        listings=whole(listings),
+        entries=whole(entries),
+        bytes=whole(size),
+        time_s=seconds(time),
         largest_request_bytes=whole(largest),
-        plus_lost=integer(lost),
-        plus_won_back=integer(won),
-        revalidations=integer(asked),
-        revalidation_s=seconds(asked_time) or 0.0,
-        follow_ups=integer(follow_ups),
-        follow_up_s=seconds(follow_up_time) or 0.0,
+        plus_lost=whole(lost),
+        plus_won_back=whole(won),
+        revalidations=whole(asked),
+        revalidation_s=seconds(asked_time),
+        follow_ups=whole(follow_ups),
+        follow_up_s=seconds(follow_up_time),
         after_plain=after[False],
         after_plus=after[True],
-        plus_entries=integer(told),
-        untouched=integer(untouched),
+        plus_entries=whole(told),
+        untouched=whole(untouched),
         sort=sort,
         shown=shown,
     )
@@ -306,12 +335,14 @@ _BY_DIRECTORY = f"""
         select directory, count(*) filter (not plus) as plain, count(*) filter (plus) as plus,
                count(*) filter (version = 4 and not plus) as v4_plain,
                count(*) filter (version = 4 and plus) as v4_plus,
-               count(*) filter (cookie = 0) as listings,
-               coalesce(sum(entries), 0) as entries,
-               coalesce(sum(reply_bytes), 0) as bytes, coalesce(sum(srt), 0) as time,
+               case when count(cookie) > 0 then count(*) filter (cookie = 0) end as listings,
+               sum(entries) as entries, sum(reply_bytes) as bytes, sum(srt) as time,
                max(requested) as largest,
-               count(*) filter (before and not plus) as lost,
-               count(*) filter (not before and plus) as won
+               case when directory is not null
+                    then count(*) filter (before and not plus) end as lost,
+               case when directory is not null
+                    then count(*) filter (not before and plus) end as won,
+               directory is null as unplaced, directory is null or count(entries) = 0 as untold
         from turns group by directory
     ),
     -- Few are about directories: what they asked for is looked up for these alone.
@@ -332,17 +363,22 @@ _BY_DIRECTORY = f"""
         select directory, sum(calls) as follow_ups, sum(time) as follow_up_time
         from followed group by directory
     )
-    select calls_of.*, coalesce(asked, 0) as asked, coalesce(asked_time, 0) as asked_time,
-           coalesce(follow_ups, 0) as follow_ups, coalesce(follow_up_time, 0) as follow_up_time,
-           coalesce(plus_entries, 0) as plus_entries, coalesce(untouched, 0) as untouched
+    select calls_of.*,
+           coalesce(asked, case when unplaced then null else 0 end) as asked,
+           coalesce(asked_time, case when unplaced then null else 0 end) as asked_time,
+           coalesce(follow_ups, case when untold then null else 0 end) as follow_ups,
+           coalesce(follow_up_time, case when untold then null else 0 end) as follow_up_time,
+           coalesce(plus_entries, case when untold then null else 0 end) as plus_entries,
+           coalesce(untouched, case when untold then null else 0 end) as untouched
     from calls_of left join asked using (directory) left join after using (directory)
          left join told using (directory)
 """
 
 _TOTALS = """
-    select sum(plain), sum(plus), sum(v4_plain), sum(v4_plus), count(directory), sum(listings),
-           sum(entries), sum(bytes), sum(time), max(largest), sum(lost), sum(won), sum(asked),
-           sum(asked_time), sum(follow_ups), sum(follow_up_time), sum(plus_entries), sum(untouched)
+    select sum(plain), sum(plus), sum(v4_plain), sum(v4_plus), nullif(count(directory), 0),
+           sum(listings), sum(entries), sum(bytes), sum(time), max(largest), sum(lost), sum(won),
+           sum(asked), sum(asked_time), sum(follow_ups), sum(follow_up_time), sum(plus_entries),
+           sum(untouched)
     from by_directory
 """
 
@@ -396,16 +432,16 @@ def _directory(row: tuple[Any, ...]) -> DirectoryListing:
         server=str(server),
         readdir_calls=integer(plain),
         readdirplus_calls=integer(plus),
-        listings=integer(listings),
-        entries=integer(entries),
-        bytes=integer(size),
-        time_s=seconds(time) or 0.0,
+        listings=whole(listings),
+        entries=whole(entries),
+        bytes=whole(size),
+        time_s=seconds(time),
         plus_lost=integer(lost),
         plus_won_back=integer(won),
         revalidations=integer(asked),
         revalidation_s=seconds(asked_time) or 0.0,
-        follow_ups=integer(follow_ups),
-        follow_up_s=seconds(follow_up_time) or 0.0,
-        plus_entries=integer(told),
-        untouched=integer(untouched),
+        follow_ups=whole(follow_ups),
+        follow_up_s=seconds(follow_up_time),
+        plus_entries=whole(told),
+        untouched=whole(untouched),
     )

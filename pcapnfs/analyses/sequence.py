@@ -7,6 +7,7 @@ that they name; callbacks are left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Numbers
 from typing import TYPE_CHECKING, Any
 
@@ -160,6 +161,19 @@ class FileSequence(Record):
     """Its first calls, up to the number asked for."""
 
 
+class Wanted(Record):
+    """Which files were meant."""
+
+    matches: int
+    """How many these are."""
+    others: tuple[str, ...]
+    """Paths of the first of those beyond `files`."""
+    files: tuple[int, ...]
+    """Numbers of those to be told (table files), in order of their first call."""
+    calls: int
+    """Calls to be told of each; 0 for all."""
+
+
 class Sequence(Record):
     """The files asked for."""
 
@@ -175,10 +189,32 @@ OTHERS_NAMED = 10
 """Paths that are told of files that matched and are not shown."""
 
 TOGETHER = 1000
-"""Files that are asked for at once: what is held of them beside the answer is small then."""
+"""Files that are asked for at once: each question looks at all calls."""
+
+STEPS_TOGETHER = 10_000
+"""Steps that are asked for at once, unless one file has more: each takes a kilobyte or two."""
 
 WANTED = f"wanted as (select {given.rows('files', 'ubigint')} as file)"
 """SQL: a row for each of the files."""
+
+
+def wanted(
+    trace: Trace,
+    *,
+    file: str | None = None,
+    name: str | None = None,
+    top: int = 3,
+    calls: int = 100,
+) -> Wanted:
+    """Find the files that `sequence` gives, with the same arguments and failures."""
+    if (file is None) == (name is None):
+        raise UsageError("say which file: either by its path or handle, or by a pattern of names")
+    if top < 0 or calls < 0:
+        raise UsageError("a number of files or calls cannot be negative; 0 shows all")
+    found = lookup.named(trace, file) if file is not None else lookup.matching(trace, name or "")
+    chosen = found[:top] if top else found
+    others = _paths(trace, found[len(chosen) :][:OTHERS_NAMED])
+    return Wanted(matches=len(found), others=others, files=chosen, calls=calls)
 
 
 def sequence(
@@ -202,29 +238,26 @@ def sequence(
         UsageError: Not exactly one of `file` and `name` is given, none is found, or a number is
             negative.
     """
-    if (file is None) == (name is None):
-        raise UsageError("say which file: either by its path or handle, or by a pattern of names")
-    if top < 0 or calls < 0:
-        raise UsageError("a number of files or calls cannot be negative; 0 shows all")
-    found = lookup.named(trace, file) if file is not None else lookup.matching(trace, name or "")
-    chosen = found[:top] if top else found
+    found = wanted(trace, file=file, name=name, top=top, calls=calls)
     return Sequence(
-        matches=len(found),
-        others=_paths(trace, found[len(chosen) :][:OTHERS_NAMED]),
-        files=of_files(trace, chosen, calls=calls),
+        matches=found.matches,
+        others=found.others,
+        files=tuple(of_files(trace, found.files, calls=calls)),
     )
 
 
-def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> tuple[FileSequence, ...]:
+def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> Iterator[FileSequence]:
     """The first calls of files that are known by their number in the table files.
+
+    One file after the other: any number of them, in little memory.
 
     Args:
         trace: The trace.
         files: The files, in the order in which they are given.
         calls: Calls of each file to give; 0 for all.
     """
-    parts = (files[begin : begin + TOGETHER] for begin in range(0, len(files), TOGETHER))
-    return tuple(each for part in parts for each in _together(trace, part, calls))
+    for begin in range(0, len(files), TOGETHER):
+        yield from _together(trace, files[begin : begin + TOGETHER], calls)
 
 
 def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
@@ -236,7 +269,7 @@ def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows)
 
 
-def _together(trace: Trace, files: Numbers[int], limit: int) -> tuple[FileSequence, ...]:
+def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSequence]:
     rows = trace.rows(
         f"""
         with {OWNED}, {WANTED},
@@ -259,17 +292,35 @@ def _together(trace: Trace, files: Numbers[int], limit: int) -> tuple[FileSequen
         {"files": given.text(files)},
     )
     about = {integer(row[0]): row[1:] for row in rows}
-    names, steps = _names(trace, files), _steps(trace, files, limit)
-    return tuple(
-        _file(file, about[file], names.get(file, ()), steps.get(file, ())) for file in files
-    )
+    names = _names(trace, files)
+    calls = {file: integer(told[CALLS]) for file, told in about.items()}
+    for some in _few_steps(files, calls, limit):
+        steps = _steps(trace, some, limit)
+        for file in some:
+            yield _file(file, about[file], names.get(file, ()), steps.get(file, ()))
+
+
+CALLS = 8
+"""Where the number of its calls stands in what is asked about a file."""
+
+
+def _few_steps(files: Numbers[int], calls: Mapping[int, int], limit: int) -> Iterator[Numbers[int]]:
+    """The files in groups that do not have many steps together."""
+    begin = steps = 0
+    for place, file in enumerate(files):
+        mine = min(calls[file], limit or calls[file])
+        if place > begin and steps + mine > STEPS_TOGETHER:
+            yield files[begin:place]
+            begin, steps = place, 0
+        steps += mine
+    yield files[begin:]
 
 
 def _file(
     file: int, about: tuple[Any, ...], names: tuple[KnownName, ...], steps: tuple[Step, ...]
 ) -> FileSequence:
-    path, export, server, fileid, role, size, removed, handles = about[:8]
-    calls, stable, time, stable_time, lifetime = about[8:]
+    path, export, server, fileid, role, size, removed, handles = about[:CALLS]
+    calls, stable, time, stable_time, lifetime = about[CALLS:]
     return FileSequence(
         file=file,
         path=str(path),

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import transfer_sizes
+from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.owners import OBJECTS
 from pcapnfs.analyses.service_time import integer, whole
+from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     transfer_sizes.READS,
+    _untold.READS,
     columns.of(files="file identity role size listed_only", connections="client segment_size"),
 )
 """The columns that the queries here read."""
@@ -63,7 +66,7 @@ class Fit(Record):
     source: str
     """Where it is from: `handshake`, `assumed`, `calls`, `server` or `unknown`."""
     files: int | None
-    """Files that are not larger; None when the amount is not known."""
+    """Files that are not larger; None when the amount is not known, or no size."""
     share: float | None
     """Their share of all files of known size, 0 to 1; None when there is none, or the amount is not
     known."""
@@ -72,14 +75,17 @@ class Fit(Record):
 class Sizes(Record):
     """The sizes of the regular files, as last seen."""
 
-    files: int
-    """Regular files of known size."""
-    unknown: int
-    """Regular files whose size the capture does not tell; in none of the other numbers."""
-    empty: int
-    """Files of 0 bytes; they are in the first bin."""
-    total_bytes: int
-    """All sizes together, bytes."""
+    files: int | None
+    """Regular files of known size; None when no regular file is known, but there are calls, or
+    objects, that do not tell."""
+    unknown: int | None
+    """Regular files whose size the capture does not tell; in none of the other numbers. None
+    likewise."""
+    empty: int | None
+    """Files of 0 bytes; they are in the first bin. None when no size is known of files that there
+    are, or may be."""
+    total_bytes: int | None
+    """All sizes together, bytes; None likewise."""
     mean_bytes: float | None
     """Arithmetic mean; None without files."""
     p50_bytes: float | None
@@ -137,21 +143,32 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
     )
     files, unknown, empty, total, mean, p50, p95, largest = row[:8]
     count = integer(files)
+    some = count + integer(unknown)
+    # Whether there are files, and whether any of those that there are, or may be, has a size.
+    unless = not some and (untold(trace).unplaced or _untyped(trace))
+    sizeless = not count and (some > 0 or unless)
     return Sizes(
-        files=count,
-        unknown=integer(unknown),
-        empty=integer(empty),
-        total_bytes=integer(total),
+        files=known(count, unless=unless),
+        unknown=known(integer(unknown), unless=unless),
+        empty=known(integer(empty), unless=sizeless),
+        total_bytes=known(integer(total), unless=sizeless),
         mean_bytes=None if mean is None else float(mean),
         p50_bytes=None if p50 is None else float(p50),
         p95_bytes=None if p95 is None else float(p95),
         max_bytes=whole(largest),
         mtu_bytes=mtu,
         bins=_bins(trace, population, payload, count, listed_too=listed_too),
-        frame=_fit(payload, mtu_source, row[8], count),
-        jumbo_frame=_fit(JUMBO_MTU - HEADERS, "assumed", row[9], count),
-        read=_fit(rsize, rsize_source, row[10], count),
-        write=_fit(wsize, wsize_source, row[11], count),
+        frame=_fit(payload, mtu_source, row[8], count, sizeless),
+        jumbo_frame=_fit(JUMBO_MTU - HEADERS, "assumed", row[9], count, sizeless),
+        read=_fit(rsize, rsize_source, row[10], count, sizeless),
+        write=_fit(wsize, wsize_source, row[11], count, sizeless),
+    )
+
+
+def _untyped(trace: Trace) -> bool:
+    """Whether calls addressed objects whose type the capture does not tell."""
+    return bool(
+        trace.rows("select 1 from files where role = 'unknown' and not listed_only limit 1")
     )
 
 
@@ -229,8 +246,9 @@ def _transfer_size(
     return None, "unknown"
 
 
-def _fit(limit: int | None, source: str, files: object, all_files: int) -> Fit:
+def _fit(limit: int | None, source: str, files: object, all_files: int, sizeless: bool) -> Fit:
     if limit is None:
         return Fit(None, "unknown", None, None)
     count = integer(files)
-    return Fit(limit, source, count, count / all_files if all_files else None)
+    share = count / all_files if all_files else None
+    return Fit(limit, source, known(count, unless=sizeless), share)

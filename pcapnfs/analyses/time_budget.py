@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import lock_gaps as _lock_gaps
 from pcapnfs.analyses import phases as _phases
 from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses.budget import Booked, Budget, budgets
+from pcapnfs.analyses.lock_gaps import LockGaps, lock_gaps
 from pcapnfs.analyses.outstanding import outstanding
 from pcapnfs.analyses.phases import Phase, phases
 from pcapnfs.analyses.slower_path import SlowerPath, slower_paths
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
-READS = columns.together(_phases.READS, _slower_path.READS)
+READS = columns.together(_lock_gaps.READS, _phases.READS, _slower_path.READS)
 """The columns that this reads."""
 
 CLIENTS = 20
@@ -43,6 +45,9 @@ class TimeBudget(Record):
     slower_paths: tuple[SlowerPath, ...] = ()
     """When the path between a client and a server was longer than otherwise, in order of time, and
     what of the rows calls took longer for it."""
+    lock_gaps: tuple[LockGaps, ...] = ()
+    """What of the row `client` clients waited for locks that others held: each that did, who waited
+    longest first."""
 
 
 def time_budget(
@@ -72,4 +77,5 @@ def time_budget(
         clients=clients,
         phases=phases(trace, found, [budget.client or "" for budget in clients]),
         slower_paths=slower_paths(trace),
+        lock_gaps=lock_gaps(trace, found),
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns, walks
+from pcapnfs.analyses import lock_gaps as _lock_gaps
 from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 READS = columns.together(
+    _lock_gaps.READS,
     _objects.READS,
     _outstanding.READS,
     _slower_path.READS,
@@ -70,6 +72,11 @@ UNKNOWN = KINDS.index("unknown")
 
 LEAST_CALLS = 30
 """Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
+
+
+PAUSE_S = 1.0
+"""A gap of so many seconds between calls is a pause of the program (a sleep, a user), not the time
+that it takes for a call: it is counted once, not by call."""
 
 
 class Units(Record):
@@ -109,6 +116,15 @@ class Longer(Record):
     """How many calls these are."""
     unknown_s: float = 0.0
     """The part of it of calls without a known outcome."""
+
+
+class Locked(Record):
+    """The time between calls in which a client waited for a lock, seconds."""
+
+    gaps_s: float = 0.0
+    """In gaps that are no pauses."""
+    pauses_s: float = 0.0
+    """In pauses."""
 
 
 class Timeline(Record):
@@ -168,6 +184,8 @@ class Timeline(Record):
     """What TCP's retransmission timer took of all this."""
     longer: Longer
     """What a path that was longer for a while took of it."""
+    locked: Locked
+    """What of the time between calls clients waited for locks."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -225,6 +243,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         waited_s=waits,
         share_s=shares,
     )
+    locked = _locked(trace, calls, intervals.begin, order, idle_s)
     del intervals
     lost = Lost()
     if still is not None and places is not None:
@@ -271,7 +290,27 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         unknown_calls=unknown_calls,
         lost=lost,
         longer=longer_path,
+        locked=locked,
     )
+
+
+def _locked(
+    trace: Trace, calls: Outstanding, begin: NDArray[np.int64], order: NDArray[np.int32],
+    idle_s: Floats,
+) -> Locked:  # fmt: skip
+    """What of the gaps before calls in order, seconds, their clients waited for locks."""
+    waited = _lock_gaps.stretches(trace, calls)
+    if not waited:
+        return Locked()
+    idle = np.flatnonzero(idle_s > 0)
+    end = begin[order[idle]]
+    gaps = end - np.rint(idle_s[idle] * NANOSECONDS).astype(np.int64), end
+    begins, ends = zip(*waited.values(), strict=True)
+    of_all = _lock_gaps.joined(np.concatenate(begins), np.concatenate(ends))
+    first, last = _lock_gaps.common(gaps, of_all)
+    pause = idle_s[idle[np.searchsorted(gaps[1], last)]] >= PAUSE_S
+    length = (last - first) / NANOSECONDS
+    return Locked(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
 
 
 def _path_taken_out(

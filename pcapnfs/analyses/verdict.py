@@ -42,8 +42,8 @@ ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
 
 CAUSES = (
-    "persistence", "round_trips", "transfer", "waiting", "path", "loss", "server", "unknown",
-    "client",
+    "persistence", "round_trips", "transfer", "waiting", "path", "loss", "locks", "server",
+    "unknown", "client",
 )  # fmt: skip
 """Codes of the causes."""
 
@@ -55,8 +55,8 @@ class Cause(Record):
     """A part of the time."""
 
     cause: str
-    """`persistence`, `round_trips`, `transfer`, `waiting`, `path`, `loss`, `server`, `unknown` or
-    `client`."""
+    """`persistence`, `round_trips`, `transfer`, `waiting`, `path`, `loss`, `locks`, `server`,
+    `unknown` or `client`."""
     time_s: float
     """What it takes, seconds."""
     share: float | None
@@ -83,7 +83,7 @@ class ClientVerdict(Record):
     """What its stable calls look like, as of the verdict; None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
-    time budget, without what of `loss` is in them; the others divide the rest of it."""
+    time budget, without what of `loss` and `locks` is in them; the others divide the rest of it."""
 
 
 class Verdict(Record):
@@ -143,6 +143,8 @@ class Evidence(Record):
     """Clients whose calls these are."""
     resent: bool = False
     """Most stable calls were sent again before they were answered."""
+    locked_s: float = 0.0
+    """The time in which no call was under way since the client waited for a lock."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -159,6 +161,7 @@ def verdict(evidence: Evidence) -> Verdict:
     # What calls stood still was seen of each; the round trip is a mean, too long for other calls.
     lost = min(evidence.lost_s / costs.concurrency, left + costs.round_trips_s)
     late = min(evidence.lost_idle_s, costs.client_time_s)
+    locks = min(evidence.locked_s, costs.client_time_s - late)
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
@@ -169,9 +172,10 @@ def verdict(evidence: Evidence) -> Verdict:
         "waiting": waiting,
         "path": path,
         "loss": lost + late,
+        "locks": locks,
         "server": left - unknown,
         "unknown": unknown,
-        "client": costs.client_time_s - late,
+        "client": costs.client_time_s - late - locks,
     }
     causes = causes_of(_owned(evidence, parts))
     named = named_of(causes)
@@ -213,6 +217,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             forecast=False,
             few=None if told or not measured.stable_calls else measured.stable_calls,
             resent=measured.resent,
+            locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
         )
     )
 
@@ -271,7 +276,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = causes_of(parts)
-    idle = max(0.0, clock.active_s - clock.waited_s - clock.lost_of("client"))
+    idle = max(0.0, clock.active_s - clock.waited_s - clock.lost_of("client") - clock.lock_s)
     named = named_of(causes_of(parts | {"client": idle}))
     wall = clock.budget.wall_s
     if clock.active_s < ACTIVE_SHARE * wall:
@@ -440,6 +445,7 @@ def _reasons(
         if evidence.longer_calls
         else "for a while a round trip took longer than otherwise",
         "loss": "calls stood still until TCP's retransmission timer ran out",
+        "locks": "refused at first; no call was under way meanwhile",
         "unknown": "no reply, or one that cannot be read",
         "client": "no call under way",
     }
@@ -450,6 +456,7 @@ def _reasons(
         "waiting": "waiting for the server",
         "path": "a longer path",
         "loss": "lost segments",
+        "locks": "waiting for locks",
         "server": "the server",
         "unknown": "calls of unknown outcome",
         "client": "the client itself",

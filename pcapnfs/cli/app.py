@@ -252,7 +252,7 @@ def run(arguments: Sequence[str]) -> int:
         # After a signal anything may fail, and none of it is news.
         if _ended_by:
             return INTERRUPTED
-        output.tell(sentence(str(error)))
+        output.tell(sentence(error.shell))
         return error.exit_status
     except KeyboardInterrupt:
         return INTERRUPTED

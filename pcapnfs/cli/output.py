@@ -70,17 +70,27 @@ def prepare() -> None:
 
 def screen(renderable: RenderableType, trust: Trust | None = None) -> None:
     """Write a renderable at the terminal's width, below what the capture lost, if it did."""
+    screens([renderable], trust)
+
+
+def screens(renderables: Iterable[RenderableType], trust: Trust | None = None) -> None:
+    """Write renderables one below the other, each before the next one is asked for."""
+    write(_drawn(renderables, trust))
+
+
+def _drawn(renderables: Iterable[RenderableType], trust: Trust | None) -> Iterator[str]:
     from rich.console import Console
 
-    if trust is not None:
-        from pcapnfs.views.parts import trusted
-
-        renderable = trusted(renderable, trust)
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
-    with console.capture() as captured:
-        console.print(renderable)
-    # Rich fills lines up to the width: blanks at their ends are no use in a ticket.
-    write([re.sub(r" +$", "", captured.get(), flags=re.M)])
+    for place, renderable in enumerate(renderables):
+        if trust is not None and not place:
+            from pcapnfs.views.parts import trusted
+
+            renderable = trusted(renderable, trust)
+        with console.capture() as captured:
+            console.print(renderable)
+        # Rich fills lines up to the width: blanks at their ends are no use in a ticket.
+        yield re.sub(r" +$", "", captured.get(), flags=re.M)
 
 
 def answer(

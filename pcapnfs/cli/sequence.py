@@ -54,6 +54,7 @@ def sequence(
     """
     from pcapnfs.analyses import sequence as analysis
     from pcapnfs.analyses import trust as trusting
+    from pcapnfs.views import document
 
     if json and wireshark:
         raise UsageError("either --json or --wireshark, not both")
@@ -61,9 +62,15 @@ def sequence(
         raise UsageError("say which file: --file with a path or handle, or --name with a pattern")
     reads = columns.together(analysis.READS, trusting.READS)
     with options.open_trace(captures, port, memory, reads) as trace:
-        result = analysis.sequence(trace, file=file, name=name, top=top, calls=calls)
-        lost = trusting.trust(trace)
-    if wireshark:
-        output.write([views.sequence.display_filter(result) + "\n"])
-    else:
-        output.answer(result, lambda: views.sequence.screen(result), json=json, trust=lost)
+        meant = analysis.wanted(trace, file=file, name=name, top=top, calls=calls)
+        found = analysis.of_files(trace, meant.files, calls=meant.calls)
+        if wireshark:
+            output.write([views.sequence.display_filter(found) + "\n"])
+        elif json:
+            output.warn(trusting.trust(trace))
+            head = {"matches": meant.matches, "others": meant.others}
+            output.write(document.indented(head, "files", found))
+        else:
+            rest = meant.matches - len(meant.files)
+            drawn = views.sequence.screens(found, rest, meant.matches, meant.others)
+            output.screens(drawn, trusting.trust(trace))

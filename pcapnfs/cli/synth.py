@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import placement, units
+from pcapnfs import decoding, placement, units
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError, WriteError, said
 from pcapnfs.text import escape
@@ -148,6 +148,7 @@ def synth(
         seed=seed,
     )
     for path in (out, told):
+        decoding.demand_outside(path)
         if os.path.exists(path) and not force:
             raise UsageError(f"{path} is there already; --force overwrites it")
     capture, truth = Simulation(wanted).run()

@@ -43,12 +43,13 @@ class Run(Record):
     known: bool
     """`run_s` is how long the run took. Not where no call has its reply, most of the traffic is
     under TLS or of one direction, or packets have no times."""
-    files: int
-    """Files that the model counts."""
+    files: int | None
+    """Files that the model counts; None when it knows of none, but there are calls that do not
+    tell."""
     calls: int
     """Calls of NFS and NFSACL."""
-    stable_calls: int
-    """Stable ones."""
+    stable_calls: int | None
+    """Stable ones; None when none is known to be, but of most calls it is not known."""
     vantage: str
     """Where it was captured: `client`, `server`, `between` or `unknown`."""
     trust: Trust
@@ -156,7 +157,7 @@ def _run(side: Side) -> Run:
         known=known(side),
         files=measured.files,
         calls=measured.calls,
-        stable_calls=measured.stable_calls,
+        stable_calls=measured.known_stable_calls,
         vantage=measured.path.vantage,
         trust=side.trust,
         rtt_source=measured.rtt_source,

@@ -49,7 +49,7 @@ def foretold(before: Measurement, after: Measurement) -> tuple[Foretold, ...]:
 
 
 def _cases(before: Measurement, after: Measurement) -> tuple[tuple[str, Change], ...]:
-    files, costs = float(after.files), after.costs()
+    files, costs = float(after.files or 0), after.costs()
     added = 0.0
     if before.path.rtt_s is not None and after.path.rtt_s is not None:
         added = after.path.rtt_s - before.path.rtt_s

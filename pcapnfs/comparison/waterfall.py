@@ -153,7 +153,7 @@ def _factors(
     """A row for each of `FACTORS`, a column for each resample."""
     # Taken as a whole, a run is one file that all calls are for.
     unit = 1.0 if by_file else costs.files
-    files = max(1, measured.files) if by_file else 1
+    files = (measured.files or 1) if by_file else 1
     transfer, waiting = measured.transfer_s / files, measured.postponed_s / files
     rows = (
         costs.files / unit,

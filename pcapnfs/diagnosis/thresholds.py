@@ -52,8 +52,8 @@ def chosen(
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise UsageError(f"--threshold takes NAME=VALUE, not {setting!r}")
-        values[name.strip()] = _checked(values, name.strip(), _number(text), "--threshold: ")
+            raise UsageError(f"a threshold is set by NAME=VALUE, not by {setting!r}")
+        values[name.strip()] = _checked(values, name.strip(), _number(text), "")
     return values
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from pcapnfs.analyses.budget import Budget
+    from pcapnfs.analyses.lock_gaps import LockGaps
     from pcapnfs.analyses.phases import Phase
     from pcapnfs.analyses.slower_path import SlowerPath
     from pcapnfs.analyses.time_budget import TimeBudget
@@ -64,7 +65,7 @@ SHORT = {
 
 def screen(result: TimeBudget) -> RenderableType:
     """The screen of `budget`."""
-    parts: list[RenderableType] = [_clock(result.total, result.slower_paths)]
+    parts: list[RenderableType] = [_clock(result.total, result.slower_paths, result.lock_gaps)]
     if result.total.clients > 1:
         parts += [heading("Clients"), *_told(result.total, result.clients, "--top 0")]
     for client in dict.fromkeys(phase.client for phase in result.phases):
@@ -79,9 +80,10 @@ def block(
     phases: Sequence[Phase],
     clients: Sequence[Budget] = (),
     paths: Sequence[SlowerPath] = (),
+    locks: Sequence[LockGaps] = (),
 ) -> RenderableType:
     """The budget within `summarize`."""
-    parts: list[RenderableType] = [_clock(total, paths)]
+    parts: list[RenderableType] = [_clock(total, paths, locks)]
     if total.clients > 1 and clients:
         parts += [Text(""), *_told(total, clients, "pcapnfs budget --top 0")]
     if len(phases) > 1 and total.wall_s:
@@ -101,7 +103,9 @@ _CLOCK_COLUMNS = (
 )
 
 
-def _clock(budget: Budget, paths: Sequence[SlowerPath]) -> RenderableType:
+def _clock(
+    budget: Budget, paths: Sequence[SlowerPath], locks: Sequence[LockGaps]
+) -> RenderableType:
     rows = [
         [TITLES[row], units.duration(time_s), units.share(share), _bar(share)]
         for row, time_s, share in budget.shares()
@@ -111,15 +115,18 @@ def _clock(budget: Budget, paths: Sequence[SlowerPath]) -> RenderableType:
     whose = "wall clock" if budget.clients == 1 else added
     rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
-    return Group(table, *(note(remark) for remark in remarks(budget, paths)))
+    return Group(table, *(note(remark) for remark in remarks(budget, paths, locks)))
 
 
-def remarks(budget: Budget, paths: Sequence[SlowerPath] = ()) -> list[str]:
+def remarks(
+    budget: Budget, paths: Sequence[SlowerPath] = (), locks: Sequence[LockGaps] = ()
+) -> list[str]:
     """What the rows of a clock leave open, in sentences.
 
     Args:
         budget: The clock.
         paths: The paths that were longer for a while.
+        locks: What of their own time clients waited for locks.
     """
     told = []
     longer = {
@@ -132,6 +139,11 @@ def remarks(budget: Budget, paths: Sequence[SlowerPath] = ()) -> list[str]:
         told.append(
             f"In it are {units.duration(sum(longer.values()))} that calls took longer because the "
             f"path was longer for a while: {rows}."
+        )
+    if waited_s := sum(each.time_s for each in locks):
+        told.append(
+            f"In the client's time are {units.duration(waited_s)} of waiting for locks that were "
+            "refused at first."
         )
     # A call whose reply is not there counts as outstanding to the end of the capture.
     known = budget.unknown_s <= budget.wall_s / 2

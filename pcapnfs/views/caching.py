@@ -32,7 +32,9 @@ MOUNTS_SHOWN = 4
 
 def readdir(result: Readdir) -> RenderableType:
     """The screen of `readdir`."""
-    if not result.readdir_calls + result.readdirplus_calls:
+    if result.readdir_calls is None:
+        return Prose("Whether a directory was listed is not known: calls do not tell what they do.")
+    if not (result.readdir_calls or result.readdirplus_calls):
         return Text("No directory was listed.")
     parts: list[RenderableType] = [Prose(line) for line in listing_sentences(result)]
     if not result.directories:
@@ -58,7 +60,7 @@ def listing_sentences(result: Readdir) -> list[str]:
     """What the listings were, most important first."""
     with_attributes = plural(result.readdirplus_calls, "call", "calls")
     lines = [
-        f"{plural(result.directories, 'directory', 'directories')} listed with "
+        f"{_directories_listed(result)} with "
         f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
         f"{units.count(result.readdir_calls)} that did not: "
         f"{plural(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
@@ -87,9 +89,16 @@ def listings_in_short(result: Readdir) -> str:
     return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
 
 
+def _directories_listed(result: Readdir) -> str:
+    """How many were listed, at the begin of a sentence."""
+    if result.directories is None:
+        return "Directories were listed"
+    return f"{plural(result.directories, 'directory', 'directories')} listed"
+
+
 def _as_readdirplus(result: Readdir) -> str:
     """The procedure that lists with attributes, where there is one: in NFSv3 alone."""
-    return "" if result.v4_plain_calls + result.v4_plus_calls else " (READDIRPLUS)"
+    return "" if result.v4_plain_calls or result.v4_plus_calls else " (READDIRPLUS)"
 
 
 def cache_in_short(result: Cache) -> str:
@@ -115,22 +124,25 @@ _FOLLOW_UP_COLUMNS = (
 
 
 def _follow_ups(result: Readdir) -> RenderableType:
-    if not result.follow_ups:
+    if result.follow_ups is None:
+        parts = [note("Which calls followed is not known: replies do not tell the entries.")]
+    elif not result.follow_ups:
         parts = [note("No entry was asked for afterwards.")]
     else:
-        rows = [
-            _follow_up_row("without attributes", result.after_plain),
-            _follow_up_row("with attributes", result.after_plus),
-        ]
-        parts = [FittedTable(_FOLLOW_UP_COLUMNS, [row for row in rows if row[1] != "0"], indent=2)]
-        if result.after_plain.calls > result.after_plain.accesses:
+        kinds = (
+            ("without attributes", result.after_plain),
+            ("with attributes", result.after_plus),
+        )
+        rows = [_follow_up_row(title, each) for title, each in kinds if each and each.calls]
+        parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
+        if (plain := result.after_plain) and plain.calls > plain.accesses:
             parts.append(
                 note(
                     "With attributes in the listings, the LOOKUPs and GETATTRs of the first row "
                     "were not needed."
                 )
             )
-        if result.after_plus.calls:
+        if result.after_plus and result.after_plus.calls:
             parts.append(
                 note(
                     "After listings with attributes only a cache that stays warm longer saves "
@@ -229,6 +241,8 @@ def revalidation_sentences(result: Cache) -> list[str]:
             f"{plural(result.without_file, 'GETATTR', 'GETATTRs')} of unknown objects: handles "
             "were cut at the snaplen or are encrypted."
         )
+    if result.revalidations is None and not without_file:
+        return ["What clients asked is not known: calls do not tell, or have no replies."]
     if not result.revalidations:
         return without_file or ["No client asked for what it might have known."]
     lines = [
@@ -253,7 +267,7 @@ def revalidation_sentences(result: Cache) -> list[str]:
     return lines + without_file
 
 
-def _counted(parts: list[tuple[int, str]]) -> str:
+def _counted(parts: list[tuple[int | None, str]]) -> str:
     return ", ".join(f"{units.count(number)} {words}" for number, words in parts if number)
 
 
@@ -392,7 +406,7 @@ def _files(result: Cache) -> RenderableType:
     parts: list[RenderableType] = [
         FittedTable(_FILE_COLUMNS, [_file_row(row, several) for row in result.files], indent=2)
     ]
-    if len(result.files) < result.objects:
+    if len(result.files) < (result.objects or 0):
         parts.append(
             note(
                 f"{units.count(len(result.files))} of {units.count(result.objects)} "
@@ -419,5 +433,5 @@ def _file_row(row: FileCache, several_clients: bool) -> list[str]:
     ]
 
 
-def _times(number: int) -> str:
+def _times(number: int | None) -> str:
     return plural(number, "time", "times")

@@ -50,6 +50,27 @@ def to_json(result: object) -> str:
     return json.dumps(document(result), indent=2, allow_nan=False) + "\n"
 
 
+def indented(head: Mapping[str, object], key: str, items: Iterable[object]) -> Iterator[str]:
+    """What `to_json` gives of an object that ends with a long list, piece by piece.
+
+    Args:
+        head: What stands before the list; something does.
+        key: The key of the list.
+        items: What is in it.
+
+    Raises:
+        ValueError: A number is not finite.
+    """
+    yield json.dumps(document(head), indent=2, allow_nan=False)[:-2] + f',\n  "{key}": ['
+    separator = ""
+    for item in items:
+        text = json.dumps(document(item), indent=2, allow_nan=False)
+        # No text has a line end of its own: JSON escapes them.
+        yield f"{separator}\n    " + text.replace("\n", "\n    ")
+        separator = ","
+    yield ("\n  " if separator else "") + "]\n}\n"
+
+
 def pieces(key: str, items: Iterable[object], rest: Mapping[str, object]) -> Iterator[str]:
     """An object of a long list and what follows it, piece by piece: an item a line.
 

@@ -47,6 +47,8 @@ _MISSING = {
     "files": "no call of NFS tells of a file or a directory; give --files, --rpcs-per-file and "
     "--syncops-per-file",
     "rtt": "nothing tells the round trip; give --rtt",
+    "outcomes": "of most calls it is not known whether they were stable; give --syncops-per-file "
+    "and --persist",
     "stable_calls": "fewer than 30 stable calls: no mean for persistence; give --persist",
 }
 """Why there is no model, and what helps."""
@@ -100,7 +102,7 @@ def formula(model: Model) -> str:
     one = {"directories": "directory"}.get(model.counted, "file")
     many = "directories" if model.counted == "directories" else "files"
     return (
-        f"{plural(model.files, one, many)} × ({_counted(model.rpcs_per_file, 'RPC')} × "
+        f"{plural(model.files or 0, one, many)} × ({_counted(model.rpcs_per_file, 'RPC')} × "
         f"{units.duration(model.rtt_s)} + {units.number(model.syncops_per_file)} stable × "
         f"{units.duration(model.persist_s)})"
     )
@@ -137,22 +139,24 @@ def source(each: Input, model: Model) -> str:
     if each.source == "assumed":
         return "one at a time" if each.name == "concurrency" else "none assumed"
     if each.name == "files":
-        if each.value is None:
-            return NOT_ENOUGH
         if not each.value:
             return "no call of NFS tells of any"
-        return "directories, no regular file" if model.counted == "directories" else "addressed"
+        return (
+            "directories, no regular file known" if model.counted == "directories" else "addressed"
+        )
     if not model.calls and each.name in ("rpcs_per_file", "syncops_per_file", "persist_s"):
         return "no call of NFS"
     if each.name in ("rpcs_per_file", "syncops_per_file"):
         number = model.calls if each.name == "rpcs_per_file" else model.stable_calls
+        if number is None:
+            return "not known of most calls"
         return f"{plural(number, 'call', 'calls')}, also on directories"
     if each.name == "rtt_s":
         return _round_trip(each, model)
     if each.name == "persist_s":
         if each.value is not None and model.stable_calls:
             return f"mean of {plural(model.stable_calls, 'stable call', 'stable calls')}"
-        return "no stable calls" if not model.stable_calls else NOT_ENOUGH
+        return "no stable calls" if model.stable_calls == 0 else NOT_ENOUGH
     if each.name == "concurrency":
         return "mean while any was under way"
     pauses = model.pauses_s

@@ -66,9 +66,6 @@ _USES = (
 )
 
 _LOSSES = (
-    Column("client", align="left"),
-    Column("server", align="left"),
-    Column("segments"),
     Column("client resent"),
     Column("server resent"),
     Column("calls resent", 2),
@@ -280,16 +277,43 @@ def _losses(result: Network) -> Iterator[RenderableType]:
     """A row for each path that lost something, or a sentence that none did."""
     lossy = [path for path in result.paths if lost(path.loss, path.resent_calls)]
     if lossy:
-        yield FittedTable(_LOSSES, [_loss(path) for path in lossy], indent=2)
+        columns = (
+            Column("client", align="left"),
+            Column("server", align="left"),
+            Column(counted_title(lossy)),
+            *_LOSSES,
+        )
+        yield FittedTable(columns, [_loss(path) for path in lossy], indent=2)
     else:
-        told = {transport for path in result.paths for transport in path.transports}
-        if told == {"UDP"}:
-            # Of datagrams nobody tells that one was lost, but for those who send the call again.
-            datagrams = plural(result.loss.segments, "datagram", "datagrams")
-            yield note(f"None seen: {datagrams}, no call sent again.")
-            return
-        segments = plural(result.loss.segments, "segment", "segments")
-        yield note(f"None: {segments}, nothing sent again, missing or held up.")
+        words = sent(result.paths)
+        number = units.counted(result.loss.segments, *words)
+        # Of datagrams nobody tells that one was lost, but for those who send the call again.
+        seen = "None" if words == SEGMENTS else "None seen"
+        rest = (
+            "no call sent again" if words == DATAGRAMS else "nothing sent again, missing or held up"
+        )
+        yield note(f"{seen}: {number}, {rest}.")
+
+
+SEGMENTS = ("segment", "segments")
+"""What TCP sends."""
+
+DATAGRAMS = ("datagram", "datagrams")
+"""What UDP sends."""
+
+
+def counted_title(paths: Sequence[Path]) -> str:
+    """The title above how many of these were sent."""
+    words = sent(paths)
+    return words[1] if words in (SEGMENTS, DATAGRAMS) else "sent"
+
+
+def sent(paths: Sequence[Path]) -> tuple[str, str]:
+    """What was sent on these paths, of one and of many."""
+    over = {transport for path in paths for transport in path.transports}
+    if over == {"UDP"}:
+        return DATAGRAMS
+    return ("segment or datagram", "segments and datagrams") if "UDP" in over else SEGMENTS
 
 
 def _loss(path: Path) -> list[str]:

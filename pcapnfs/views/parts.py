@@ -48,9 +48,14 @@ def trusted(screen: RenderableType, trust: Trust) -> RenderableType:
     return Group(note(told, indent=0, style="yellow"), screen) if told else screen
 
 
-def unless_zero(number: int) -> str:
+def unless_zero(number: int | None) -> str:
     """A count whose zeros would only be noise."""
-    return units.count(number) if number else ""
+    return "" if number == 0 else units.count(number)
+
+
+def volume(size_bytes: int | None) -> str:
+    """An amount of bytes whose zeros would only be noise."""
+    return "" if size_bytes == 0 else units.size(size_bytes)
 
 
 def frames(first: int | None, last: int | None) -> str:

@@ -65,7 +65,7 @@ def screen(result: Patterns) -> RenderableType:
         rows = [_row(each) for each in result.classes]
         parts += [FittedTable(_COLUMNS, rows, below=below), Text("")]
     lines = []
-    hidden = result.class_count - len(result.classes)
+    hidden = (result.class_count or 0) - len(result.classes)
     if hidden:
         lines.append((plural(len(result.classes), "pattern shown", "patterns shown"), result.shown))
         lines.append((plural(hidden, "other pattern", "other patterns"), result.others))

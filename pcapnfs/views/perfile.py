@@ -13,7 +13,7 @@ from rich.text import Text
 from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
-from pcapnfs.views.parts import frames, totals, unless_zero
+from pcapnfs.views.parts import frames, totals, unless_zero, volume
 from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ _GROUPS = {
 def files(result: PerFile) -> RenderableType:
     """A row for each file."""
     rows = [_file_row(file) for file in result.files]
-    more = result.shown.files < result.listed.files
+    more = (result.shown.files or 0) < (result.listed.files or 0)
     return Group(
         FittedTable(_FILE_COLUMNS, rows),
         Text(""),
@@ -100,7 +100,7 @@ def _more(by: str) -> tuple[str, str]:
 
 
 def _totals(result: PerFile | PerGroup, shown: list[tuple[str, Total]]) -> RenderableType:
-    matched = result.not_matched.files > 0 or result.not_matched.calls > 0
+    matched = bool(result.not_matched.files or result.not_matched.calls)
     lines = [*shown, ("files that match" if matched else "all files", result.listed)]
     if matched:
         lines.append(("files that do not match", result.not_matched))
@@ -121,8 +121,8 @@ def _file_row(file: FileCost) -> list[str]:
         units.taken(file.time_s),
         units.taken(file.stable_s) if file.stable_calls else units.duration(0),
         unless_zero(file.directory_calls),
-        units.size(file.bytes_read) if file.bytes_read else "",
-        units.size(file.bytes_written) if file.bytes_written else "",
+        volume(file.bytes_read),
+        volume(file.bytes_written),
         units.size(file.size_bytes),
         unless_zero(file.errors),
         unless_zero(file.revalidations),
@@ -141,8 +141,8 @@ def _group_row(by: str, group: GroupCost) -> list[str]:
         unless_zero(group.stable_calls),
         units.taken(group.time_s),
         units.taken(group.stable_s) if group.stable_calls else units.duration(0),
-        units.size(group.bytes_read) if group.bytes_read else "",
-        units.size(group.bytes_written) if group.bytes_written else "",
+        volume(group.bytes_read),
+        volume(group.bytes_written),
         unless_zero(group.errors),
         unless_zero(group.revalidations),
         unless_zero(group.retransmitted),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from pcapnfs.redaction import Redaction
 
+_WHAT = {"addresses": ("address", "addresses"), "users": ("user or group", "users and groups")}
+"""What one and several are called, where that is more than an s."""
+
 _KEPT_KEY = (
     "Captures redacted with the same key have the same pseudonyms; keep the key to yourself."
 )
@@ -33,7 +36,10 @@ def screen(result: Redaction, name: str, *, with_key: bool) -> RenderableType:
             f"{units.counted(result.messages, 'message')}"
         )
     ]
-    replaced = ", ".join(f"{units.count(count)} {what}" for what, count in result.replaced.items())
+    replaced = ", ".join(
+        units.counted(count, *_WHAT.get(what, (what.removesuffix("s"), what)))
+        for what, count in result.replaced.items()
+    )
     if replaced:
         lines.append(parts.note(f"Replaced by pseudonyms: {replaced}."))
     removed = units.size(result.removed_bytes)

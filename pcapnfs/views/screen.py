@@ -90,6 +90,7 @@ def summary(result: Summary) -> RenderableType:
             result.phases,
             result.time_budget,
             result.network.slower_paths,
+            result.lock_gaps,
         ),
         _heading("Operations"),
         _operations(result.operations),
@@ -286,7 +287,7 @@ def _files(files: Files, found: Sizes) -> RenderableType:
 
 def _listings(result: Readdir) -> tuple[RenderableType, ...]:
     """Nothing where nothing was listed."""
-    if not result.readdir_calls + result.readdirplus_calls:
+    if not (result.readdir_calls or result.readdirplus_calls):
         return ()
     return (_heading("Listings"), _note(caching.listings_in_short(result)))
 
@@ -294,7 +295,9 @@ def _listings(result: Readdir) -> tuple[RenderableType, ...]:
 def _cache(result: Cache) -> tuple[RenderableType, ...]:
     """Nothing where hardly anybody asked, and nothing had changed."""
     verdicts = caching.verdict_sentences(result.mounts)
-    if result.revalidations < QUESTIONS_OF_A_MOUNT and not (verdicts or result.invalidations):
+    if (result.revalidations or 0) < QUESTIONS_OF_A_MOUNT and not (
+        verdicts or result.invalidations
+    ):
         return ()
     lines = (caching.cache_in_short(result), *verdicts)
     return (_heading("Cache"), *(_note(line) for line in lines))

@@ -6,6 +6,7 @@ longest call of the file fills the column.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -22,7 +23,13 @@ from pcapnfs.views.words import plural
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from pcapnfs.analyses.sequence import FileSequence, KnownName, Operation, Sequence, Step
+    from pcapnfs.analyses.sequence import (
+        FileSequence,
+        KnownName,
+        Operation,
+        Sequence,
+        Step,
+    )
 
 BAR_CELLS = 12
 """Width of the longest bar."""
@@ -53,23 +60,31 @@ _COLUMNS = (
 
 def screen(result: Sequence) -> RenderableType:
     """The files, one below the other."""
-    parts: list[RenderableType] = []
-    for place, file in enumerate(result.files):
-        if place:
-            parts.append(Text(""))
-        parts += _file(file)
-    if result.matches > len(result.files):
-        rest = result.matches - len(result.files)
-        named = ", ".join(escape(path) for path in result.others)
-        more = " …" if rest > len(result.others) else ""
-        parts.append(
-            Text(
-                f"\n{plural(rest, 'more file', 'more files')} of "
-                f"{units.count(result.matches)} (--top 0 shows all): {named}{more}",
-                style="dim",
-            )
+    rest = result.matches - len(result.files)
+    return Group(*screens(result.files, rest, result.matches, result.others))
+
+
+def screens(
+    files: Iterable[FileSequence], rest: int, matches: int, others: tuple[str, ...]
+) -> Iterator[RenderableType]:
+    """The same piece by piece: a file, and what is not shown at the end.
+
+    Args:
+        files: The files that are shown.
+        rest: How many are not.
+        matches: How many files were meant.
+        others: Paths of the first of those that are not shown.
+    """
+    for place, file in enumerate(files):
+        yield Group(*([Text("")] if place else []), *_file(file))
+    if rest > 0:
+        named = ", ".join(escape(path) for path in others)
+        more = " …" if rest > len(others) else ""
+        yield Text(
+            f"\n{plural(rest, 'more file', 'more files')} of "
+            f"{units.count(matches)} (--top 0 shows all): {named}{more}",
+            style="dim",
         )
-    return Group(*parts)
 
 
 def _file(file: FileSequence) -> list[RenderableType]:
@@ -199,15 +214,15 @@ def _operation(each: Operation) -> str:
     return f"{text}!" if failed else text
 
 
-def display_filter(result: Sequence) -> str:
-    """Wireshark's filter for the first and last frames of the calls and replies shown.
+def display_filter(files: Iterable[FileSequence]) -> str:
+    """Wireshark's filter for the first and last frames of the calls and replies of files.
 
     Raises:
         UsageError: No call is shown.
     """
     numbers = {
         frame
-        for file in result.files
+        for file in files
         for step in file.steps
         for frame in (
             step.call_first_frame,

@@ -106,6 +106,8 @@ def amount(count_bytes: float | None) -> str:
 
 def spread(result: Sizes) -> str:
     """The spread in a sentence."""
+    if result.files is None:
+        return "How many files there were, and how large, is not known: calls do not tell."
     facts = [plural(result.files, "regular file of known size", "regular files of known size")]
     if result.files:
         facts.append(

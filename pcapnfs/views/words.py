@@ -189,14 +189,18 @@ def _untimed(trust: Trust, capture: Capture) -> str:
     if trust.untimed_packets == capture.packets:
         return "The packets of this capture have no times: what took how long is not known."
     have = plural(trust.untimed_packets, "packet has no time", "packets have no time")
-    return f"{have}: that of the packet before stands for it."
+    return f"{have}: {_INSTEAD}."
 
 
 def _mistimed(trust: Trust) -> str:
     if not trust.mistimed_packets:
         return ""
     state = plural(trust.mistimed_packets, "packet states a time", "packets state times")
-    return f"{state} that cannot be: that of the packet before stands for it."
+    return f"{state} that cannot be: {_INSTEAD}."
+
+
+_INSTEAD = "that of the packet before stands for it"
+"""What is done about a time that is not there, or cannot be."""
 
 
 def _set_back(trust: Trust) -> str:
@@ -317,12 +321,12 @@ def _limits(capture: Capture) -> str:
     return f"Limits of the decoder were reached: {limits}."
 
 
-def aside(took_s: float, words: str = "") -> str:
+def aside(took_s: float | None, words: str = "") -> str:
     """What calls took, in brackets behind them; nothing where that is not known."""
     return f" ({units.duration(took_s)}{words})" if took_s else ""
 
 
-def plural(number: int, one: str, many: str) -> str:
+def plural(number: int | None, one: str, many: str) -> str:
     """A count with its noun."""
     return units.counted(number, one, many)
 

@@ -108,6 +108,7 @@ def test_calls_that_overlap_wait_together() -> None:
         entries=[entry(1, "a"), entry(1, "b")],
     ) as trace:
         after = readdir(trace).after_plain
+    assert after is not None
     assert (after.time_s, after.wall_s) == pytest.approx((0.020, 0.014))
 
 
@@ -148,6 +149,8 @@ def test_nfsv4_lists_with_attributes_when_it_asks_for_them() -> None:
         result = readdir(trace)
     assert (result.readdir_calls, result.readdirplus_calls) == (1, 1)
     assert (result.v4_plain_calls, result.v4_plus_calls) == (1, 1)
+    assert result.after_plain is not None
+    assert result.after_plus is not None
     assert (result.after_plain.calls, result.after_plus.calls) == (0, 1)
 
 

@@ -193,7 +193,9 @@ def test_many_files_are_asked_for_at_once_and_each_is_what_it_is_alone(
     assert len(found) > 4
     sequence(trace, name="only*", top=0, calls=calls)
     assert several == len(asked)
-    alone = [sequences.of_files(trace, [each.file], calls=calls) for each in found]
+    alone = [tuple(sequences.of_files(trace, [each.file], calls=calls)) for each in found]
     assert list(found) == [each for (each,) in alone]
+    monkeypatch.setattr(sequences, "STEPS_TOGETHER", 1)
+    assert sequence(trace, name="*", top=0, calls=calls).files == found
     monkeypatch.setattr(sequences, "TOGETHER", 2)
     assert sequence(trace, name="*", top=0, calls=calls).files == found

@@ -81,6 +81,16 @@ def test_commands_on_files_show_screens_and_write_json(
     assert json.loads(capsys.readouterr().out)
 
 
+def test_json_is_written_file_by_file_and_the_same(capsys: Printed) -> None:
+    sample = str(ROOT / "samples" / "k61-tar-v42.pcap")
+    for pattern, top in (("*", "0"), ("*", "2")):
+        arguments = ["sequence", sample, "--name", pattern, "--top", top, "--json"]
+        assert run(arguments) == 0
+        with pcapnfs.open(sample) as trace:
+            found = pcapnfs.sequence(trace, name=pattern, top=int(top))
+        assert capsys.readouterr().out == pcapnfs.to_json(found)
+
+
 def test_sequence_prints_a_display_filter(capture: Path, capsys: Printed) -> None:
     assert run(["sequence", str(capture), "--file", "new", "--wireshark"]) == 0
     assert capsys.readouterr().out == "frame.number in {1..2}\n"

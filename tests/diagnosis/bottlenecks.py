@@ -34,7 +34,8 @@ def clock(**rows: float) -> TimeBudget:
 
 def verdict(*named: str, share: float = 0.6, storage: str | None = "disk") -> Verdict:
     """A verdict that names these causes."""
-    shares = {name: share if name in named else 0.05 for name in CAUSES}
+    shares = {name: share if name in named else 0.05 for name in CAUSES if name != "locks"}
+    shares["locks"] = 0.0
     return Verdict(
         sentence="",
         named=named,

@@ -52,7 +52,7 @@ def test_the_only_client_needs_no_name() -> None:
 
 def test_time_without_calls_is_that_of_the_client() -> None:
     (seen,) = seen_by(client_bound.RULE, bound_each(of_client(2, "client"), NETWORK))
-    assert seen.seen == "No call was under way for 3.00 s, 60.0 % of the client's clock."
+    assert seen.seen == "No call was under way for 6.00 s, 60.0 % of the client's clock."
     assert seen.confidence == "certain"
     unplaced = of_client(2, "client", placed_share=0.0)
     (seen,) = seen_by(client_bound.RULE, bound_each(unplaced, NETWORK))

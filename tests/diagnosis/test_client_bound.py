@@ -12,9 +12,22 @@ def test_time_without_calls_is_told_and_not_claimed() -> None:
     (seen,) = seen_by(RULE, bound_by("client"))
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "certain", ())
     assert seen.seen == (
-        "From the first call to the last reply, no call was under way for 3.00 s, 60.0 % of the "
+        "From the first call to the last reply, no call was under way for 6.00 s, 60.0 % of the "
         "time."
     )
+
+
+def test_waiting_for_locks_is_told_apart() -> None:
+    found = bound_by("client")
+    said = found.bottleneck.verdict
+    assert said is not None
+    causes = tuple(
+        replace(each, time_s=1.0, share=0.2) if each.cause == "locks" else each
+        for each in said.causes
+    )
+    waited = replace(found.bottleneck, verdict=replace(said, causes=causes))
+    (seen,) = seen_by(RULE, replace(found, bottleneck=waited))
+    assert "60.0 % of the time, without 1.00 s of waiting for locks." in seen.seen
 
 
 def test_where_the_place_is_unknown_it_may_be_the_network() -> None:

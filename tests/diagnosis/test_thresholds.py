@@ -35,7 +35,7 @@ def test_a_setting_wins_over_the_file_and_the_last_over_the_first(tmp_path: Path
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("slow.read", "takes NAME=VALUE, not 'slow.read'"),
+        ("slow.read", "set by NAME=VALUE, not by 'slow.read'"),
         ("slow.reed=1", "there is no threshold 'slow.reed'; is it slow.read"),
         ("x=1", "there is no threshold 'x'; docs/findings.md lists them"),
         ("slow.read=fast", "slow.read takes a number, not 'fast'"),

@@ -240,6 +240,7 @@ def counted(capture: Capture, step: dict[str, Any]) -> tuple[int, int]:
     """Calls, and stable calls, of a step."""
     with opened(capture, step) as trace:
         found = model(trace)
+    assert found.stable_calls is not None
     return found.calls, found.stable_calls
 
 

@@ -42,6 +42,18 @@ def test_the_analysis_is_the_same_but_for_names(sample: Path, tmp_path: Path) ->
     assert told.damage is None
 
 
+def test_who_and_where_counts_once_and_not_as_often_as_it_is_told(tmp_path: Path) -> None:
+    """One client machine, whose user 100 of group 10 made a thousand calls; nobody's stay."""
+    told = redaction.redact(SAMPLES / "published-v3-tar.pcap", tmp_path / "a.pcap", key=KEY)
+    assert {what: told.replaced[what] for what in ("addresses", "hosts", "users")} == {
+        "addresses": 2,
+        "hosts": 1,
+        "users": 2,
+    }
+    root = redaction.redact(TAR, tmp_path / "b.pcap", key=KEY)
+    assert "users" not in root.replaced
+
+
 @_EACH
 def test_no_secret_is_left(sample: Path, tmp_path: Path) -> None:
     require_tshark()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,3 +161,17 @@ def test_only_records_know_what_they_are_made_of() -> None:
     for path in PACKAGE.rglob("*.py"):
         known = {name.split(".")[0] for name in imports(path, top_level=False)}
         assert ("msgspec" in known) == (path == home), path
+
+
+def test_failures_name_options_to_who_typed_a_command_alone() -> None:
+    """Functions have arguments: a sentence with an option goes into `shell`."""
+    option = re.compile(r"(^|\s)-(o|-[a-z]+)\b")
+    for path in PACKAGE.rglob("*.py"):
+        if path.is_relative_to(PACKAGE / "cli"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)):
+                continue
+            for text in (part for given in node.exc.args for part in ast.walk(given)):
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    assert not option.search(text.value), f"{path.name}:{node.lineno}"

@@ -14,6 +14,7 @@ from pcapnfs.analyses.course import Course, Part
 from pcapnfs.analyses.delegations import Delegations
 from pcapnfs.analyses.distributions import OperationSpread, Spreads
 from pcapnfs.analyses.files import Distribution, Files
+from pcapnfs.analyses.lock_gaps import LockGaps
 from pcapnfs.analyses.model import Input, Model
 from pcapnfs.analyses.mount_options import Mount, Verdict
 from pcapnfs.analyses.network import Loss, Network, Path
@@ -217,6 +218,10 @@ def time_budget(*clients: str) -> TimeBudget:
     )
 
 
+def lock_gaps() -> tuple[LockGaps, ...]:
+    return (LockGaps("10.0.0.2", 1.5),)
+
+
 def round_trip() -> RoundTrip:
     return RoundTrip(
         client="10.0.0.2",
@@ -342,6 +347,7 @@ def summary() -> Summary:
         stability=stability(),
         time_budget=(budget(),),
         time_budget_total=replace(budget(), client=None),
+        lock_gaps=lock_gaps(),
         phases=(phase(), phase("REMOVE", 45.0)),
         files=Files(1000, 10, 1, 3, 2, spread, Distribution(4.0, 4.0, 5.0, 6), 0, 1 << 20),
         patterns=patterns(),

@@ -56,13 +56,17 @@ def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     assert any("13 segments sent again" in line for line in network.lines(result))
     quiet = replace(result, loss=samples.poor_network().loss, resent_calls=0)
     assert not any("again" in line for line in network.lines(quiet))
-    unlost = replace(result.paths[0], loss=quiet.loss, resent_calls=0)
+    both = replace(result.paths[0], loss=quiet.loss, resent_calls=0)
+    unlost = replace(both, transports=("TCP",))
     text = samples.render(network.screen(replace(quiet, paths=(unlost,))), 140)
     assert "None: 0 segments, nothing sent again, missing or held up." in text
     sent = replace(quiet.loss, segments=894)
     datagrams = replace(quiet, loss=sent, paths=(replace(unlost, transports=("UDP",), loss=sent),))
     text = samples.render(network.screen(datagrams), 140)
     assert "None seen: 894 datagrams, no call sent again." in text
+    mixed = replace(quiet, loss=sent, paths=(both,))
+    text = samples.render(network.screen(mixed), 140)
+    assert "None seen: 894 segments and datagrams, nothing sent again, missing or held up." in text
 
 
 def test_without_calls_there_is_nothing_to_tell() -> None:

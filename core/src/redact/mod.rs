@@ -66,7 +66,7 @@ pub struct Report {
     pub removed_bytes: u64,
     /// Messages of which something is told.
     pub messages: u64,
-    /// Values replaced, by what they were.
+    /// Values replaced, by what they were: addresses, hosts, users and owners once each, all else as often as told.
     pub replaced: BTreeMap<&'static str, u64>,
 }
 
@@ -117,8 +117,7 @@ pub fn redact(
     }
     output.end(files.iter().filter_map(|file| file.dropped_packets).reduce(u64::saturating_add))?;
     let removed_bytes = frames.removed;
-    let Values { mut replaced, addresses, .. } = frames.into_values();
-    *replaced.entry("addresses").or_default() += addresses.count();
+    let replaced = frames.into_values().into_replaced();
     Ok(Report { files, packets, removed_bytes, messages, replaced })
 }
 

@@ -1,6 +1,7 @@
 //! Values of messages → what is told of them, by what they mean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use super::addresses::Addresses;
 use super::extensions::NETWORKS;
@@ -10,17 +11,50 @@ use crate::cursor::Kind;
 /// What a reply's verifier says that grants TLS (RFC 9289 section 4.1).
 const GRANT: &[u8] = b"STARTTLS";
 
+/// Users and groups that are told apart, and as many owners and hosts: hostile captures may name any number. Beyond
+/// this, more are not counted.
+const IDENTITIES_LIMIT: usize = 1 << 16;
+
 /// Replaces values.
 pub(super) struct Values {
     pub(super) pseudonyms: Pseudonyms,
     pub(super) addresses: Addresses,
-    /// Values replaced, by what they were.
-    pub(super) replaced: BTreeMap<&'static str, u64>,
+    /// Values replaced, by what they were, but for those that count once each.
+    replaced: BTreeMap<&'static str, u64>,
+    /// Numbers of users and groups that were replaced.
+    users: HashSet<u32>,
+    /// Hashes of owners that were replaced.
+    owners: HashSet<u64>,
+    /// Hashes of hosts that were replaced.
+    hosts: HashSet<u64>,
+    hashing: RandomState,
 }
 
 impl Values {
     pub(super) fn new(pseudonyms: Pseudonyms) -> Self {
-        Self { pseudonyms, addresses: Addresses::default(), replaced: BTreeMap::new() }
+        Self {
+            pseudonyms,
+            addresses: Addresses::default(),
+            replaced: BTreeMap::new(),
+            users: HashSet::new(),
+            owners: HashSet::new(),
+            hosts: HashSet::new(),
+            hashing: RandomState::new(),
+        }
+    }
+
+    /// Values replaced, by what they were: who and where (addresses, hosts, users, owners) once each, all else as
+    /// often as it is told.
+    pub(super) fn into_replaced(self) -> BTreeMap<&'static str, u64> {
+        let mut replaced = self.replaced;
+        *replaced.entry("addresses").or_default() += self.addresses.count();
+        let each = [("hosts", self.hosts.len()), ("owners", self.owners.len()), ("users", self.users.len())];
+        for (what, count) in each {
+            if count > 0 {
+                replaced.insert(what, count as u64);
+            }
+        }
+        replaced
     }
 
     /// Puts into `to`, which is zero and as long as the value, what may be told of it.
@@ -51,19 +85,25 @@ impl Values {
             }
             Kind::Principal => {
                 self.pseudonyms.principal(value, to);
-                "owners"
+                if to != value && self.owners.len() < IDENTITIES_LIMIT {
+                    self.owners.insert(self.hashing.hash_one(value));
+                }
+                return;
             }
             Kind::User | Kind::Group | Kind::UserAndGroup => {
                 self.users(value, to);
-                "users"
+                return;
             }
             Kind::AccessEntries => {
                 self.access_entries(value, to);
-                "users"
+                return;
             }
             Kind::Host => {
                 self.host(value, to);
-                "hosts"
+                if to != value && self.hosts.len() < IDENTITIES_LIMIT {
+                    self.hosts.insert(self.hashing.hash_one(value));
+                }
+                return;
             }
             Kind::UniversalAddress => {
                 if !self.addresses.universal(&self.pseudonyms, value, to) {
@@ -92,8 +132,17 @@ impl Values {
 
     fn users(&mut self, value: &[u8], to: &mut [u8]) {
         for (id, to) in value.as_chunks::<4>().0.iter().zip(to.as_chunks_mut::<4>().0) {
-            *to = self.pseudonyms.user(u32::from_be_bytes(*id)).to_be_bytes();
+            *to = self.user(*id);
         }
+    }
+
+    fn user(&mut self, id: [u8; 4]) -> [u8; 4] {
+        let id = u32::from_be_bytes(id);
+        let other = self.pseudonyms.user(id);
+        if other != id && self.users.len() < IDENTITIES_LIMIT {
+            self.users.insert(id);
+        }
+        other.to_be_bytes()
     }
 
     /// Type, number, permissions.
@@ -101,7 +150,7 @@ impl Values {
         to.copy_from_slice(value);
         for entry in to.as_chunks_mut::<12>().0 {
             if let [_, id, _] = entry.as_chunks_mut::<4>().0 {
-                *id = self.pseudonyms.user(u32::from_be_bytes(*id)).to_be_bytes();
+                *id = self.user(*id);
             }
         }
     }

@@ -53,7 +53,10 @@ def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:
 
 
 def _seen(found: Bottleneck, cause: Cause) -> str:
-    idle = f"{units.duration(found.client_s)}, {units.share(cause.share)} of {bound.whose(found)}"
+    idle = f"{units.duration(cause.time_s)}, {units.share(cause.share)} of {bound.whose(found)}"
+    beside = {part.cause: part.time_s for part in (found.verdict.causes if found.verdict else ())}
+    if waited_s := beside.get("locks", 0.0):
+        idle += f", without {units.duration(waited_s)} of waiting for locks"
     if found.about:
         return f"No call was under way for {idle}."
     return f"From the first call to the last reply, no call was under way for {idle}."

@@ -184,9 +184,9 @@ def count(number: int | None) -> Cell:
     return Cell(units.count(number) if number else "", number or 0)
 
 
-def total(number: int) -> Cell:
+def total(number: int | None) -> Cell:
     """A count of which also zero tells."""
-    return Cell(units.count(number), number)
+    return Cell(units.count(number), _rank(number))
 
 
 def mean(value: float | None) -> Cell:
@@ -204,9 +204,9 @@ def size(value: float | None) -> Cell:
     return Cell("" if value is None else units.size(value), _rank(value))
 
 
-def volume(value: int) -> Cell:
+def volume(value: int | None) -> Cell:
     """An amount of bytes; nothing for zero."""
-    return Cell(units.size(value) if value else "", value)
+    return Cell("" if value == 0 else units.size(value), _rank(value))
 
 
 def share(value: float | None) -> Cell:

@@ -22,7 +22,7 @@ PHASES = 20
 def section(report: Report) -> Section:
     """The time budget."""
     summary = report.summary
-    paths = summary.network.slower_paths
+    paths, locks = summary.network.slower_paths, summary.lock_gaps
     total, clients = summary.time_budget_total, summary.time_budget
     clocks = [total, *clients] if total.clients > 1 else [total]
     parts: list[Block] = []
@@ -34,7 +34,7 @@ def section(report: Report) -> Section:
         )
         parts.append(Picture(charts.budget(clocks), legend))
     parts.append(_clock(total))
-    parts += [Paragraph(line, "note") for line in budget_view.remarks(total, paths)]
+    parts += [Paragraph(line, "note") for line in budget_view.remarks(total, paths, locks)]
     if total.clients > 1:
         parts.append(_clients(clients, total.clients))
     if len(summary.phases) > 1 and total.wall_s:

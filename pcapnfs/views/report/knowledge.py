@@ -23,7 +23,7 @@ MOUNTS = 8
 def readdir(report: Report) -> Section | None:
     """Listings; None where nothing was listed."""
     found = report.summary.readdir
-    if not found.readdir_calls + found.readdirplus_calls:
+    if not (found.readdir_calls or found.readdirplus_calls):
         return None
     parts: list[Block] = [Paragraph(line) for line in caching.listing_sentences(found)]
     if found.follow_ups:
@@ -78,7 +78,7 @@ def _follow_ups(found: Readdir) -> Block:
         ("after listings without attributes", found.after_plain),
         ("after listings with attributes", found.after_plus),
     )
-    rows = [row(title, each) for title, each in kinds if each.calls]
+    rows = [row(title, each) for title, each in kinds if each is not None and each.calls]
     return blocks.table("Calls about entries that were just listed", columns, rows)
 
 
@@ -110,7 +110,7 @@ def _directories(found: Readdir) -> Block:
             blocks.time(each.follow_up_s if each.follow_ups else None),
         ]
 
-    hidden = found.directories - len(found.shown)
+    hidden = (found.directories or 0) - len(found.shown)
     more = f"{plural(hidden, 'more directory', 'more directories')}." if hidden > 0 else ""
     return blocks.table(
         "Directories that cost most", columns, [row(each) for each in found.shown], more=more
@@ -177,7 +177,7 @@ def _files(found: Cache) -> Block:
             blocks.count(each.recalls),
         ]
 
-    hidden = found.objects - len(found.files)
+    hidden = (found.objects or 0) - len(found.files)
     more = f"{units.count(hidden)} more." if hidden > 0 else ""
     return blocks.table(
         "What was asked about most", columns, [row(each) for each in found.files], more=more

@@ -107,7 +107,7 @@ def _patterns(found: Patterns) -> Block:
         Column("slowest", "name"),
         Column("frames", "words"),
     ]
-    hidden = found.class_count - len(found.classes)
+    hidden = (found.class_count or 0) - len(found.classes)
     more = ""
     if hidden:
         more = (
@@ -151,7 +151,7 @@ def _costs(found: PerFile) -> Block:
         Column("lifetime"),
         Column("frames", "words"),
     ]
-    hidden = found.listed.files - len(found.files)
+    hidden = (found.listed.files or 0) - len(found.files)
     more = f"{plural(hidden, 'more file', 'more files')}." if hidden > 0 else ""
     return blocks.table("Files by time", columns, [_cost(each) for each in found.files], more=more)
 

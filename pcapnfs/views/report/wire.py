@@ -98,7 +98,7 @@ def _losses(paths: list[Path]) -> Block:
     columns = [
         Column("client", "name"),
         Column("server", "name"),
-        Column("segments"),
+        Column(view.counted_title(paths)),
         Column("client resent"),
         Column("server resent"),
         Column("calls resent"),

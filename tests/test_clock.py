@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,30 @@ def both(folder: Path) -> Path:
         folder / "odd.pcap",
         lambda at, time: time - (0 if at < 1400 else 60 * MICROSECONDS) ^ (at == 800) << 46,
     )
+
+
+def divided(target: Path, capture: Path, at: Sequence[int]) -> Path:
+    """The packets of a pcap as a pcapng, or as a pcap, that begins anew at these."""
+    file = capture.read_bytes()
+    found = places(file)
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    interface = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
+    header = section + interface if target.suffix == ".pcapng" else file[: HEADERS[0]]
+    parts = []
+    for place, (start, end) in enumerate(pairwise([*found, len(file)])):
+        if place == 0 or place in at:
+            parts.append(header)
+        if target.suffix == ".pcap":
+            parts.append(file[start:end])
+            continue
+        seconds, fraction, captured, length = struct.unpack_from("<IIII", file, start)
+        time = seconds * MICROSECONDS + fraction
+        packet = file[start + HEADERS[1] : end] + bytes(-captured % 4)
+        whole = 32 + len(packet)
+        fields = 6, whole, 0, time >> 32, time & 0xFFFFFFFF, captured, length
+        parts.append(struct.pack("<7I", *fields) + packet + struct.pack("<I", whole))
+    target.write_bytes(b"".join(parts))
+    return target
 
 
 def calls(*captures: Path) -> list[Row]:
@@ -191,6 +216,26 @@ def test_so_it_is_in_other_formats(format: str, tmp_path: Path) -> None:
     mine, theirs = trust_of(odd), trust_of(other)
     assert (mine.mistimed_packets, mine.set_back, mine.set_back_frame) == (1, 1, 1401)
     assert theirs == mine
+
+
+@pytest.mark.parametrize("suffix", [".pcap", ".pcapng"])
+def test_so_it_is_in_each_of_several_captures_in_one_file(suffix: str, tmp_path: Path) -> None:
+    odd = both(tmp_path)
+    several = divided(tmp_path / f"several{suffix}", odd, at=[400, 700, 1300])
+    assert calls(several) == calls(odd)
+    told = trust_of(several)
+    assert (told.mistimed_packets, told.set_back, told.set_back_frame) == (1, 1, 1401)
+
+
+@pytest.mark.parametrize("suffix", [".pcap", ".pcapng"])
+def test_each_of_several_captures_in_one_file_has_its_own_clock(
+    suffix: str, tmp_path: Path
+) -> None:
+    apart = rewritten(
+        tmp_path / "apart.pcap", lambda at, time: time - 60 * MICROSECONDS * (at >= 1400)
+    )
+    told = trust_of(divided(tmp_path / f"several{suffix}", apart, at=[700, 1400]))
+    assert (told.mistimed_packets, told.set_back) == (0, 0)
 
 
 def test_summarize_tells_of_both(tmp_path: Path) -> None:

@@ -187,6 +187,16 @@ enum Parser {
     Pcapng(pcapng::Pcapng),
 }
 
+impl Parser {
+    /// Captures begun in the file, of which each may have a clock of its own.
+    fn begun(&self) -> u64 {
+        match self {
+            Self::Pcap(pcap) => pcap.followers(),
+            Self::Pcapng(pcapng) => pcapng.sections(),
+        }
+    }
+}
+
 /// One capture file that is being read.
 pub struct Reader {
     path: PathBuf,
@@ -196,7 +206,7 @@ pub struct Reader {
     counter: compression::Counter,
     packets: u64,
     clock: Clock,
-    /// Captures begun in the file when the clock was asked last.
+    /// Captures begun in the file so far, as the clock knows.
     begun: u64,
     /// What was read of the next packet to know its time, with the time that is believed.
     ahead: Option<Result<Option<(Record, i64)>, Fault>>,
@@ -232,7 +242,7 @@ impl Reader {
             }
             sniff::Magic::Pcapng => Parser::Pcapng(pcapng::Pcapng::open(&mut window).map_err(report)?),
         };
-        let path = path.to_owned();
+        let (path, begun) = (path.to_owned(), parser.begun());
         Ok(Self {
             path,
             window,
@@ -241,7 +251,7 @@ impl Reader {
             counter,
             packets: 0,
             clock: Clock::new(),
-            begun: 0,
+            begun,
             ahead: None,
             ended: false,
             damage: None,
@@ -347,13 +357,6 @@ impl Reader {
     #[cold]
     #[inline(never)]
     fn doubt(&mut self, stated_ns: i64, mut start: usize) -> (i64, usize) {
-        let begun = match &self.parser {
-            Parser::Pcap(pcap) => pcap.followers(),
-            Parser::Pcapng(pcapng) => pcapng.sections(),
-        };
-        if std::mem::replace(&mut self.begun, begun) != begun {
-            self.clock.begin();
-        }
         let mut coming = self.coming();
         // What cannot be read will be told when it is due.
         if coming.len() < clock::ASKED
@@ -376,10 +379,31 @@ impl Reader {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn parse(&mut self) -> Result<Option<Record>, Fault> {
-        match &mut self.parser {
-            Parser::Pcap(pcap) => pcap.next(&mut self.window),
-            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+        let at_hand = match &mut self.parser {
+            Parser::Pcap(pcap) => pcap.at_hand(&mut self.window),
+            Parser::Pcapng(pcapng) => pcapng.at_hand(&mut self.window),
+        };
+        if let Some(record) = at_hand {
+            return Ok(Some(record));
         }
+        // Apart from what is at hand, which need not lie in memory then.
+        let record = self.parse_on()?;
+        Ok(record)
+    }
+
+    /// The same, reading on in the file: only here another capture may begin.
+    #[cold]
+    #[inline(never)]
+    fn parse_on(&mut self) -> Result<Option<Record>, Fault> {
+        let found = match &mut self.parser {
+            Parser::Pcap(pcap) => pcap.read(&mut self.window),
+            Parser::Pcapng(pcapng) => pcapng.read(&mut self.window),
+        };
+        let begun = self.parser.begun();
+        if std::mem::replace(&mut self.begun, begun) != begun {
+            self.clock.begin();
+        }
+        found
     }
 
     /// Takes the file up again behind damage, if it goes on.

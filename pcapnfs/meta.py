@@ -63,6 +63,13 @@ class CaptureFile(Record):
     set_back_frame: int | None = None
     """The frame before which it was for the first time; None for never, and where frames of other
     files are among those of this one."""
+    set_forward: int = 0
+    """How often it was set forward, as the TCP timestamps of both ends tell; times are counted on;
+    0 likewise."""
+    set_forward_ns: int = 0
+    """By how much, in all, nanoseconds; 0 likewise."""
+    set_forward_frame: int | None = None
+    """The frame before which it was for the first time; None as of `set_back_frame`."""
     followers: int = 0
     """Captures that follow the first one in the same file, as `cat` puts them there; 0 likewise."""
     passed_bytes: int = 0

@@ -1,4 +1,4 @@
-"""Times that cannot be are not believed, and a clock that is set back is counted on."""
+"""Times that cannot be are not believed, and a clock that is set back or forward is counted on."""
 
 from __future__ import annotations
 
@@ -47,6 +47,50 @@ def rewritten(target: Path, change: Callable[[int, int], int], source: Path = SA
         struct.pack_into("<II", file, at, time // MICROSECONDS, time % MICROSECONDS)
     target.write_bytes(bytes(file))
     return target
+
+
+def timestamps(file: bytes | bytearray, at: int) -> tuple[bool, int] | None:
+    """Of a packet's TCP timestamps (RFC 7323) whether the client sent them, and where they lie."""
+    ip = at + HEADERS[1] + 14
+    tcp = ip + (file[ip] & 15) * 4
+    if file[ip - 2 : ip] != b"\x08\0" or file[ip + 9] != 6:
+        return None
+    option, end = tcp + 20, tcp + (file[tcp + 12] >> 4) * 4
+    while option < end and file[option] != 8:
+        option += 1 if file[option] == 1 else file[option + 1]
+    to_server = file[tcp + 2 : tcp + 4] == struct.pack(">H", 2049)
+    return (to_server, option + 2) if option < end else None
+
+
+def paused(target: Path, at: int, by_s: int, awake: str, source: Path = SAMPLE) -> Path:
+    """The capture with a pause before this packet, which these ends, c and s, were awake for."""
+    rewritten(target, lambda place, time: time + by_s * MICROSECONDS * (place >= at), source)
+    file = bytearray(target.read_bytes())
+    for place in places(bytes(file))[at:]:
+        found = timestamps(file, place)
+        if found is None:
+            continue
+        by_client, where = found
+        ends = "cs" if by_client else "sc"
+        clocks = struct.unpack_from(">II", file, where)
+        on = [
+            (clock + by_s * 1_000 * (end in awake)) % (1 << 32)
+            for clock, end in zip(clocks, ends, strict=True)
+        ]
+        struct.pack_into(">II", file, where, *on)
+    target.write_bytes(bytes(file))
+    return target
+
+
+def without_timestamps(capture: Path) -> Path:
+    """The capture with NOPs in their places."""
+    file = bytearray(capture.read_bytes())
+    for place in places(bytes(file)):
+        found = timestamps(file, place)
+        if found is not None:
+            file[found[1] - 2 : found[1] + 8] = b"\1" * 10
+    capture.write_bytes(bytes(file))
+    return capture
 
 
 def both(folder: Path) -> Path:
@@ -168,6 +212,49 @@ def test_a_clock_that_is_set_back_is_counted_on(by_s: int, tmp_path: Path) -> No
     assert told.set_back_s == pytest.approx(by_s, abs=0.1)
 
 
+@pytest.mark.parametrize("by_s", [2, 300, 1 << 18, 1 << 30])
+@pytest.mark.parametrize("steps", [100, 700, 701, 2000, 2500])
+def test_a_clock_that_is_set_forward_is_counted_on(steps: int, by_s: int, tmp_path: Path) -> None:
+    forward = paused(tmp_path / "forward.pcap", steps, by_s, awake="")
+    for before, after in zip(calls(SAMPLE), calls(forward), strict=True):
+        assert before[:2] == after[:2]
+        across = before[0] <= steps < (before[1] or 0)
+        assert abs((before[2] or 0) - (after[2] or 0)) <= (10_000_000 if across else 0)
+    assert abs(span(forward) - span(SAMPLE)) < 10_000_000
+    told = trust_of(forward)
+    assert (told.set_forward, told.set_forward_frame) == (1, steps + 1)
+    assert told.set_forward_s == pytest.approx(by_s, abs=0.01)
+    assert (told.set_back, told.mistimed_packets) == (0, 0)
+
+
+@pytest.mark.parametrize("awake", ["cs", "c", "s"])
+@pytest.mark.parametrize("by_s", [2, 300, 1 << 18])
+def test_a_pause_that_an_end_was_awake_for_is_one(by_s: int, awake: str, tmp_path: Path) -> None:
+    real = paused(tmp_path / "paused.pcap", 700, by_s, awake)
+    assert trust_of(real).set_forward == 0
+    assert span(real) == span(SAMPLE) + by_s * 10**9
+
+
+def test_a_clock_is_set_forward_and_back(tmp_path: Path) -> None:
+    forward = paused(tmp_path / "forward.pcap", 700, 60, awake="")
+    twice = paused(tmp_path / "twice.pcap", 1100, 3, awake="", source=forward)
+    odd = rewritten(
+        tmp_path / "odd.pcap",
+        lambda at, time: time - (63 * MICROSECONDS if at >= 1400 else 0),
+        source=twice,
+    )
+    told = trust_of(odd)
+    assert (told.set_forward, told.set_forward_frame) == (2, 701)
+    assert (told.set_back, told.set_back_frame) == (1, 1401)
+    assert abs(span(odd) - span(SAMPLE)) < 200_000_000
+
+
+def test_without_timestamps_nothing_tells(tmp_path: Path) -> None:
+    forward = without_timestamps(paused(tmp_path / "forward.pcap", 700, 60, awake=""))
+    assert trust_of(forward).set_forward == 0
+    assert span(forward) == span(SAMPLE) + 60 * 10**9
+
+
 def test_a_rotation_goes_on_with_the_clock_of_the_file_before(tmp_path: Path) -> None:
     first, second = tmp_path / "1.pcap", tmp_path / "2.pcap"
     back = rewritten(
@@ -186,7 +273,7 @@ def test_two_clocks_in_one_capture_are_no_clock_that_is_set_back(tmp_path: Path)
         lambda at, time: time - 10 * MICROSECONDS * (at < 2500 and at // 5 % 2),
     )
     told = trust_of(odd)
-    assert (told.set_back, told.mistimed_packets) == (0, 0)
+    assert (told.set_back, told.set_forward, told.mistimed_packets) == (0, 0, 0)
 
 
 def test_disorder_that_captures_have_is_left_alone(tmp_path: Path) -> None:
@@ -198,12 +285,14 @@ def test_disorder_that_captures_have_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_pauses_are_no_odd_times(tmp_path: Path) -> None:
-    paused = rewritten(
-        tmp_path / "paused.pcap", lambda at, time: time + at // 100 * 86_400 * MICROSECONDS
+    pauses = without_timestamps(
+        rewritten(
+            tmp_path / "paused.pcap", lambda at, time: time + at // 100 * 86_400 * MICROSECONDS
+        )
     )
-    told = trust_of(paused)
+    told = trust_of(pauses)
     assert (told.set_back, told.mistimed_packets) == (0, 0)
-    assert span(paused) > 25 * 86_400 * 10**9
+    assert span(pauses) > 25 * 86_400 * 10**9
 
 
 @pytest.mark.parametrize("format", ["pcapng", "nsecpcap"])
@@ -251,6 +340,16 @@ def test_summarize_tells_of_both(tmp_path: Path) -> None:
     assert (told["mistimed_packets"], told["set_back"], told["set_back_frame"]) == (1, 1, 1401)
 
 
+def test_summarize_tells_of_a_clock_set_forward(tmp_path: Path) -> None:
+    forward = paused(tmp_path / "forward.pcap", 700, 60, awake="")
+    command = [sys.executable, "-m", "pcapnfs", "summarize", str(forward)]
+    text = " ".join(subprocess.run(command, capture_output=True, text=True).stdout.split())
+    assert (
+        "The clock of the capturing host was set forward by 1 m 0 s before frame 701, as the TCP "
+        "timestamps of both ends tell" in text
+    )
+
+
 def test_what_is_written_keeps_the_times_that_the_capture_states(tmp_path: Path) -> None:
     odd = both(tmp_path)
     kept = tmp_path / "kept.pcap"
@@ -268,4 +367,13 @@ def test_tshark_differs_there_for_that_reason(tmp_path: Path) -> None:
     odd = both(tmp_path)
     with pcapnfs.open(str(odd)) as trace:
         reasons = {each.reason for each in verify(trace, [str(odd)]).differences}
+    assert reasons == {"odd_time"}
+
+
+def test_tshark_differs_over_a_clock_set_forward_for_that_reason(tmp_path: Path) -> None:
+    require_tshark()
+    across = next(row for row in calls(SAMPLE) if row[0] > 700 and row[1] != row[0] + 1)
+    forward = paused(tmp_path / "forward.pcap", across[0], 60, awake="")
+    with pcapnfs.open(str(forward)) as trace:
+        reasons = {each.reason for each in verify(trace, [str(forward)]).differences}
     assert reasons == {"odd_time"}

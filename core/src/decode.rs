@@ -10,11 +10,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use crate::capture::merge::{Merge, Next};
-use crate::capture::{LinkType, Packet, SetBack};
+use crate::capture::{LinkType, Packet, Set};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::foresight::{self, AT_ONCE};
-use crate::packet::{Content, Datagram, Dissector, Payload, Segment};
+use crate::packet::{self, Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::{Connections, Event};
@@ -70,6 +70,12 @@ pub struct FileSummary {
     /// The frame before which it was for the first time; `None` for never, and where the file's frames do not
     /// follow one another.
     pub set_back_frame: Option<u64>,
+    /// How often it was set forward, as the timestamps of both ends tell; times are counted on.
+    pub set_forward: u64,
+    /// By how much, in all, nanoseconds.
+    pub set_forward_ns: i64,
+    /// The frame before which it was for the first time; `None` likewise.
+    pub set_forward_frame: Option<u64>,
     /// Captures that follow the first one in the file, as `cat` puts them there.
     pub followers: u64,
     /// Bytes of the file, or of what it unpacks to, that were passed over as damage.
@@ -128,7 +134,7 @@ impl Decoder {
         ports: &[u16],
         witness: Option<Box<dyn Witness>>,
     ) -> Result<Self, ReadError> {
-        let captures = Merge::open(paths)?;
+        let captures = Merge::open(paths)?.asking(packet::timestamps);
         let file = |path: &Path| FileSummary { path: path.to_owned(), ..FileSummary::default() };
         let files = captures.paths().map(file).collect();
         Ok(Self {
@@ -222,7 +228,7 @@ impl Decoder {
             file.dropped_packets = reader.dropped();
             file.untimed_packets = reader.untimed();
             file.mistimed_packets = reader.mistimed();
-            file.note(reader.set_back());
+            file.note(reader.set_back(), reader.set_forward());
             file.followers = reader.followers();
             if file.untimed_packets == file.packets {
                 (file.start_ns, file.end_ns) = (None, None);
@@ -436,12 +442,14 @@ impl FileSummary {
     }
 
     /// Takes what is known of its clock, once all packets are read.
-    fn note(&mut self, set_back: SetBack) {
-        let SetBack { times, by_ns, packet } = set_back;
-        (self.set_back, self.set_back_ns) = (times, by_ns);
+    fn note(&mut self, back: Set, forward: Set) {
         let apart = |(first, last): (u64, u64)| last - first + 1 > self.packets;
-        let frames = self.first_frame.zip(self.last_frame).filter(|frames| !apart(*frames));
-        self.set_back_frame = frames.filter(|_| times > 0).map(|(first, _)| first + packet - 1);
+        let first =
+            self.first_frame.zip(self.last_frame).filter(|frames| !apart(*frames)).map(|(first, _)| first);
+        let frame = |set: Set| first.filter(|_| set.times > 0).map(|first| first + set.packet - 1);
+        (self.set_back, self.set_back_ns, self.set_back_frame) = (back.times, back.by_ns, frame(back));
+        (self.set_forward, self.set_forward_ns) = (forward.times, forward.by_ns);
+        self.set_forward_frame = frame(forward);
     }
 
     /// Takes the first packet, and one that is not as that before.
@@ -449,7 +457,7 @@ impl FileSummary {
     #[inline(never)]
     fn count_apart(&mut self, packet: &Packet<'_>, frame: u64) {
         self.first_frame.get_or_insert(frame);
-        self.start_ns = Some(self.start_ns.map_or(packet.time_ns, |start| start.min(packet.time_ns)));
+        self.start_ns = Some(self.start_ns.map_or(packet.time_ns, |start| start.min(packet.time_ns)).max(0));
         self.end_ns = Some(self.end_ns.map_or(packet.time_ns, |end| end.max(packet.time_ns)));
         if self.links.last() != Some(&packet.link)
             && !self.links.contains(&packet.link)

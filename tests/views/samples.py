@@ -125,6 +125,9 @@ def trust() -> Trust:
         set_back=0,
         set_back_s=0.0,
         set_back_frame=None,
+        set_forward=0,
+        set_forward_s=0.0,
+        set_forward_frame=None,
         damaged_files=0,
         complete=True,
     )

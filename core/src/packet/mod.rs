@@ -30,6 +30,7 @@ mod tunnel;
 
 mod udp;
 
+use crate::capture::timestamps::Told;
 use crate::capture::{Glimpse, Packet};
 
 pub use payload::Payload;
@@ -108,6 +109,14 @@ pub fn glance<'a>(packet: &Glimpse<'a>) -> Option<Segment<'a>> {
     let mut segment = Segment::EMPTY;
     let plain = carried.protocol == ip::TCP && piece.is_none();
     (plain && segment.read(carried).is_ok()).then_some(segment)
+}
+
+/// The timestamps of a segment that [`glance`] finds.
+pub fn timestamps(packet: &Glimpse<'_>) -> Option<Told> {
+    let segment = glance(packet)?;
+    let (value, echo) = segment.timestamps()?;
+    let Segment { source: from, destination: to, flags, .. } = segment;
+    Some(Told { from, to, value, echo, opens: flags.syn() })
 }
 
 /// Takes packets apart. Its state: IP fragments that wait for others, the fingerprints of the last

@@ -92,6 +92,11 @@ class Meta(Record):
     nfs_calls: int = 0
     """Calls of NFS and its access control lists, and callbacks; 0 also in traces that were written
     before they were counted."""
+    vlan_tags: int = 0
+    """The most VLAN tags (IEEE 802.1Q) that a packet of NFS's own ports had; 0 likewise."""
+    hidden: bool = False
+    """Packets of these ports lay in tunnels, in fragments or behind other labels; False
+    likewise."""
 
     @property
     def start_ns(self) -> int | None:
@@ -117,6 +122,8 @@ def parse(document: str) -> Meta:
         told["calls"],
         told["undecoded"],
         told.get("nfs_calls", 0),
+        told.get("vlan_tags", 0),
+        told.get("hidden", False),
     )
 
 

@@ -434,6 +434,7 @@ def _sound(told: meta.Meta) -> meta.Meta:
         told.calls,
         told.undecoded,
         told.nfs_calls,
+        told.vlan_tags,
         *told.packets.values(),
         *told.limits_hit.values(),
     ]
@@ -457,6 +458,8 @@ def _sound(told: meta.Meta) -> meta.Meta:
         texts += [file.path, file.format, *file.link_types, file.damage or ""]
     if not all(type(number) is int and number in COUNTS for number in counts):
         raise TypeError("a count is no number")
+    if type(told.hidden) is not bool:
+        raise TypeError("what is hidden or not is no number")
     if not all(time is None or (type(time) is int and time in TIMES) for time in times):
         raise TypeError("a time is no number")
     if not all(isinstance(text, str) for text in texts):

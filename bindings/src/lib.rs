@@ -155,6 +155,8 @@ fn meta(meta: &Meta) -> Value {
         "calls": meta.calls,
         "nfs_calls": meta.nfs_calls,
         "undecoded": meta.undecoded,
+        "vlan_tags": meta.around.vlan_tags,
+        "hidden": meta.around.hidden,
     })
 }
 

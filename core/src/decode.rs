@@ -4,6 +4,7 @@
 //! A file that breaks off ends its part of the decode; what was read of it stays.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -17,7 +18,7 @@ use crate::foresight::{self, AT_ONCE};
 use crate::packet::{self, Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
 use crate::stream::assembler::{Piece, Stamp};
-use crate::stream::{Connections, Event};
+use crate::stream::{ConnectionId, Connections, Event};
 use crate::table::Choice;
 use crate::witness::Witness;
 
@@ -101,6 +102,34 @@ pub struct Meta {
     pub nfs_calls: u64,
     /// Messages that were not decoded to their end.
     pub undecoded: u64,
+    /// What is around packets of [`RPC_PORTS`].
+    pub around: Around,
+}
+
+/// What is around the first packets of connections, so that filters for addresses and ports do not see them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// The most VLAN tags (IEEE 802.1Q) that one has.
+    pub vlan_tags: usize,
+    /// Some lie in other packets, in fragments, or behind other labels.
+    pub hidden: bool,
+    /// The next connection.
+    next: ConnectionId,
+}
+
+impl Around {
+    /// Takes the first packet of a connection between these ends; `within`: it lies in another one.
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, id: ConnectionId, packet: &Packet<'_>, ends: [SocketAddr; 2], within: bool) {
+        self.next = id.saturating_add(1);
+        if ends.iter().any(|end| RPC_PORTS.contains(&end.port())) {
+            match packet::vlan_tags(packet).filter(|_| !within) {
+                Some(tags) => self.vlan_tags = tags.max(self.vlan_tags),
+                None => self.hidden = true,
+            }
+        }
+    }
 }
 
 /// Rows of one table.
@@ -204,12 +233,19 @@ impl Decoder {
                     if let Some(file) = self.meta.files.get_mut(file) {
                         file.count(&packet, self.frames);
                     }
-                    let Self { dissector, connections, conversations, tally, .. } = self;
+                    let Self { dissector, connections, conversations, tally, meta, .. } = self;
                     give_up(stamp, dissector, connections, conversations);
                     if take_next(&packet, stamp, dissector, connections, conversations) {
                         tally.tcp += 1;
                     } else {
-                        tally.count(take(packet, stamp, dissector, connections, conversations));
+                        tally.count(take(
+                            packet,
+                            stamp,
+                            dissector,
+                            connections,
+                            conversations,
+                            &mut meta.around,
+                        ));
                     }
                     return true;
                 }
@@ -290,7 +326,7 @@ fn take_datagram(
     limit: Reason,
     connections: &mut Connections,
     conversations: &mut Conversations,
-) {
+) -> ConnectionId {
     let (id, side) = connections.datagram(datagram, last);
     let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
     let Payload { bytes, length } = datagram.payload;
@@ -298,6 +334,7 @@ fn take_datagram(
         let record = Record { bytes, behind: None, length, open: false, limit, first, last, place: &[] };
         conversations.datagram(id, connection, side, &record);
     }
+    id
 }
 
 /// Gives up what comes too late once this packet is there.
@@ -360,13 +397,18 @@ fn take(
     dissector: &mut Dissector,
     connections: &mut Connections,
     conversations: &mut Conversations,
+    around: &mut Around,
 ) -> Kind {
     let mut segment = Segment::EMPTY;
+    let mut within = false;
     match dissector.dissect_to(&packet, &mut segment) {
         None => {}
-        Some(Content::Segment(tunnelled)) => segment = tunnelled,
+        Some(Content::Segment(inner)) => (segment, within) = (inner, true),
         Some(Content::Datagram(datagram)) => {
-            take_datagram(&datagram, stamp, Reason::Truncated, connections, conversations);
+            let id = take_datagram(&datagram, stamp, Reason::Truncated, connections, conversations);
+            if id >= around.next {
+                around.note(id, &packet, [datagram.source, datagram.destination], false);
+            }
             return Kind::Udp;
         }
         Some(Content::Other(other)) => return Kind::Other(other.code()),
@@ -380,6 +422,9 @@ fn take(
             no_rpc = Some(id);
         }
     });
+    if id >= around.next {
+        around.note(id, &packet, [segment.source, segment.destination], within);
+    }
     if let Some(witness) = conversations.witness() {
         witness.belongs(id);
     }

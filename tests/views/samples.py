@@ -85,6 +85,8 @@ def capture() -> Capture:
         dropped_packets=None,
         damage=(),
         followers=0,
+        vlan_tags=0,
+        hidden=False,
         limits_hit={},
         clients=("10.0.0.2",),
         servers=("10.0.0.1",),

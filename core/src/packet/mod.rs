@@ -111,6 +111,11 @@ pub fn glance<'a>(packet: &Glimpse<'a>) -> Option<Segment<'a>> {
     (plain && segment.read(carried).is_ok()).then_some(segment)
 }
 
+/// How many VLAN tags (IEEE 802.1Q) a packet has; `None` where other labels are there.
+pub fn vlan_tags(packet: &Packet<'_>) -> Option<usize> {
+    link::vlan_tags(packet.link, packet.bytes)
+}
+
 /// The timestamps of a segment that [`glance`] finds.
 pub fn timestamps(packet: &Glimpse<'_>) -> Option<Told> {
     let segment = glance(packet)?;

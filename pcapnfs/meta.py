@@ -63,6 +63,13 @@ class CaptureFile(Record):
     set_back_frame: int | None = None
     """The frame before which it was for the first time; None for never, and where frames of other
     files are among those of this one."""
+    set_forward: int = 0
+    """How often it was set forward, as the TCP timestamps of both ends tell; times are counted on;
+    0 likewise."""
+    set_forward_ns: int = 0
+    """By how much, in all, nanoseconds; 0 likewise."""
+    set_forward_frame: int | None = None
+    """The frame before which it was for the first time; None as of `set_back_frame`."""
     followers: int = 0
     """Captures that follow the first one in the same file, as `cat` puts them there; 0 likewise."""
     passed_bytes: int = 0
@@ -85,6 +92,11 @@ class Meta(Record):
     nfs_calls: int = 0
     """Calls of NFS and its access control lists, and callbacks; 0 also in traces that were written
     before they were counted."""
+    vlan_tags: int = 0
+    """The most VLAN tags (IEEE 802.1Q) that a packet of NFS's own ports had; 0 likewise."""
+    hidden: bool = False
+    """Packets of these ports lay in tunnels, in fragments or behind other labels; False
+    likewise."""
 
     @property
     def start_ns(self) -> int | None:
@@ -110,6 +122,8 @@ def parse(document: str) -> Meta:
         told["calls"],
         told["undecoded"],
         told.get("nfs_calls", 0),
+        told.get("vlan_tags", 0),
+        told.get("hidden", False),
     )
 
 

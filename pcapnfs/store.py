@@ -450,6 +450,7 @@ def _sound(told: meta.Meta) -> meta.Meta:
         told.calls,
         told.undecoded,
         told.nfs_calls,
+        told.vlan_tags,
         *told.packets.values(),
         *told.limits_hit.values(),
     ]
@@ -459,11 +460,13 @@ def _sound(told: meta.Meta) -> meta.Meta:
         counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
         counts += [file.followers, file.passed_bytes]
         counts += [file.mistimed_packets, file.set_back, file.set_back_ns]
+        counts += [file.set_forward, file.set_forward_ns]
         maybe = (
             file.snaplen,
             file.first_frame,
             file.last_frame,
             file.set_back_frame,
+            file.set_forward_frame,
             file.dropped_packets,
         )
         counts += [number for number in maybe if number is not None]
@@ -471,6 +474,8 @@ def _sound(told: meta.Meta) -> meta.Meta:
         texts += [file.path, file.format, *file.link_types, file.damage or ""]
     if not all(type(number) is int and number in COUNTS for number in counts):
         raise TypeError("a count is no number")
+    if type(told.hidden) is not bool:
+        raise TypeError("what is hidden or not is no number")
     if not all(time is None or (type(time) is int and time in TIMES) for time in times):
         raise TypeError("a time is no number")
     if not all(isinstance(text, str) for text in texts):

@@ -1,4 +1,4 @@
-"""Times that cannot be are not believed, and a clock that is set back is counted on."""
+"""Times that cannot be are not believed, and a clock that is set back or forward is counted on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,80 @@ def rewritten(target: Path, change: Callable[[int, int], int], source: Path = SA
     return target
 
 
+def timestamps(file: bytes | bytearray, at: int) -> tuple[bool, int] | None:
+    """Of a packet's TCP timestamps (RFC 7323) whether the client sent them, and where they lie."""
+    ip = at + HEADERS[1] + 14
+    tcp = ip + (file[ip] & 15) * 4
+    if file[ip - 2 : ip] != b"\x08\0" or file[ip + 9] != 6:
+        return None
+    option, end = tcp + 20, tcp + (file[tcp + 12] >> 4) * 4
+    while option < end and file[option] != 8:
+        option += 1 if file[option] == 1 else file[option + 1]
+    to_server = file[tcp + 2 : tcp + 4] == struct.pack(">H", 2049)
+    return (to_server, option + 2) if option < end else None
+
+
+def paused(target: Path, at: int, by_s: int, awake: str, source: Path = SAMPLE) -> Path:
+    """The capture with a pause before this packet, which these ends, c and s, were awake for."""
+    rewritten(target, lambda place, time: time + by_s * MICROSECONDS * (place >= at), source)
+    file = bytearray(target.read_bytes())
+    for place in places(bytes(file))[at:]:
+        found = timestamps(file, place)
+        if found is None:
+            continue
+        by_client, where = found
+        ends = "cs" if by_client else "sc"
+        clocks = struct.unpack_from(">II", file, where)
+        on = [
+            (clock + by_s * 1_000 * (end in awake)) % (1 << 32)
+            for clock, end in zip(clocks, ends, strict=True)
+        ]
+        struct.pack_into(">II", file, where, *on)
+    target.write_bytes(bytes(file))
+    return target
+
+
+def without_timestamps(capture: Path) -> Path:
+    """The capture with NOPs in their places."""
+    file = bytearray(capture.read_bytes())
+    for place in places(bytes(file)):
+        found = timestamps(file, place)
+        if found is not None:
+            file[found[1] - 2 : found[1] + 8] = b"\1" * 10
+    capture.write_bytes(bytes(file))
+    return capture
+
+
 def both(folder: Path) -> Path:
     """The capture with one damaged time, and its clock set back by a minute before frame 1401."""
     return rewritten(
         folder / "odd.pcap",
         lambda at, time: time - (0 if at < 1400 else 60 * MICROSECONDS) ^ (at == 800) << 46,
     )
+
+
+def divided(target: Path, capture: Path, at: Sequence[int]) -> Path:
+    """The packets of a pcap as a pcapng, or as a pcap, that begins anew at these."""
+    file = capture.read_bytes()
+    found = places(file)
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    interface = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
+    header = section + interface if target.suffix == ".pcapng" else file[: HEADERS[0]]
+    parts = []
+    for place, (start, end) in enumerate(pairwise([*found, len(file)])):
+        if place == 0 or place in at:
+            parts.append(header)
+        if target.suffix == ".pcap":
+            parts.append(file[start:end])
+            continue
+        seconds, fraction, captured, length = struct.unpack_from("<IIII", file, start)
+        time = seconds * MICROSECONDS + fraction
+        packet = file[start + HEADERS[1] : end] + bytes(-captured % 4)
+        whole = 32 + len(packet)
+        fields = 6, whole, 0, time >> 32, time & 0xFFFFFFFF, captured, length
+        parts.append(struct.pack("<7I", *fields) + packet + struct.pack("<I", whole))
+    target.write_bytes(b"".join(parts))
+    return target
 
 
 def calls(*captures: Path) -> list[Row]:
@@ -143,6 +212,49 @@ def test_a_clock_that_is_set_back_is_counted_on(by_s: int, tmp_path: Path) -> No
     assert told.set_back_s == pytest.approx(by_s, abs=0.1)
 
 
+@pytest.mark.parametrize("by_s", [2, 300, 1 << 18, 1 << 30])
+@pytest.mark.parametrize("steps", [100, 700, 701, 2000, 2500])
+def test_a_clock_that_is_set_forward_is_counted_on(steps: int, by_s: int, tmp_path: Path) -> None:
+    forward = paused(tmp_path / "forward.pcap", steps, by_s, awake="")
+    for before, after in zip(calls(SAMPLE), calls(forward), strict=True):
+        assert before[:2] == after[:2]
+        across = before[0] <= steps < (before[1] or 0)
+        assert abs((before[2] or 0) - (after[2] or 0)) <= (10_000_000 if across else 0)
+    assert abs(span(forward) - span(SAMPLE)) < 10_000_000
+    told = trust_of(forward)
+    assert (told.set_forward, told.set_forward_frame) == (1, steps + 1)
+    assert told.set_forward_s == pytest.approx(by_s, abs=0.01)
+    assert (told.set_back, told.mistimed_packets) == (0, 0)
+
+
+@pytest.mark.parametrize("awake", ["cs", "c", "s"])
+@pytest.mark.parametrize("by_s", [2, 300, 1 << 18])
+def test_a_pause_that_an_end_was_awake_for_is_one(by_s: int, awake: str, tmp_path: Path) -> None:
+    real = paused(tmp_path / "paused.pcap", 700, by_s, awake)
+    assert trust_of(real).set_forward == 0
+    assert span(real) == span(SAMPLE) + by_s * 10**9
+
+
+def test_a_clock_is_set_forward_and_back(tmp_path: Path) -> None:
+    forward = paused(tmp_path / "forward.pcap", 700, 60, awake="")
+    twice = paused(tmp_path / "twice.pcap", 1100, 3, awake="", source=forward)
+    odd = rewritten(
+        tmp_path / "odd.pcap",
+        lambda at, time: time - (63 * MICROSECONDS if at >= 1400 else 0),
+        source=twice,
+    )
+    told = trust_of(odd)
+    assert (told.set_forward, told.set_forward_frame) == (2, 701)
+    assert (told.set_back, told.set_back_frame) == (1, 1401)
+    assert abs(span(odd) - span(SAMPLE)) < 200_000_000
+
+
+def test_without_timestamps_nothing_tells(tmp_path: Path) -> None:
+    forward = without_timestamps(paused(tmp_path / "forward.pcap", 700, 60, awake=""))
+    assert trust_of(forward).set_forward == 0
+    assert span(forward) == span(SAMPLE) + 60 * 10**9
+
+
 def test_a_rotation_goes_on_with_the_clock_of_the_file_before(tmp_path: Path) -> None:
     first, second = tmp_path / "1.pcap", tmp_path / "2.pcap"
     back = rewritten(
@@ -161,7 +273,7 @@ def test_two_clocks_in_one_capture_are_no_clock_that_is_set_back(tmp_path: Path)
         lambda at, time: time - 10 * MICROSECONDS * (at < 2500 and at // 5 % 2),
     )
     told = trust_of(odd)
-    assert (told.set_back, told.mistimed_packets) == (0, 0)
+    assert (told.set_back, told.set_forward, told.mistimed_packets) == (0, 0, 0)
 
 
 def test_disorder_that_captures_have_is_left_alone(tmp_path: Path) -> None:
@@ -173,12 +285,14 @@ def test_disorder_that_captures_have_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_pauses_are_no_odd_times(tmp_path: Path) -> None:
-    paused = rewritten(
-        tmp_path / "paused.pcap", lambda at, time: time + at // 100 * 86_400 * MICROSECONDS
+    pauses = without_timestamps(
+        rewritten(
+            tmp_path / "paused.pcap", lambda at, time: time + at // 100 * 86_400 * MICROSECONDS
+        )
     )
-    told = trust_of(paused)
+    told = trust_of(pauses)
     assert (told.set_back, told.mistimed_packets) == (0, 0)
-    assert span(paused) > 25 * 86_400 * 10**9
+    assert span(pauses) > 25 * 86_400 * 10**9
 
 
 @pytest.mark.parametrize("format", ["pcapng", "nsecpcap"])
@@ -193,6 +307,26 @@ def test_so_it_is_in_other_formats(format: str, tmp_path: Path) -> None:
     assert theirs == mine
 
 
+@pytest.mark.parametrize("suffix", [".pcap", ".pcapng"])
+def test_so_it_is_in_each_of_several_captures_in_one_file(suffix: str, tmp_path: Path) -> None:
+    odd = both(tmp_path)
+    several = divided(tmp_path / f"several{suffix}", odd, at=[400, 700, 1300])
+    assert calls(several) == calls(odd)
+    told = trust_of(several)
+    assert (told.mistimed_packets, told.set_back, told.set_back_frame) == (1, 1, 1401)
+
+
+@pytest.mark.parametrize("suffix", [".pcap", ".pcapng"])
+def test_each_of_several_captures_in_one_file_has_its_own_clock(
+    suffix: str, tmp_path: Path
+) -> None:
+    apart = rewritten(
+        tmp_path / "apart.pcap", lambda at, time: time - 60 * MICROSECONDS * (at >= 1400)
+    )
+    told = trust_of(divided(tmp_path / f"several{suffix}", apart, at=[700, 1400]))
+    assert (told.mistimed_packets, told.set_back) == (0, 0)
+
+
 def test_summarize_tells_of_both(tmp_path: Path) -> None:
     odd = both(tmp_path)
     command = [sys.executable, "-m", "pcapnfs", "summarize", str(odd)]
@@ -204,6 +338,16 @@ def test_summarize_tells_of_both(tmp_path: Path) -> None:
     document = subprocess.run([*command, "--json"], capture_output=True, text=True).stdout
     told = json.loads(document)["trust"]
     assert (told["mistimed_packets"], told["set_back"], told["set_back_frame"]) == (1, 1, 1401)
+
+
+def test_summarize_tells_of_a_clock_set_forward(tmp_path: Path) -> None:
+    forward = paused(tmp_path / "forward.pcap", 700, 60, awake="")
+    command = [sys.executable, "-m", "pcapnfs", "summarize", str(forward)]
+    text = " ".join(subprocess.run(command, capture_output=True, text=True).stdout.split())
+    assert (
+        "The clock of the capturing host was set forward by 1 m 0 s before frame 701, as the TCP "
+        "timestamps of both ends tell" in text
+    )
 
 
 def test_what_is_written_keeps_the_times_that_the_capture_states(tmp_path: Path) -> None:
@@ -223,4 +367,13 @@ def test_tshark_differs_there_for_that_reason(tmp_path: Path) -> None:
     odd = both(tmp_path)
     with pcapnfs.open(str(odd)) as trace:
         reasons = {each.reason for each in verify(trace, [str(odd)]).differences}
+    assert reasons == {"odd_time"}
+
+
+def test_tshark_differs_over_a_clock_set_forward_for_that_reason(tmp_path: Path) -> None:
+    require_tshark()
+    across = next(row for row in calls(SAMPLE) if row[0] > 700 and row[1] != row[0] + 1)
+    forward = paused(tmp_path / "forward.pcap", across[0], 60, awake="")
+    with pcapnfs.open(str(forward)) as trace:
+        reasons = {each.reason for each in verify(trace, [str(forward)]).differences}
     assert reasons == {"odd_time"}

@@ -155,6 +155,8 @@ fn meta(meta: &Meta) -> Value {
         "calls": meta.calls,
         "nfs_calls": meta.nfs_calls,
         "undecoded": meta.undecoded,
+        "vlan_tags": meta.around.vlan_tags,
+        "hidden": meta.around.hidden,
     })
 }
 
@@ -176,6 +178,9 @@ pub(crate) fn file(file: &FileSummary) -> Value {
         "set_back": file.set_back,
         "set_back_ns": file.set_back_ns,
         "set_back_frame": file.set_back_frame,
+        "set_forward": file.set_forward,
+        "set_forward_ns": file.set_forward_ns,
+        "set_forward_frame": file.set_forward_frame,
         "followers": file.followers,
         "passed_bytes": file.passed_bytes,
         "dropped_packets": file.dropped_packets,

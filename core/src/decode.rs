@@ -4,20 +4,21 @@
 //! A file that breaks off ends its part of the decode; what was read of it stays.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
 use crate::capture::merge::{Merge, Next};
-use crate::capture::{LinkType, Packet, SetBack};
+use crate::capture::{LinkType, Packet, Set};
 use crate::conversation::Conversations;
 use crate::error::{ReadError, Reason};
 use crate::foresight::{self, AT_ONCE};
-use crate::packet::{Content, Datagram, Dissector, Payload, Segment};
+use crate::packet::{self, Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
 use crate::stream::assembler::{Piece, Stamp};
-use crate::stream::{Connections, Event};
+use crate::stream::{ConnectionId, Connections, Event};
 use crate::table::Choice;
 use crate::witness::Witness;
 
@@ -70,6 +71,12 @@ pub struct FileSummary {
     /// The frame before which it was for the first time; `None` for never, and where the file's frames do not
     /// follow one another.
     pub set_back_frame: Option<u64>,
+    /// How often it was set forward, as the timestamps of both ends tell; times are counted on.
+    pub set_forward: u64,
+    /// By how much, in all, nanoseconds.
+    pub set_forward_ns: i64,
+    /// The frame before which it was for the first time; `None` likewise.
+    pub set_forward_frame: Option<u64>,
     /// Captures that follow the first one in the file, as `cat` puts them there.
     pub followers: u64,
     /// Bytes of the file, or of what it unpacks to, that were passed over as damage.
@@ -95,6 +102,34 @@ pub struct Meta {
     pub nfs_calls: u64,
     /// Messages that were not decoded to their end.
     pub undecoded: u64,
+    /// What is around packets of [`RPC_PORTS`].
+    pub around: Around,
+}
+
+/// What is around the first packets of connections, so that filters for addresses and ports do not see them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// The most VLAN tags (IEEE 802.1Q) that one has.
+    pub vlan_tags: usize,
+    /// Some lie in other packets, in fragments, or behind other labels.
+    pub hidden: bool,
+    /// The next connection.
+    next: ConnectionId,
+}
+
+impl Around {
+    /// Takes the first packet of a connection between these ends; `within`: it lies in another one.
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, id: ConnectionId, packet: &Packet<'_>, ends: [SocketAddr; 2], within: bool) {
+        self.next = id.saturating_add(1);
+        if ends.iter().any(|end| RPC_PORTS.contains(&end.port())) {
+            match packet::vlan_tags(packet).filter(|_| !within) {
+                Some(tags) => self.vlan_tags = tags.max(self.vlan_tags),
+                None => self.hidden = true,
+            }
+        }
+    }
 }
 
 /// Rows of one table.
@@ -128,7 +163,7 @@ impl Decoder {
         ports: &[u16],
         witness: Option<Box<dyn Witness>>,
     ) -> Result<Self, ReadError> {
-        let captures = Merge::open(paths)?;
+        let captures = Merge::open(paths)?.asking(packet::timestamps);
         let file = |path: &Path| FileSummary { path: path.to_owned(), ..FileSummary::default() };
         let files = captures.paths().map(file).collect();
         Ok(Self {
@@ -198,12 +233,19 @@ impl Decoder {
                     if let Some(file) = self.meta.files.get_mut(file) {
                         file.count(&packet, self.frames);
                     }
-                    let Self { dissector, connections, conversations, tally, .. } = self;
+                    let Self { dissector, connections, conversations, tally, meta, .. } = self;
                     give_up(stamp, dissector, connections, conversations);
                     if take_next(&packet, stamp, dissector, connections, conversations) {
                         tally.tcp += 1;
                     } else {
-                        tally.count(take(packet, stamp, dissector, connections, conversations));
+                        tally.count(take(
+                            packet,
+                            stamp,
+                            dissector,
+                            connections,
+                            conversations,
+                            &mut meta.around,
+                        ));
                     }
                     return true;
                 }
@@ -222,7 +264,7 @@ impl Decoder {
             file.dropped_packets = reader.dropped();
             file.untimed_packets = reader.untimed();
             file.mistimed_packets = reader.mistimed();
-            file.note(reader.set_back());
+            file.note(reader.set_back(), reader.set_forward());
             file.followers = reader.followers();
             if file.untimed_packets == file.packets {
                 (file.start_ns, file.end_ns) = (None, None);
@@ -284,7 +326,7 @@ fn take_datagram(
     limit: Reason,
     connections: &mut Connections,
     conversations: &mut Conversations,
-) {
+) -> ConnectionId {
     let (id, side) = connections.datagram(datagram, last);
     let first = datagram.began.map_or(last, |(frame, time_ns)| Stamp { frame, time_ns });
     let Payload { bytes, length } = datagram.payload;
@@ -292,6 +334,7 @@ fn take_datagram(
         let record = Record { bytes, behind: None, length, open: false, limit, first, last, place: &[] };
         conversations.datagram(id, connection, side, &record);
     }
+    id
 }
 
 /// Gives up what comes too late once this packet is there.
@@ -354,13 +397,18 @@ fn take(
     dissector: &mut Dissector,
     connections: &mut Connections,
     conversations: &mut Conversations,
+    around: &mut Around,
 ) -> Kind {
     let mut segment = Segment::EMPTY;
+    let mut within = false;
     match dissector.dissect_to(&packet, &mut segment) {
         None => {}
-        Some(Content::Segment(tunnelled)) => segment = tunnelled,
+        Some(Content::Segment(inner)) => (segment, within) = (inner, true),
         Some(Content::Datagram(datagram)) => {
-            take_datagram(&datagram, stamp, Reason::Truncated, connections, conversations);
+            let id = take_datagram(&datagram, stamp, Reason::Truncated, connections, conversations);
+            if id >= around.next {
+                around.note(id, &packet, [datagram.source, datagram.destination], false);
+            }
             return Kind::Udp;
         }
         Some(Content::Other(other)) => return Kind::Other(other.code()),
@@ -374,6 +422,9 @@ fn take(
             no_rpc = Some(id);
         }
     });
+    if id >= around.next {
+        around.note(id, &packet, [segment.source, segment.destination], within);
+    }
     if let Some(witness) = conversations.witness() {
         witness.belongs(id);
     }
@@ -436,12 +487,14 @@ impl FileSummary {
     }
 
     /// Takes what is known of its clock, once all packets are read.
-    fn note(&mut self, set_back: SetBack) {
-        let SetBack { times, by_ns, packet } = set_back;
-        (self.set_back, self.set_back_ns) = (times, by_ns);
+    fn note(&mut self, back: Set, forward: Set) {
         let apart = |(first, last): (u64, u64)| last - first + 1 > self.packets;
-        let frames = self.first_frame.zip(self.last_frame).filter(|frames| !apart(*frames));
-        self.set_back_frame = frames.filter(|_| times > 0).map(|(first, _)| first + packet - 1);
+        let first =
+            self.first_frame.zip(self.last_frame).filter(|frames| !apart(*frames)).map(|(first, _)| first);
+        let frame = |set: Set| first.filter(|_| set.times > 0).map(|first| first + set.packet - 1);
+        (self.set_back, self.set_back_ns, self.set_back_frame) = (back.times, back.by_ns, frame(back));
+        (self.set_forward, self.set_forward_ns) = (forward.times, forward.by_ns);
+        self.set_forward_frame = frame(forward);
     }
 
     /// Takes the first packet, and one that is not as that before.
@@ -449,7 +502,7 @@ impl FileSummary {
     #[inline(never)]
     fn count_apart(&mut self, packet: &Packet<'_>, frame: u64) {
         self.first_frame.get_or_insert(frame);
-        self.start_ns = Some(self.start_ns.map_or(packet.time_ns, |start| start.min(packet.time_ns)));
+        self.start_ns = Some(self.start_ns.map_or(packet.time_ns, |start| start.min(packet.time_ns)).max(0));
         self.end_ns = Some(self.end_ns.map_or(packet.time_ns, |end| end.max(packet.time_ns)));
         if self.links.last() != Some(&packet.link)
             && !self.links.contains(&packet.link)

@@ -62,6 +62,11 @@ class Capture(Record):
     followers: int
     """Captures that follow the first one in the same file, as `cat` puts them there; Wireshark
     reads the first alone."""
+    vlan_tags: int
+    """The most VLAN tags (IEEE 802.1Q) that a packet of NFS's own ports had; 0 as a rule."""
+    hidden: bool
+    """Packets of these ports lay in tunnels, in fragments or behind other labels: a filter for
+    hosts and ports does not see them."""
     limits_hit: Mapping[str, int]
     """How often each of the decoder's limits was reached, by its code; empty as a rule."""
     clients: tuple[str, ...]
@@ -112,6 +117,8 @@ def capture(trace: Trace) -> Capture:
             f"{file.path}: {file.damage}" for file in meta.files if file.damage is not None
         ),
         followers=sum(file.followers for file in meta.files),
+        vlan_tags=meta.vlan_tags,
+        hidden=meta.hidden,
         limits_hit=dict(meta.limits_hit),
         clients=tuple(sorted(clients or ())),
         servers=tuple(sorted(servers or ())),

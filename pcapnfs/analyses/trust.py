@@ -114,6 +114,15 @@ class Trust(Record):
     set_back_frame: int | None
     """The frame before which it was for the first time; None for never, and where that file's
     frames are among those of others."""
+    set_forward: int
+    """How often it was set forward by more than a second, as the TCP timestamps of both ends tell.
+    Times are counted on from there: they are earlier than those that Wireshark shows, by
+    `set_forward_s`."""
+    set_forward_s: float
+    """By how much, in all, seconds."""
+    set_forward_frame: int | None
+    """The frame before which it was for the first time; None for never, and where that file's
+    frames are among those of others."""
     damaged_files: int
     """Files that break off or contradict themselves."""
     complete: bool
@@ -205,6 +214,7 @@ def trust(trace: Trace) -> Trust:
     untimed = sum(file.untimed_packets for file in trace.meta.files)
     mistimed = sum(file.mistimed_packets for file in trace.meta.files)
     set_back = [file for file in trace.meta.files if file.set_back]
+    set_forward = [file for file in trace.meta.files if file.set_forward]
     damaged = sum(file.damage is not None for file in trace.meta.files)
     return Trust(
         rpc_calls=calls,
@@ -235,6 +245,9 @@ def trust(trace: Trace) -> Trust:
         set_back=sum(file.set_back for file in set_back),
         set_back_s=sum(file.set_back_ns for file in set_back) / NANOSECONDS,
         set_back_frame=set_back[0].set_back_frame if set_back else None,
+        set_forward=sum(file.set_forward for file in set_forward),
+        set_forward_s=sum(file.set_forward_ns for file in set_forward) / NANOSECONDS,
+        set_forward_frame=set_forward[0].set_forward_frame if set_forward else None,
         damaged_files=damaged,
         complete=not (
             calls - matched

@@ -16,6 +16,9 @@ SERVERS_LIMIT = 32
 PORTS_NAMED = 4
 """Ports that a filter names; with more, it goes without."""
 
+TAGS_NAMED = 2
+"""VLAN tags that a filter looks behind; with more, it goes without."""
+
 NFS_PORT = 2049
 """The port of NFS (RFC 7530 section 3.1)."""
 
@@ -29,8 +32,10 @@ def command(material: Material, *, where: str = "eth0") -> str:
 
     Whole packets, a large buffer (KiB), and a ring of ten files of 1 GB.
     """
-    chosen = _filter(material)
-    return f"tcpdump -i {where} -s 0 -B 65536 -C 1000 -W 10 -w nfs.pcap '{chosen}'"
+    chosen = _tagged(_filter(material), material.capture.vlan_tags)
+    everything = material.capture.hidden or material.capture.vlan_tags > TAGS_NAMED
+    quoted = "" if everything else f" '{chosen}'"
+    return f"tcpdump -i {where} -s 0 -B 65536 -C 1000 -W 10 -w nfs.pcap{quoted}"
 
 
 def _filter(material: Material) -> str:
@@ -43,6 +48,23 @@ def _filter(material: Material) -> str:
     hosts = " or ".join(f"host {server}" for server in servers)
     conditions = [hosts] if ports is None else [hosts, ports]
     return " and ".join(f"({each})" if " or " in each else each for each in conditions)
+
+
+def _tagged(chosen: str, tags: int) -> str:
+    """The filter for packets without VLAN tags, and with up to so many.
+
+    What follows `vlan` is looked for behind one more tag (pcap-filter(7)), so that it comes last.
+    """
+    if not tags:
+        return chosen
+    alone = " or " not in chosen and " and " not in chosen
+    first = chosen if alone or _is_group(chosen) else f"({chosen})"
+    behind = f"({chosen})" if " or " in chosen and not _is_group(chosen) else chosen
+    return " or ".join([first, *[f"(vlan and {behind})"] * tags])
+
+
+def _is_group(chosen: str) -> bool:
+    return chosen.startswith("(") and chosen.find(")") == len(chosen) - 1
 
 
 def _ports(material: Material) -> str | None:

@@ -40,8 +40,8 @@ TEXTS = {
     "says what was called",
     "early_reply": "the reply comes before its call in the capture: tshark pairs it with calls "
     "before it only",
-    "odd_time": "a packet states a time that cannot be, or the clock of the capture was set back: "
-    "pcapnfs goes by the packets around it",
+    "odd_time": "a packet states a time that cannot be, or the clock of the capture was set: "
+    "pcapnfs goes by the packets around it, or by their timestamps",
     "xid_again": "the call has the xid of another one on its connection that was answered before: "
     "tshark takes it for that one, sent again",
     "call_lost": "tshark did not find the call, hence does not know what the reply answers",
@@ -87,7 +87,7 @@ class Situation(Record):
     missing: bool = False
     """Bytes of some connection are missing."""
     odd_times: bool = False
-    """Packets state times that cannot be, or the clock was set back."""
+    """Packets state times that cannot be, or the clock was set back or forward."""
     orphans: Collection[tuple[int, int]] = frozenset()
     """Frame and xid of replies without a call, as pcapnfs found them."""
     used_again: Collection[tuple[int, int]] = frozenset()

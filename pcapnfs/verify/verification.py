@@ -208,7 +208,9 @@ def _situation(trace: Trace) -> Situation:
     return Situation(
         truncated=any(file.truncated_packets for file in trace.meta.files),
         missing=bool(gaps),
-        odd_times=any(file.mistimed_packets or file.set_back for file in trace.meta.files),
+        odd_times=any(
+            file.mistimed_packets or file.set_back or file.set_forward for file in trace.meta.files
+        ),
     )
 
 

@@ -42,7 +42,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     """What can be relied on and what is missing, most important first."""
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
-        capture.limits_hit, capture.followers, trust.set_back,
+        capture.limits_hit, capture.followers, trust.set_back, trust.set_forward,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
@@ -53,6 +53,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _untimed(trust, capture),
         _mistimed(trust),
         _set_back(trust),
+        _set_forward(trust),
         _matched(trust),
         _orphans(trust),
         *sealed(trust),
@@ -206,15 +207,30 @@ _INSTEAD = "that of the packet before stands for it"
 def _set_back(trust: Trust) -> str:
     if not trust.set_back:
         return ""
-    once = trust.set_back == 1
-    often = "" if once else f" {units.count(trust.set_back)} times,"
-    where = "" if trust.set_back_frame is None else f"before frame {trust.set_back_frame}"
-    by = f"by {units.duration(trust.set_back_s)}{'' if once else ' in all'}"
-    first = f"{' ' if once else ', first '}{where}" if where else ""
+    how = _how_often(trust.set_back, trust.set_back_s, trust.set_back_frame)
     return (
-        f"The clock of the capturing host was set back{often} {by}{first}: "
+        f"The clock of the capturing host was set back{how}: "
         "times are counted on from there, later than Wireshark shows them."
     )
+
+
+def _set_forward(trust: Trust) -> str:
+    if not trust.set_forward:
+        return ""
+    how = _how_often(trust.set_forward, trust.set_forward_s, trust.set_forward_frame)
+    return (
+        f"The clock of the capturing host was set forward{how}, as the TCP timestamps of both ends "
+        "tell: times are counted on from there, earlier than Wireshark shows them."
+    )
+
+
+def _how_often(times: int, by_s: float, frame: int | None) -> str:
+    once = times == 1
+    often = "" if once else f" {units.count(times)} times,"
+    where = "" if frame is None else f"before frame {frame}"
+    by = f" by {units.duration(by_s)}{'' if once else ' in all'}"
+    first = f"{' ' if once else ', first '}{where}" if where else ""
+    return f"{often}{by}{first}"
 
 
 def _matched(trust: Trust) -> str:

@@ -86,6 +86,8 @@ def capture() -> Capture:
         dropped_packets=None,
         damage=(),
         followers=0,
+        vlan_tags=0,
+        hidden=False,
         limits_hit={},
         clients=("10.0.0.2",),
         servers=("10.0.0.1",),
@@ -126,6 +128,9 @@ def trust() -> Trust:
         set_back=0,
         set_back_s=0.0,
         set_back_frame=None,
+        set_forward=0,
+        set_forward_s=0.0,
+        set_forward_frame=None,
         damaged_files=0,
         complete=True,
     )

@@ -19,7 +19,7 @@ use pcapnfs_core::decode::Decoder;
 use pcapnfs_core::error::{Layer, Reason};
 use pcapnfs_core::names::{Names, Placed};
 use pcapnfs_core::nfs::{Walk, protocol};
-use pcapnfs_core::packet::{Content, Dissector, Payload, Plain, Segment, TcpFlags};
+use pcapnfs_core::packet::{Content, Dissector, Payload, Segment, TcpFlags, glance};
 use pcapnfs_core::rpc::message::{Call, ReplyStatus, recognise, unwrap_body};
 use pcapnfs_core::rpc::record::{Peer, RecordReader, SEEN, SHORTENED_MEMORY};
 use pcapnfs_core::stream::assembler::{Piece, Stamp};
@@ -88,9 +88,7 @@ pub fn capture(data: &[u8]) {
     let mut dissector = Dissector::new();
     loop {
         let seen = reader.glimpses().next().map(|seen| (seen.link, seen.wire_length, seen.bytes.to_vec()));
-        for plain in reader.glimpses().take(8).filter_map(|seen| Plain::of(seen.link, seen.bytes)) {
-            assert!(plain.part.payload.bytes.len() <= plain.part.payload.length);
-        }
+        reader.glimpses().take(8).filter_map(|seen| glance(&seen)).for_each(check_segment);
         let taken_up = reader.taken_up();
         let Ok(Some(packet)) = reader.next() else { break };
         assert!(packet.bytes.len() <= packet.wire_length as usize);

@@ -6,15 +6,16 @@
 //! nearly all that follow, is no time: that of the packet before stands for it. Where those that follow have
 //! gone back with it, the clock was set back: times are counted on from there.
 //!
-//! A clock that is set forward cannot be told from a pause. Nor is anything said of times that go back by
-//! less than [`USUAL_NS`]: a capturing host mixes up packets, and two directions may have clocks of their own.
+//! A clock that is set forward is told from a pause by others ([`super::timestamps`]). Nothing is said of
+//! times that go back by less than [`USUAL_NS`]: a capturing host mixes up packets, and two directions may have
+//! clocks of their own.
 //!
 //! Takes the time of each packet, and of those to come where one is odd; gives the time to go by.
 
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// As far as this from the packet before, a time is not looked at.
-const USUAL_NS: i64 = SECOND_NS;
+pub(super) const USUAL_NS: i64 = SECOND_NS;
 
 /// Packets to come that are asked, where there are so many.
 pub(super) const ASKED: usize = 16;
@@ -28,15 +29,15 @@ const ODD_ONES: usize = 8;
 /// A first packet so long before those that follow was not captured then.
 const LONGEST_PAUSE_NS: i64 = 31 * 86_400 * SECOND_NS;
 
-/// Times that a clock is set back at most. One that is set more often is not one clock.
-const SET_BACK_LIMIT: u64 = 16;
+/// Times that a clock is set back at most, and forward. One that is set more often is not one clock.
+const SET_LIMIT: u64 = 16;
 
 /// Times are below 2^62 ns, whatever a file says, and with this still have room.
 const LARGEST_SHIFT_NS: i64 = 1 << 62;
 
-/// How often a capture's clock was set back.
+/// How often a capture's clock was set back, or forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SetBack {
+pub struct Set {
     /// How often.
     pub times: u64,
     /// By how much, in all.
@@ -52,16 +53,19 @@ const NEVER: i64 = i64::MIN;
 pub(super) struct Clock {
     /// The time of the packet before, as far as it is believed, or [`NEVER`].
     last_ns: i64,
-    /// Added to all times from here on: what the clock was set back by, here or in the files before.
+    /// Added to all times from here on: what the clock was set back by, less what it was set forward by, here
+    /// or in the files before.
     shift_ns: i64,
-    set_back: SetBack,
+    set_back: Set,
+    set_forward: Set,
     /// Packets whose times cannot be.
     mistimed: u64,
 }
 
 impl Clock {
     pub(super) fn new() -> Self {
-        Self { last_ns: NEVER, shift_ns: 0, set_back: SetBack::default(), mistimed: 0 }
+        let never = Set::default();
+        Self { last_ns: NEVER, shift_ns: 0, set_back: never, set_forward: never, mistimed: 0 }
     }
 
     /// Takes the next packet's time, if it is near that of the packet before, as nearly all are.
@@ -73,6 +77,11 @@ impl Clock {
             self.last_ns = time_ns;
         }
         usual
+    }
+
+    /// Whether a time is near that of the packet before.
+    pub(super) fn near(&self, time_ns: i64) -> bool {
+        time_ns.wrapping_sub(self.last_ns).unsigned_abs() <= USUAL_NS.unsigned_abs()
     }
 
     /// What is to be added to the times that are believed; they are no larger than can be written then.
@@ -92,8 +101,18 @@ impl Clock {
     }
 
     /// How often it was set back.
-    pub(super) fn set_back(&self) -> SetBack {
+    pub(super) fn set_back(&self) -> Set {
         self.set_back
+    }
+
+    /// How often it was set forward.
+    pub(super) fn set_forward(&self) -> Set {
+        self.set_forward
+    }
+
+    /// The time of the packet before; `None` for the first one.
+    pub(super) fn last_ns(&self) -> Option<i64> {
+        (self.last_ns != NEVER).then_some(self.last_ns)
     }
 
     /// Another capture begins in the same file: its clock is another, too.
@@ -114,7 +133,7 @@ impl Clock {
             last_ns
         } else {
             let gone_back = nearly_all(coming, |coming| coming < last_ns.saturating_sub(USUAL_NS));
-            if gone_back && self.set_back.times < SET_BACK_LIMIT {
+            if gone_back && self.set_back.times < SET_LIMIT {
                 self.note(packet, last_ns.saturating_sub(time_ns));
             }
             time_ns
@@ -138,23 +157,45 @@ impl Clock {
 
     fn take(&mut self, time_ns: i64, believed_ns: i64) -> i64 {
         self.last_ns = believed_ns;
+        // One that was set back too often, so that it was not counted any more, may be before 1970 by it.
+        self.shift_ns = self.shift_ns.max(-believed_ns.max(0));
         self.mistimed += u64::from(time_ns != believed_ns);
         believed_ns
     }
 
+    /// It was set back.
     fn note(&mut self, packet: u64, by_ns: i64) {
         self.shift_ns = self.shift_ns.saturating_add(by_ns).min(LARGEST_SHIFT_NS);
-        self.set_back.by_ns = self.set_back.by_ns.saturating_add(by_ns);
-        if self.set_back.times == 0 {
-            self.set_back.packet = packet;
+        self.set_back.note(packet, by_ns);
+    }
+
+    /// Timestamps tell that it was set forward before this packet, which was believed.
+    pub(super) fn note_forward(&mut self, packet: u64, by_ns: i64) {
+        if self.set_forward.times < SET_LIMIT {
+            self.shift_ns = self.shift_ns.saturating_sub(by_ns).max(-LARGEST_SHIFT_NS);
+            self.set_forward.note(packet, by_ns);
         }
-        self.set_back.times += 1;
+    }
+}
+
+impl Set {
+    fn note(&mut self, packet: u64, by_ns: i64) {
+        self.by_ns = self.by_ns.saturating_add(by_ns);
+        if self.times == 0 {
+            self.packet = packet;
+        }
+        self.times += 1;
     }
 }
 
 /// Whether a packet's time lies behind those that follow it. Nobody knows that of the last one.
 fn alone_behind(coming: &[i64], time_ns: i64) -> bool {
     !coming.is_empty() && nearly_all(coming, |coming| coming < time_ns.saturating_sub(USUAL_NS))
+}
+
+/// Whether nearly all packets that follow are where this time is, or later: there are not two clocks.
+pub(super) fn stay(coming: &[i64], time_ns: i64) -> bool {
+    nearly_all(coming, |coming| coming >= time_ns.saturating_sub(USUAL_NS))
 }
 
 fn nearly_all(coming: &[i64], so: impl Fn(i64) -> bool) -> bool {
@@ -190,7 +231,7 @@ mod tests {
         for odd in [5_000, -5_000, -NOW, i64::MAX / SECOND_NS - NOW] {
             let mut clock = Clock::new();
             assert_eq!(through(&mut clock, &at(&[0, 1, odd, 2, 3, 9])), at(&[0, 1, 1, 2, 3, 9]), "{odd}");
-            assert_eq!((clock.mistimed(), clock.set_back()), (1, SetBack::default()));
+            assert_eq!((clock.mistimed(), clock.set_back()), (1, Set::default()));
         }
     }
 
@@ -222,7 +263,7 @@ mod tests {
     fn times_are_counted_on_where_the_clock_was_set_back() {
         let mut clock = Clock::new();
         assert_eq!(through(&mut clock, &at(&[0, 1, 2, -58, -57, -56])), at(&[0, 1, 2, 2, 3, 4]));
-        let set_back = SetBack { times: 1, by_ns: 60 * SECOND_NS, packet: 4 };
+        let set_back = Set { times: 1, by_ns: 60 * SECOND_NS, packet: 4 };
         assert_eq!((clock.mistimed(), clock.set_back()), (0, set_back));
     }
 
@@ -232,7 +273,7 @@ mod tests {
         through(&mut clock, &at(&[0, 1, 2]));
         clock.begin();
         assert_eq!(through(&mut clock, &at(&[-58, -57])), at(&[-58, -57]));
-        assert_eq!(clock.set_back(), SetBack::default());
+        assert_eq!(clock.set_back(), Set::default());
     }
 
     #[test]
@@ -248,6 +289,6 @@ mod tests {
         let times: Vec<i64> = (0..3_000).map(|at| at % 100 * 10).collect();
         let mut clock = Clock::new();
         through(&mut clock, &at(&times));
-        assert_eq!(clock.set_back().times, SET_BACK_LIMIT);
+        assert_eq!(clock.set_back().times, SET_LIMIT);
     }
 }

@@ -14,6 +14,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::timestamps::Find;
 use super::{Packet, Reader};
 use crate::error::ReadError;
 
@@ -56,6 +57,8 @@ pub struct Merge {
     ended: Option<usize>,
     /// What is added to the times of a file that goes on from it.
     shift_ns: i64,
+    /// Finds the timestamps that readers are to ask.
+    find: Option<Find>,
 }
 
 impl Merge {
@@ -74,7 +77,24 @@ impl Merge {
         inputs.sort_by_key(|input| input.first_ns);
         let total = paths.iter().map(|path| size_of(path)).sum();
         let live = Vec::new();
-        Ok(Self { inputs, total, opened: 0, live, current: None, rival: None, ended: None, shift_ns: 0 })
+        Ok(Self {
+            inputs,
+            total,
+            opened: 0,
+            live,
+            current: None,
+            rival: None,
+            ended: None,
+            shift_ns: 0,
+            find: None,
+        })
+    }
+
+    /// Has both ends of what was captured asked whether the clock was set, by their timestamps.
+    #[must_use]
+    pub fn asking(mut self, find: Find) -> Self {
+        self.find = Some(find);
+        self
     }
 
     /// The files in the order of their first packets, which is that of their indices.
@@ -186,10 +206,14 @@ impl Merge {
 
     fn begin(&mut self, index: usize) -> Result<(), ReadError> {
         let Some(input) = self.inputs.get_mut(index) else { return Ok(()) };
-        let reader = match &mut input.reader {
+        let opened = match input.reader.take() {
             Some(reader) => reader,
-            none => none.insert(Reader::open(&input.path)?),
+            None => Reader::open(&input.path)?,
         };
+        let reader = input.reader.insert(match self.find {
+            Some(find) => opened.asking(find),
+            None => opened,
+        });
         if self.live.is_empty() {
             reader.go_on_from(self.shift_ns);
         }

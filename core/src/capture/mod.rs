@@ -30,6 +30,8 @@ mod resume;
 
 mod sniff;
 
+pub mod timestamps;
+
 mod window;
 
 mod xz;
@@ -42,13 +44,15 @@ use std::path::{Path, PathBuf};
 use crate::error::{ReadError, Resumed};
 use crate::wire_enum::wire_enum;
 
-pub use clock::SetBack;
+pub use clock::Set;
 pub use compression::Compression;
 
 use clock::Clock;
 use compression::Source;
 use output::Interface;
 use pcapng::Fields;
+use resume::Guess;
+use timestamps::{Heard, Pause, Timestamps, Told};
 use window::{Fault, Window};
 
 /// A packet longer than this, in bytes, is taken for damage whatever the file's snaplen says.
@@ -187,6 +191,57 @@ enum Parser {
     Pcapng(pcapng::Pcapng),
 }
 
+impl Parser {
+    /// Captures begun in the file, of which each may have a clock of its own.
+    fn begun(&self) -> u64 {
+        match self {
+            Self::Pcap(pcap) => pcap.followers(),
+            Self::Pcapng(pcapng) => pcapng.sections(),
+        }
+    }
+
+    /// The packet that `ahead` begins with, and what is behind it: `None` where that is not easily said.
+    fn glimpse<'a>(&self, ahead: &'a [u8]) -> Option<(Glimpse<'a>, &'a [u8])> {
+        match self {
+            Self::Pcap(pcap) => pcap.glimpse(ahead),
+            Self::Pcapng(pcapng) => pcapng.glimpse(ahead),
+        }
+    }
+
+    /// The packets that follow one another from there.
+    fn glimpses<'a>(&self, mut ahead: &'a [u8]) -> impl Iterator<Item = Glimpse<'a>> {
+        std::iter::from_fn(move || {
+            let (glimpse, rest) = self.glimpse(ahead)?;
+            ahead = rest;
+            Some(glimpse)
+        })
+    }
+
+    /// Whether a packet or block begins here, as far as that can be said.
+    fn guess(&self, bytes: &[u8]) -> Guess {
+        match self {
+            Self::Pcap(pcap) => pcap.guess(bytes),
+            Self::Pcapng(pcapng) => pcapng.guess(bytes),
+        }
+    }
+
+    /// All packets of bytes that end with one; `None` where they do not.
+    fn walk<'a>(&self, mut bytes: &'a [u8]) -> Option<Vec<Glimpse<'a>>> {
+        let mut packets = Vec::new();
+        while !bytes.is_empty() {
+            bytes = if let Some((glimpse, rest)) = self.glimpse(bytes) {
+                packets.push(glimpse);
+                rest
+            } else if let Guess::Whole(length) = self.guess(bytes) {
+                bytes.get(length..)?
+            } else {
+                return None;
+            };
+        }
+        Some(packets)
+    }
+}
+
 /// One capture file that is being read.
 pub struct Reader {
     path: PathBuf,
@@ -196,7 +251,11 @@ pub struct Reader {
     counter: compression::Counter,
     packets: u64,
     clock: Clock,
-    /// Captures begun in the file when the clock was asked last.
+    /// The clocks of those that are captured, if they are asked.
+    timestamps: Option<Box<Timestamps>>,
+    /// Up to where they were listened to, in the (decompressed) file.
+    heard: u64,
+    /// Captures begun in the file so far, as the clock knows.
     begun: u64,
     /// What was read of the next packet to know its time, with the time that is believed.
     ahead: Option<Result<Option<(Record, i64)>, Fault>>,
@@ -232,7 +291,7 @@ impl Reader {
             }
             sniff::Magic::Pcapng => Parser::Pcapng(pcapng::Pcapng::open(&mut window).map_err(report)?),
         };
-        let path = path.to_owned();
+        let (path, begun) = (path.to_owned(), parser.begun());
         Ok(Self {
             path,
             window,
@@ -241,12 +300,21 @@ impl Reader {
             counter,
             packets: 0,
             clock: Clock::new(),
-            begun: 0,
+            timestamps: None,
+            heard: 0,
+            begun,
             ahead: None,
             ended: false,
             damage: None,
             resumed: Resumed::default(),
         })
+    }
+
+    /// Has both ends asked whether the clock was set, by their timestamps.
+    #[must_use]
+    pub fn asking(mut self, find: timestamps::Find) -> Self {
+        self.timestamps = Some(Box::new(Timestamps::new(find)));
+        self
     }
 
     /// The next packet, or `None` at the end of the file.
@@ -309,15 +377,7 @@ impl Reader {
     /// Packets that will come next, as far as they were read from the file: none where that is not
     /// easily said. Nothing is checked; what comes of a damaged file may be something else.
     pub fn glimpses(&self) -> impl Iterator<Item = Glimpse<'_>> {
-        let mut ahead = self.window.ahead();
-        std::iter::from_fn(move || {
-            let (glimpse, rest) = match &self.parser {
-                Parser::Pcap(pcap) => pcap.glimpse(ahead),
-                Parser::Pcapng(pcapng) => pcapng.glimpse(ahead),
-            }?;
-            ahead = rest;
-            Some(glimpse)
-        })
+        self.parser.glimpses(self.window.ahead())
     }
 
     #[inline(always)]
@@ -347,25 +407,90 @@ impl Reader {
     #[cold]
     #[inline(never)]
     fn doubt(&mut self, stated_ns: i64, mut start: usize) -> (i64, usize) {
-        let begun = match &self.parser {
-            Parser::Pcap(pcap) => pcap.followers(),
-            Parser::Pcapng(pcapng) => pcapng.sections(),
-        };
-        if std::mem::replace(&mut self.begun, begun) != begun {
-            self.clock.begin();
-        }
+        let told = self.listen_to_passed();
         let mut coming = self.coming();
-        // What cannot be read will be told when it is due.
-        if coming.len() < clock::ASKED
-            && let Ok(moved) = self.window.ensure_behind(start, clock::LOOKED_AHEAD)
-        {
-            if let Parser::Pcapng(pcapng) = &mut self.parser {
-                pcapng.moved(start, moved);
-            }
-            start = moved;
+        if coming.len() < clock::ASKED {
+            start = self.look_ahead(start, clock::LOOKED_AHEAD);
             coming = self.coming();
         }
-        (self.clock.doubt(self.packets + 1, stated_ns, &coming), start)
+        let last_ns = self.clock.last_ns();
+        let time_ns = self.clock.doubt(self.packets + 1, stated_ns, &coming);
+        if time_ns != stated_ns {
+            return (time_ns, start);
+        }
+        if let Some(last_ns) = last_ns.filter(|last_ns| time_ns > *last_ns && clock::stay(&coming, time_ns)) {
+            start = self.ask_ends((last_ns, time_ns), told, start);
+        }
+        if let Some(timestamps) = &mut self.timestamps {
+            timestamps.learn((time_ns.saturating_add(self.clock.shift_ns()), told));
+        }
+        (time_ns, start)
+    }
+
+    /// Reads on, so that so much of what follows the packet at `start` can be looked at; gives where that
+    /// packet lies in the window now. What cannot be read will be told when it is due.
+    fn look_ahead(&mut self, start: usize, length: usize) -> usize {
+        let Ok(moved) = self.window.ensure_behind(start, length) else { return start };
+        if let Parser::Pcapng(pcapng) = &mut self.parser {
+            pcapng.moved(start, moved);
+        }
+        moved
+    }
+
+    /// Asks both ends whether the clock was set forward before this packet; gives where that lies in the
+    /// window now.
+    fn ask_ends(&mut self, (last_ns, time_ns): (i64, i64), told: Option<Told>, mut start: usize) -> usize {
+        let shift_ns = self.clock.shift_ns();
+        let pause = (last_ns.saturating_add(shift_ns), time_ns.saturating_add(shift_ns));
+        let mut found = self.judge(pause, told, shift_ns);
+        if found == Pause::Doubtful {
+            start = self.look_ahead(start, timestamps::LOOKED_AHEAD);
+            found = self.judge(pause, told, shift_ns);
+        }
+        match found {
+            Pause::Real => {}
+            Pause::Set(by_ns) => self.clock.note_forward(self.packets + 1, by_ns),
+            Pause::Doubtful | Pause::Unknown => {
+                if let Some(timestamps) = &mut self.timestamps {
+                    timestamps.unknown_until(pause.1);
+                }
+            }
+        }
+        start
+    }
+
+    fn judge(&self, pause: (i64, i64), told: Option<Told>, shift_ns: i64) -> Pause {
+        let Some(timestamps) = &self.timestamps else { return Pause::Unknown };
+        let coming = self.glimpses().map(|glimpse| timestamps.hear(&glimpse, shift_ns));
+        timestamps.judge(pause, std::iter::once((pause.1, told)).chain(coming))
+    }
+
+    /// Listens to the packets that passed since it was done last, of which none has an odd time but the
+    /// last one: gives what that tells.
+    fn listen_to_passed(&mut self) -> Option<Told> {
+        let Self { window, parser, timestamps, clock, heard, .. } = self;
+        let timestamps = timestamps.as_mut()?;
+        let passed = window.passed_from(std::mem::replace(heard, window.offset()));
+        let shift_ns = clock.shift_ns();
+        let mut packets: Vec<Heard> =
+            parser.walk(passed)?.iter().map(|glimpse| timestamps.hear(glimpse, shift_ns)).collect();
+        let (_, told) = packets.pop()?;
+        for packet in packets {
+            timestamps.learn(packet);
+        }
+        told
+    }
+
+    /// Listens to some of the packets to come, if it is time to.
+    fn listen(&mut self, time_ns: i64) {
+        let Self { window, parser, timestamps: Some(timestamps), clock, .. } = self else { return };
+        let (near, shift_ns) = (clock.near(time_ns), clock.shift_ns());
+        let time_ns = time_ns.saturating_add(shift_ns);
+        if near && timestamps.due(time_ns) {
+            let packets = parser.glimpses(window.ahead()).take(timestamps::LISTENED);
+            let heard: Vec<Heard> = packets.map(|glimpse| timestamps.hear(&glimpse, shift_ns)).collect();
+            timestamps.listen(time_ns, heard.into_iter());
+        }
     }
 
     /// The times of the next packets.
@@ -376,10 +501,37 @@ impl Reader {
     #[inline(always)]
     #[allow(clippy::inline_always)] // As above.
     fn parse(&mut self) -> Result<Option<Record>, Fault> {
-        match &mut self.parser {
-            Parser::Pcap(pcap) => pcap.next(&mut self.window),
-            Parser::Pcapng(pcapng) => pcapng.next(&mut self.window),
+        let at_hand = match &mut self.parser {
+            Parser::Pcap(pcap) => pcap.at_hand(&mut self.window),
+            Parser::Pcapng(pcapng) => pcapng.at_hand(&mut self.window),
+        };
+        if let Some(record) = at_hand {
+            return Ok(Some(record));
         }
+        // Apart from what is at hand, which need not lie in memory then.
+        let record = self.parse_on()?;
+        Ok(record)
+    }
+
+    /// The same, reading on in the file: only here another capture may begin.
+    #[cold]
+    #[inline(never)]
+    fn parse_on(&mut self) -> Result<Option<Record>, Fault> {
+        let found = match &mut self.parser {
+            Parser::Pcap(pcap) => pcap.read(&mut self.window),
+            Parser::Pcapng(pcapng) => pcapng.read(&mut self.window),
+        };
+        let begun = self.parser.begun();
+        if std::mem::replace(&mut self.begun, begun) != begun {
+            self.clock.begin();
+            if let Some(timestamps) = &mut self.timestamps {
+                timestamps.begin();
+            }
+        }
+        if let Ok(Some(record)) = &found {
+            self.listen(record.stated_ns);
+        }
+        found
     }
 
     /// Takes the file up again behind damage, if it goes on.
@@ -402,10 +554,7 @@ impl Reader {
     fn resume(&mut self) -> Result<Option<u64>, Fault> {
         let Self { window, parser, .. } = self;
         let parser = &*parser;
-        let guess = |bytes: &[u8]| match parser {
-            Parser::Pcap(pcap) => pcap.guess(bytes),
-            Parser::Pcapng(pcapng) => pcapng.guess(bytes),
-        };
+        let guess = |bytes: &[u8]| parser.guess(bytes);
         let usual = resume::longest(window.passed(), guess);
         let mut passed = 1; // What is damaged does not begin where it should.
         window.advance(1);
@@ -511,11 +660,16 @@ impl Reader {
     }
 
     /// How often the clock of the capture was set back, so far. Only what is larger than a second is seen.
-    pub fn set_back(&self) -> SetBack {
+    pub fn set_back(&self) -> Set {
         self.clock.set_back()
     }
 
-    /// What is added to the times of the file's packets because the clock was set back.
+    /// How often it was set forward, as the timestamps of both ends tell.
+    pub fn set_forward(&self) -> Set {
+        self.clock.set_forward()
+    }
+
+    /// What is added to the times of the file's packets because the clock was set.
     pub fn shift_ns(&self) -> i64 {
         self.clock.shift_ns()
     }

@@ -147,22 +147,10 @@ impl Pcap {
         self.snaplen
     }
 
-    /// The next packet; `None` where the file ends after one.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop, with the packets that are at hand.
-    pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
-        if let Some(record) = self.at_hand(window) {
-            return Ok(Some(record));
-        }
-        // Apart from what is at hand, which need not lie in memory then.
-        let record = self.read(window)?;
-        Ok(record)
-    }
-
     /// The next packet, if the window holds all of it and it is credible and not empty, as nearly all are.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
-    fn at_hand(&self, window: &mut Window) -> Option<Record> {
+    #[allow(clippy::inline_always)] // Into the decode's loop.
+    pub(super) fn at_hand(&self, window: &mut Window) -> Option<Record> {
         let ahead = window.at_hand()?;
         let header = self.layout.header(ahead)?;
         let length = header.captured as usize;
@@ -171,10 +159,10 @@ impl Pcap {
         there.then(|| self.record(&header, window))
     }
 
-    /// The same, reading on in the file.
+    /// The same, reading on in the file; `None` where it ends after a packet.
     #[cold]
     #[inline(never)]
-    fn read(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
+    pub(super) fn read(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
         let layout = self.layout;
         while window.ensure(FILE_HEADER)? && self.begins_again(window.ahead()) {
             window.advance(FILE_HEADER);

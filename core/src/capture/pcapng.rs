@@ -247,23 +247,11 @@ impl Pcapng {
         Details { interface, options }
     }
 
-    /// The next packet; `None` where the file ends after a block.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // Into the decode's loop, with the packets that are at hand.
-    pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
-        if let Some(record) = self.at_hand(window) {
-            return Ok(Some(record));
-        }
-        // Apart from what is at hand, which need not lie in memory then.
-        let record = self.read(window)?;
-        Ok(record)
-    }
-
     /// The next packet, if the window holds all of its block, and that is as nearly all are: an enhanced
     /// packet, little-endian, and credible.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // As above.
-    fn at_hand(&mut self, window: &mut Window) -> Option<Record> {
+    #[allow(clippy::inline_always)] // Into the decode's loop.
+    pub(super) fn at_hand(&mut self, window: &mut Window) -> Option<Record> {
         let ahead = window.at_hand()?;
         let header = ahead.first_chunk::<ENHANCED_HEADER>()?;
         let [k0, k1, k2, k3, l0, l1, l2, l3, i0, i1, i2, i3, fields @ ..] = *header;
@@ -294,10 +282,10 @@ impl Pcapng {
         Some(Record { stated_ns: time_ns, link, wire_length, start, captured })
     }
 
-    /// The same of any block, reading on in the file.
+    /// The same of any block, reading on in the file; `None` where it ends after a block.
     #[cold]
     #[inline(never)]
-    fn read(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
+    pub(super) fn read(&mut self, window: &mut Window) -> Result<Option<Record>, Fault> {
         while let Some(block) = self.block(window)? {
             match block.kind {
                 ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => {
@@ -673,7 +661,8 @@ mod tests {
         let mut pcapng = Pcapng::open(&mut window).unwrap();
         let mut told = Vec::new();
         loop {
-            match if short_way { pcapng.next(&mut window) } else { pcapng.read(&mut window) } {
+            let at_hand = if short_way { pcapng.at_hand(&mut window) } else { None };
+            match at_hand.map_or_else(|| pcapng.read(&mut window), |record| Ok(Some(record))) {
                 Ok(Some(Record { stated_ns, link, wire_length, start, captured })) => {
                     let Last { interface, start: options, length } = pcapng.last;
                     told.push((stated_ns, link, wire_length, start, captured, [interface, options, length]));

@@ -167,6 +167,13 @@ impl Window {
         self.data.get(self.filled_at..self.start).unwrap_or_default()
     }
 
+    /// The same from an offset in the (decompressed) file on, if they are still there.
+    pub(super) fn passed_from(&self, offset: u64) -> &[u8] {
+        let passed = self.passed();
+        let length = usize::try_from(self.offset().wrapping_sub(offset)).unwrap_or(usize::MAX);
+        passed.get(passed.len().saturating_sub(length)..).unwrap_or_default()
+    }
+
     /// The reading position is that of the first packet or block.
     pub(super) fn begin(&mut self) {
         self.filled_at = self.start;
@@ -198,7 +205,6 @@ impl Window {
     }
 
     /// Offset of the reading position in the (decompressed) file.
-    #[cfg(test)]
     pub(super) fn offset(&self) -> u64 {
         self.base.wrapping_add(self.start as u64)
     }

@@ -110,6 +110,25 @@ pub(super) fn tagged(mut kind: u16, mut rest: Payload<'_>) -> Result<Network<'_>
     Err(Other::MalformedHeader)
 }
 
+/// How many VLAN tags (IEEE 802.1Q) a frame has before its IP packet; `None` where other labels are there.
+pub(super) fn vlan_tags(link: LinkType, frame: &[u8]) -> Option<usize> {
+    let place = match link {
+        LinkType::ETHERNET => 12,
+        LinkType::LINUX_SLL => 14,
+        LinkType::LINUX_SLL2 => 0,
+        _ => return Some(0),
+    };
+    let header = if link == LinkType::LINUX_SLL2 { 20 } else { place + 2 };
+    let kind = |at: usize| frame.get(at..)?.first_chunk().map(|kind| u16::from_be_bytes(*kind));
+    let (mut tags, mut next) = (0, kind(place)?);
+    while let VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN | OLDER_PROVIDER_VLAN = next {
+        // priority and VLAN 2, type 2
+        next = kind(header + 4 * tags + 2)?;
+        tags += 1;
+    }
+    matches!(next, IPV4 | IPV6).then_some(tags)
+}
+
 /// RFC 4391 section 6: type 2, reserved 2. Before them libpcap leaves the 40 bytes of a global
 /// route header, or of addresses in its place, neither of which begins like a type.
 fn ipoib(frame: Payload<'_>) -> Result<Network<'_>, Other> {
@@ -250,5 +269,30 @@ fn protocol(frame: Payload<'_>) -> Result<Network<'_>, Other> {
         0x21 => Ok(Network::V4(rest)),
         0x57 => Ok(Network::V6(rest)),
         _ => Err(Other::NotIp),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_counted_and_other_labels_are_told() {
+        const FRAMES: [(LinkType, usize, &[u8], Option<usize>); 8] = [
+            (LinkType::ETHERNET, 12, &[8, 0], Some(0)),
+            (LinkType::ETHERNET, 12, &[0x81, 0, 0, 7, 0x86, 0xdd], Some(1)),
+            (LinkType::ETHERNET, 12, &[0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 8, 0], Some(2)),
+            (LinkType::ETHERNET, 12, &[0x81, 0, 0, 7, 0x88, 0x47], None), // MPLS
+            (LinkType::ETHERNET, 12, &[0, 60, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0], None), // SNAP
+            (LinkType::LINUX_SLL, 14, &[0x81, 0, 0, 7, 8, 0], Some(1)),
+            (LinkType::RAW, 0, &[0x45], Some(0)),
+            (LinkType::LINUX_SLL2, 0, &[0x81, 0], None), // cut
+        ];
+        for (link, place, types, expected) in FRAMES {
+            let frame = [vec![0; place], types.to_vec()].concat();
+            assert_eq!(vlan_tags(link, &frame), expected, "{link:?} {types:x?}");
+        }
+        let cooked = [&[0x81, 0], [0; 18].as_slice(), &[0, 7, 8, 0]].concat();
+        assert_eq!(vlan_tags(LinkType::LINUX_SLL2, &cooked), Some(1));
     }
 }

@@ -30,7 +30,8 @@ mod tunnel;
 
 mod udp;
 
-use crate::capture::Packet;
+use crate::capture::timestamps::Told;
+use crate::capture::{Glimpse, Packet};
 
 pub use payload::Payload;
 pub use plain::Plain;
@@ -97,6 +98,30 @@ others! {
     MalformedHeader = "malformed_header",
     /// The file's link type is not one that pcapnfs reads.
     UnsupportedLink = "unsupported_link",
+}
+
+/// The TCP segment that a packet holds, if there is no more to it than three headers: no fragment, no tunnel.
+/// Whether it is a copy of another was not asked.
+#[inline]
+pub fn glance<'a>(packet: &Glimpse<'a>) -> Option<Segment<'a>> {
+    let frame = Payload::new(packet.bytes, packet.wire_length as usize);
+    let (carried, piece) = ip::parse(link::network(packet.link, frame).ok()?).ok()?;
+    let mut segment = Segment::EMPTY;
+    let plain = carried.protocol == ip::TCP && piece.is_none();
+    (plain && segment.read(carried).is_ok()).then_some(segment)
+}
+
+/// How many VLAN tags (IEEE 802.1Q) a packet has; `None` where other labels are there.
+pub fn vlan_tags(packet: &Packet<'_>) -> Option<usize> {
+    link::vlan_tags(packet.link, packet.bytes)
+}
+
+/// The timestamps of a segment that [`glance`] finds.
+pub fn timestamps(packet: &Glimpse<'_>) -> Option<Told> {
+    let segment = glance(packet)?;
+    let (value, echo) = segment.timestamps()?;
+    let Segment { source: from, destination: to, flags, .. } = segment;
+    Some(Told { from, to, value, echo, opens: flags.syn() })
 }
 
 /// Takes packets apart. Its state: IP fragments that wait for others, the fingerprints of the last

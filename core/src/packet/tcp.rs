@@ -126,18 +126,56 @@ impl<'a> Segment<'a> {
     /// The maximum segment size that a SYN announces (RFC 9293 section 3.7.1), without the options
     /// that each segment carries.
     pub fn maximum_segment_size(&self) -> Option<u16> {
+        const MAXIMUM_SEGMENT_SIZE: u8 = 2;
+        self.option(MAXIMUM_SEGMENT_SIZE).map(u16::from_be_bytes)
+    }
+
+    /// The timestamps option (RFC 7323 section 3.2): TSval and TSecr.
+    pub fn timestamps(&self) -> Option<(u32, u32)> {
+        const TIMESTAMPS: u8 = 8;
+        let [v0, v1, v2, v3, e0, e1, e2, e3] = self.option(TIMESTAMPS)?;
+        Some((u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3])))
+    }
+
+    /// The value of an option, if it is of this length.
+    fn option<const LENGTH: usize>(&self, wanted: u8) -> Option<[u8; LENGTH]> {
         const END: u8 = 0;
         const NO_OPERATION: u8 = 1;
-        const MAXIMUM_SEGMENT_SIZE: u8 = 2;
         let mut rest = self.options;
         loop {
             match *rest {
                 [NO_OPERATION, ref more @ ..] => rest = more,
-                [MAXIMUM_SEGMENT_SIZE, 4, high, low, ..] => return Some(u16::from_be_bytes([high, low])),
                 [END, ..] => return None,
-                [_, length, ..] if length >= 2 => rest = rest.get(usize::from(length)..)?,
+                [kind, length, ref value @ ..] if length >= 2 => {
+                    let value_length = usize::from(length) - 2;
+                    if kind == wanted && value_length == LENGTH {
+                        return value.first_chunk().copied();
+                    }
+                    rest = value.get(value_length..)?;
+                }
                 _ => return None,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_found_among_others() {
+        let timestamps = [8, 10, 0, 0, 0, 1, 0xff, 0, 0, 2];
+        let with = |before: &[u8], after: &[u8]| [before, &timestamps, after].concat();
+        for options in [with(&[1, 1], &[]), with(&[2, 4, 5, 0xb4, 4, 2], &[3, 3, 7]), with(&[8, 2], &[0])] {
+            let segment = Segment { options: &options, ..Segment::EMPTY };
+            assert_eq!(segment.timestamps(), Some((1, 0xff00_0002)), "{options:?}");
+        }
+        for options in [with(&[0], &[]), with(&[5, 1], &[]), with(&[5, 99], &[]), timestamps[..9].to_vec()] {
+            let segment = Segment { options: &options, ..Segment::EMPTY };
+            assert_eq!(segment.timestamps(), None, "{options:?}");
+        }
+        let segment = Segment { options: &[1, 2, 4, 5, 0xb4], ..Segment::EMPTY };
+        assert_eq!(segment.maximum_segment_size(), Some(1_460));
     }
 }

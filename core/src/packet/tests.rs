@@ -71,6 +71,9 @@ pub(super) fn packet(link: LinkType, bytes: &[u8]) -> Packet<'_> {
 pub(super) fn payload(link: LinkType, bytes: &[u8]) -> Result<Vec<u8>, Other> {
     let mut dissector = Dissector::new();
     let content = dissector.dissect(&packet(link, bytes));
+    if let Some(segment) = glance(&Glimpse { time_ns: 0, link, wire_length: bytes.len() as u32, bytes }) {
+        assert_eq!(content, Content::Segment(segment), "what is seen at a glance");
+    }
     check_plain(&packet(link, bytes), &content);
     match content {
         Content::Segment(Segment { payload, .. }) | Content::Datagram(Datagram { payload, .. }) => {
@@ -204,6 +207,8 @@ fn every_link_type_leads_to_the_segment() {
     ];
     for (link, frame) in frames {
         assert_eq!(payload(link, &frame), Ok(DATA.to_vec()), "{link} {frame:02x?}");
+        let glimpse = Glimpse { time_ns: 0, link, wire_length: frame.len() as u32, bytes: &frame };
+        assert!(glance(&glimpse).is_some_and(|segment| segment.payload == Payload::new(&DATA, 4)), "{link}");
     }
 }
 

@@ -36,7 +36,8 @@ READS = columns.of(
     operations="call position op executed status stability file directory target_directory name "
     "new_name change_before change_after type size change mtime ctime before_size before_mtime "
     "before_ctime directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
-    "attributes",
+    "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
+    "target_before_ctime attributes",
     entries="call position file type size change mtime ctime",
     names="call directory name file",
     connections="connection role",
@@ -309,12 +310,21 @@ _SAID = f"""
                {among("stability", _MODIFYING)} as modified_unless_v4
         from operations where of_stretch(call) and executed and directory is not null
         union all by name
-        -- RENAME modifies both directories; the tables have what the reply says of the source.
-        select call, position, target_directory as file, true as modified
+        -- RENAME modifies both directories.
+        select call, position, target_directory as file,
+               case when target_change_after is not null then hash(target_change_after)
+                    when target_ctime is not null
+                    then hash(target_ctime, target_mtime, null) end as change_id,
+               target_change_after is not null as exact,
+               case when target_change_before is not null then hash(target_change_before)
+                    when target_before_ctime is not null
+                    then hash(target_before_ctime, target_before_mtime, null)
+                    end as before,
+               target_change_before is not null as exact_before,
+               {among("stability", _MODIFYING)} as modified
         from operations
         where of_stretch(call) and executed and target_directory is not null
               and target_directory <> directory
-              and {among("stability", _MODIFYING)}
         union all by name
         select call, position, file,
                case when change_after is not null then hash(change_after) end as change_id,

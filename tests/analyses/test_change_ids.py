@@ -204,6 +204,53 @@ def test_change_info_tells_of_the_directory() -> None:
     assert told == [("first",), ("self",), ("other",)]
 
 
+@pytest.mark.parametrize(
+    ("version", "found", "left"),
+    [
+        (
+            3,
+            {"target_before_ctime": 5, "target_before_mtime": 5},
+            {"target_ctime": 6, "target_mtime": 6},
+        ),
+        (4, {"target_change_before": 5}, {"target_change_after": 6}),
+    ],
+)
+def test_a_rename_says_what_it_found_and_left_in_the_directory_of_the_new_name(
+    version: int, found: dict[str, int], left: dict[str, int]
+) -> None:
+    """Somebody else's change between it and the next question is no change by itself."""
+    about = {"version": version, "protocol": {3: "3", 4: "4.1"}[version]}
+
+    def asked(number: int, change: int) -> tuple[Row, Row]:
+        told = {3: {"ctime": change, "mtime": change, "size": 9}, 4: {"change": change}}[version]
+        seen = operation(number, "GETATTR", file=2, type="DIR", attributes=ASKS, **told)
+        return call(number, "GETATTR", 1, file=2, **about), seen
+
+    renamed = operation(
+        2,
+        "RENAME",
+        file=3,
+        directory=1,
+        target_directory=2,
+        name="a",
+        new_name="a",
+        stability="stable",
+        **found,
+        **left,
+    )
+    steps = [
+        asked(1, 5),
+        (call(2, "RENAME", 1, file=3, directory=1, stability="stable", **about), renamed),
+        asked(3, 6),
+        asked(4, 7),
+    ]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    files = [file(1, "d", "directory"), file(2, "e", "directory"), file(3, "e/a")]
+    with trace_of(files=files, **rows) as trace, change_ids(trace, all_rows=True) as cursor:
+        told = cursor.execute("select finding from learned where file = 2 order by call").fetchall()
+    assert told == [("first",), ("self",), ("unchanged",), ("other",)]
+
+
 def test_entries_of_a_listing_teach_too() -> None:
     listing = call(2, "READDIRPLUS", 1, file=2)
     entry = {

@@ -382,7 +382,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
 #[rustfmt::skip]
 table! { FILES FilesBatch "files" "An object that the capture names by handle, or a name that was looked for and not found."
         file             U32  false ""      "Number of the object in this trace."
-        identity         U32  false ""      "The object that stands for this file: that of another row where one file has several handles, else its own. Analyses group by it."
+        identity         U32  false ""      "The object that stands for this file: that of another row where one file has several handles, or where a name looked for in vain was given to it later (RENAME, LINK), else its own. Analyses group by it."
         server           Word false ""      "Address of the server."
         handle           Bytes true ""      "File handle; NULL for a name that never had one."
         r#type           Name true  ""      "REG, DIR, LNK …; NULL when no attributes were seen."

@@ -103,7 +103,7 @@ ASKED = "question is not null and not (question = 'open' and finding = 'first')"
 ASKED_ABOUT = f"""
     select mount, file, count(*) filter ({ASKED}),
            count(*) filter (question = 'getattr'),
-           count(*) filter (question = 'open' and finding is distinct from 'first'),
+           count(*) filter ({ASKED} and question = 'open'),
            count(*) filter (question = 'verify'),
            count(*) filter ({ASKED} and finding = 'first'),
            count(*) filter ({ASKED} and finding = 'unchanged'),

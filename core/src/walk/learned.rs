@@ -190,7 +190,6 @@ impl Counts {
         self.invalidations += u64::from(finding == Some(Finding::Other));
         let Some(question) = told.question else { return };
         self.by_getattr += u64::from(question == Question::Getattr);
-        self.by_open += u64::from(question == Question::Open && finding != Some(Finding::First));
         self.by_verify += u64::from(question == Question::Verify);
         if told.alone && question != Question::Open {
             self.time = self.time.saturating_add(told.reply_time.saturating_sub(told.call_time));
@@ -199,6 +198,7 @@ impl Counts {
         if question == Question::Open && finding.is_none_or(|finding| finding == Finding::First) {
             return;
         }
+        self.by_open += u64::from(question == Question::Open);
         self.revalidations += 1;
         match finding.and_then(|finding| self.findings.get_mut(finding as usize)) {
             Some(count) => *count += 1,

@@ -37,7 +37,7 @@ READS = columns.together(
         "directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
         "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
         "target_before_ctime attributes plus cookie delegation max_read max_write",
-        files="file parent path role",
+        files="file handle name parent path role",
         entries="call position file type size change mtime ctime",
         names="call directory name file",
         connections="connection role",

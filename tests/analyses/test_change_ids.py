@@ -251,6 +251,91 @@ def test_a_rename_says_what_it_found_and_left_in_the_directory_of_the_new_name(
     assert told == [("first",), ("self",), ("unchanged",), ("other",)]
 
 
+def test_an_open_that_was_cut_before_its_name_changed_the_directory_that_its_reply_tells_of() -> (
+    None
+):
+    """Also where the reply tells the handle of the file that it made."""
+    made = call(2, "OPEN", 1, file=1, version=4, protocol="4.1", stability="stable")
+    asked = [call(number, "GETATTR", 1, file=2, version=4, protocol="4.1") for number in (1, 3)]
+    told = {"file": 2, "type": "DIR", "attributes": ASKS}
+    with (
+        trace_of(
+            files=[file(1, "d/a"), file(2, "d", "directory")],
+            calls=[asked[0], made, asked[1]],
+            operations=[
+                operation(1, "GETATTR", change=5, **told),
+                operation(2, "PUTFH", file=2),
+                operation(
+                    2,
+                    "OPEN",
+                    position=1,
+                    file=1,
+                    stability="stable",
+                    change_before=5,
+                    change_after=6,
+                ),
+                operation(3, "GETATTR", change=6, **told),
+            ],
+        ) as trace,
+        change_ids(trace, all_rows=True) as cursor,
+    ):
+        found = cursor.execute("select finding from learned where file = 2 order by call")
+        assert found.fetchall() == [("first",), ("self",), ("unchanged",)]
+
+
+@pytest.mark.parametrize(
+    ("moved", "name", "told"),
+    [
+        # Names that were cut may be those of any file,
+        ({"op": "RENAME", "directory": 2, "target_directory": 2}, "a", [None]),
+        # a directory that was cut any directory.
+        ({"op": "RENAME", "directory": 2, "name": "b", "file": 3}, "a", [None]),
+        ({"op": "LINK", "file": 3}, "a", [None]),
+        # A file known by name alone is none of those with another name,
+        (
+            {"op": "RENAME", "directory": 2, "target_directory": 2, "name": "b", "file": 4},
+            "a",
+            ["other"],
+        ),
+        # but may be one without.
+        (
+            {"op": "RENAME", "directory": 2, "target_directory": 2, "name": "b", "file": 4},
+            None,
+            [None],
+        ),
+        ({"op": "LINK", "directory": 2, "file": 3}, "a", ["other"]),
+    ],
+)
+def test_what_a_rename_of_unknown_objects_may_have_changed_is_not_somebody_elses(
+    moved: dict[str, object], name: str | None, told: list[str | None]
+) -> None:
+    first, second = v3(1, "GETATTR", 100), v3(3, "GETATTR", 200)
+    third = v3(4, "ACCESS", 300)  # nothing lies between this and the one before
+    objects = [
+        file(1, "a", name=name),
+        file(2, "d", "directory", name="d"),
+        file(3, "b", name="b"),
+        file(4, "c", name="c", handle=None),
+    ]
+    between = (
+        call(2, str(moved["op"]), 1, stability="stable"),
+        operation(2, **({"stability": "stable"} | moved)),  # type: ignore[arg-type]
+    )
+    steps = [first, between, second, third]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    with trace_of(files=objects, **rows) as trace, change_ids(trace) as cursor:
+        learned = cursor.execute(
+            "select call, finding from learned where file = 1 order by call"
+        ).fetchall()
+        (counts,) = cursor.execute(
+            "select revalidations, changed_by_other, unknown, invalidations from asked_about "
+            "where file = 1"
+        ).fetchall()
+    assert learned == [(1, "first"), *((3, finding) for finding in told), (4, "other")]
+    others = told.count("other")
+    assert counts == (2, others, 1 - others, others + 1)
+
+
 def test_entries_of_a_listing_teach_too() -> None:
     listing = call(2, "READDIRPLUS", 1, file=2)
     entry = {

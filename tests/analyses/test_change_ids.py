@@ -83,6 +83,16 @@ def test_weak_cache_consistency_tells_that_somebody_was_faster() -> None:
     assert findings(v3(1, "GETATTR", 100), late)[1] == (None, "other")
 
 
+def test_a_clock_that_gives_several_calls_one_time_leaves_their_order() -> None:
+    first, silent = v3(1, "GETATTR", 100), v3(2, "REMOVE", None, stability="stable")
+    steps = [first, silent, v3(3, "LOOKUP", 200), v3(4, "GETATTR", 300)]
+    moment = first[0]["call_time"]
+    at_once = [
+        ({**of, "call_time": moment, "reply_time": moment, "srt": 0}, told) for of, told in steps
+    ]
+    assert [finding for _, finding in findings(*at_once)] == ["first", None, "self", "other"]
+
+
 def test_a_modification_without_attributes_explains_the_next_answer() -> None:
     silent = v3(2, "SETATTR", None, stability="stable")
     assert findings(v3(1, "GETATTR", 100), silent, v3(3, "GETATTR", 200)) == [

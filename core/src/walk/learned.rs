@@ -112,6 +112,9 @@ struct Client {
     /// Replies to the last call that modified the object, and to the one before.
     modified: Option<i64>,
     modified_earlier: Option<i64>,
+    /// A call that modified the object came after the one that told what is known: by their order,
+    /// since a coarse clock gives both one time.
+    meddled: bool,
 }
 
 /// What a row meant to the client.
@@ -124,7 +127,7 @@ struct Learnt {
 impl Client {
     fn learn(&mut self, told: &Told, modified_after: Option<i64>) -> Learnt {
         let known_time = self.known.map(|known| known.reply_time);
-        let meddled = later(self.modified, known_time);
+        let meddled = self.known.is_some() && self.meddled;
         let finding = self.finding(told, modified_after, meddled);
         if let Some(change) = told.change {
             self.known = Some(Known {
@@ -134,6 +137,7 @@ impl Client {
                 modified: told.modified,
             });
         }
+        self.meddled = told.change.is_none() && (self.meddled || told.modified);
         if told.modified {
             self.modified_earlier = self.modified.replace(told.reply_time);
         }

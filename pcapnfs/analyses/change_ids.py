@@ -49,6 +49,10 @@ READS = columns.of(
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""
 
+NOT_DIRECTORY = 20
+"""NFS3ERR_NOTDIR and NFS4ERR_NOTDIR: the attributes that come with it are not those of a directory,
+whose change-ID has no size."""
+
 
 @contextmanager
 def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -389,7 +393,9 @@ _SAID = f"""
                name is not null and {among("stability", _MODIFYING)}
                or coalesce(change_before <> change_after, false) as modified,
                {among("stability", _MODIFYING)} as modified_unless_v4
-        from operations where of_stretch(call) and executed and directory is not null
+        from operations
+        where of_stretch(call) and executed and directory is not null
+              and status is distinct from {NOT_DIRECTORY}
         union all by name
         -- RENAME modifies both directories.
         select call, position, target_directory as file,
@@ -405,7 +411,7 @@ _SAID = f"""
                {among("stability", _MODIFYING)} as modified
         from operations
         where of_stretch(call) and executed and target_directory is not null
-              and target_directory <> directory
+              and target_directory <> directory and status is distinct from {NOT_DIRECTORY}
         union all by name
         select call, position, file,
                case when change_after is not null then hash(change_after) end as change_id,

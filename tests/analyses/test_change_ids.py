@@ -83,6 +83,26 @@ def test_weak_cache_consistency_tells_that_somebody_was_faster() -> None:
     assert findings(v3(1, "GETATTR", 100), late)[1] == (None, "other")
 
 
+def test_what_was_taken_for_a_directory_and_is_none_has_not_changed() -> None:
+    looked_into = (
+        call(2, "LOOKUP", 1, file=3, directory=1, status=20),
+        operation(
+            2,
+            "LOOKUP",
+            file=3,
+            directory=1,
+            name="x",
+            status=20,
+            directory_ctime=100,
+            directory_mtime=100,
+        ),
+    )
+    assert findings(v3(1, "GETATTR", 100), looked_into, v3(3, "GETATTR", 100)) == [
+        ("getattr", "first"),
+        ("getattr", "unchanged"),
+    ]
+
+
 def test_a_clock_that_gives_several_calls_one_time_leaves_their_order() -> None:
     first, silent = v3(1, "GETATTR", 100), v3(2, "REMOVE", None, stability="stable")
     steps = [first, silent, v3(3, "LOOKUP", 200), v3(4, "GETATTR", 300)]

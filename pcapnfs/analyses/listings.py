@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="call mount callback program version op call_frame call_time reply_time srt reply_bytes",
-    operations="call position op file attributes requested plus cookie entries",
+    operations="call position op executed status file attributes requested plus cookie entries",
 )
 """The columns that this reads."""
 
@@ -26,7 +26,8 @@ TABLE = "listings"
 """The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
 `call_time`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls and
 operations; `directory`, the one that was listed; `plus`, whether it was with attributes; `untyped`,
-whether the reply tells no types, NULL when that is unknown; `srt` and `reply_bytes` of calls that
+whether the reply tells no types, NULL when that is unknown; `untold`, whether it was cut before it
+told its entries; `srt` and `reply_bytes` of calls that
 did nothing else, else NULL."""
 
 
@@ -58,7 +59,8 @@ _ASKED = f"""
     create temp table asked as
     select call, position, op, file as directory,
            op = 'READDIRPLUS' or coalesce(plus, false) as plus, {_ASKS_NO_TYPE} as asks_no_type,
-           cookie, entries, requested
+           cookie, entries, requested,
+           executed and entries is null and coalesce(status, 0) = 0 as untold
     from operations where {among("op", ("READDIR", "READDIRPLUS"))}
 """
 
@@ -66,7 +68,7 @@ _LISTINGS = f"""
     create table {TABLE} as
     select asked.call, position, mount, version, asked.directory, plus,
            asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
-           cookie, entries, requested, call_frame, call_time, reply_time,
+           cookie, entries, untold, requested, call_frame, call_time, reply_time,
            case when calls.op = asked.op then srt end as srt,
            case when calls.op = asked.op then reply_bytes end as reply_bytes
     from asked join calls using (call)

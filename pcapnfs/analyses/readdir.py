@@ -89,8 +89,8 @@ class DirectoryListing(Record):
     """Calls that listed it with attributes."""
     listings: int
     """Calls that began at the first entry (cookie 0)."""
-    entries: int
-    """Entries in the replies."""
+    entries: int | None
+    """Entries in the replies; None when these were cut before one told them."""
     bytes: int
     """Length of the replies, bytes."""
     time_s: float
@@ -130,8 +130,9 @@ class Readdir(Record):
     """Directories that were listed."""
     listings: int
     """Calls that began at the first entry (cookie 0)."""
-    entries: int
-    """Entries in the replies; NFSv3 lists `.` and `..`, too."""
+    entries: int | None
+    """Entries in the replies; NFSv3 lists `.` and `..`, too. None when the replies were cut before
+    one told them: then what followed is not known either."""
     bytes: int
     """Length of the replies, bytes."""
     time_s: float
@@ -220,7 +221,7 @@ def _readdir(
         v4_plus_calls=integer(v4_plus),
         directories=integer(directories),
         listings=integer(listings),
-        entries=integer(entries),
+        entries=whole(entries),
         bytes=integer(size),
         time_s=seconds(time) or 0.0,
         largest_request_bytes=whole(largest),
@@ -303,6 +304,12 @@ _TOLD = f"""
          left join touched using (directory)
 """
 
+
+def _told(untold: str = "untold") -> str:
+    """SQL for how many entries were told; NULL where none was, but some may have been."""
+    return f"case when not bool_or({untold}) or sum(entries) > 0 then coalesce(sum(entries), 0) end"
+
+
 _BY_DIRECTORY = f"""
     create temp table by_directory as
     with turns as (
@@ -314,7 +321,7 @@ _BY_DIRECTORY = f"""
                count(*) filter (version = 4 and not plus) as v4_plain,
                count(*) filter (version = 4 and plus) as v4_plus,
                count(*) filter (cookie = 0) as listings,
-               coalesce(sum(entries), 0) as entries,
+               {_told()} as entries,
                coalesce(sum(reply_bytes), 0) as bytes, coalesce(sum(srt), 0) as time,
                max(requested) as largest,
                count(*) filter (before and not plus) as lost,
@@ -346,10 +353,11 @@ _BY_DIRECTORY = f"""
          left join told using (directory)
 """
 
-_TOTALS = """
+_TOTALS = f"""
     select sum(plain), sum(plus), sum(v4_plain), sum(v4_plus), count(directory), sum(listings),
-           sum(entries), sum(bytes), sum(time), max(largest), sum(lost), sum(won), sum(asked),
-           sum(asked_time), sum(follow_ups), sum(follow_up_time), sum(plus_entries), sum(untouched)
+           {_told("entries is null")}, sum(bytes), sum(time), max(largest), sum(lost), sum(won),
+           sum(asked), sum(asked_time), sum(follow_ups), sum(follow_up_time), sum(plus_entries),
+           sum(untouched)
     from by_directory
 """
 
@@ -404,7 +412,7 @@ def _directory(row: tuple[Any, ...]) -> DirectoryListing:
         readdir_calls=integer(plain),
         readdirplus_calls=integer(plus),
         listings=integer(listings),
-        entries=integer(entries),
+        entries=whole(entries),
         bytes=integer(size),
         time_s=seconds(time) or 0.0,
         plus_lost=integer(lost),

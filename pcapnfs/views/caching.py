@@ -61,7 +61,7 @@ def listing_sentences(result: Readdir) -> list[str]:
         f"{plural(result.directories, 'directory', 'directories')} listed with "
         f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
         f"{units.count(result.readdir_calls)} that did not: "
-        f"{plural(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
+        f"{_entries(result)}, {units.size(result.bytes)}, "
         f"{units.taken(result.time_s)}."
     ]
     if result.plus_lost or result.plus_won_back:
@@ -78,13 +78,20 @@ def listings_in_short(result: Readdir) -> str:
         f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes"
         f"{_as_readdirplus(result)}, "
         f"{units.count(result.readdir_calls)} without: "
-        f"{plural(result.entries, 'entry', 'entries')} of "
+        f"{_entries(result)} of "
         f"{plural(result.directories, 'directory', 'directories')}, {units.taken(result.time_s)}"
     )
     if not result.follow_ups:
         return f"{told}."
     follow_ups = plural(result.follow_ups, "follow-up", "follow-ups")
     return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
+
+
+def _entries(result: Readdir) -> str:
+    """How many entries were told."""
+    if result.entries is None:
+        return "an unknown number of entries"
+    return plural(result.entries, "entry", "entries")
 
 
 def _as_readdirplus(result: Readdir) -> str:
@@ -115,7 +122,9 @@ _FOLLOW_UP_COLUMNS = (
 
 
 def _follow_ups(result: Readdir) -> RenderableType:
-    if not result.follow_ups:
+    if result.entries is None:
+        parts = [note("Which entries were listed is not known: the replies were cut.")]
+    elif not result.follow_ups:
         parts = [note("No entry was asked for afterwards.")]
     else:
         rows = [
@@ -193,7 +202,7 @@ def _directory_row(row: DirectoryListing) -> list[str]:
         unless_zero(row.readdir_calls),
         unless_zero(row.readdirplus_calls),
         units.count(row.listings),
-        units.count(row.entries),
+        "" if row.entries is None else units.count(row.entries),
         units.size(row.bytes),
         units.taken(row.time_s),
         unless_zero(row.follow_ups),

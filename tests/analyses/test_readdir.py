@@ -111,6 +111,26 @@ def test_calls_that_overlap_wait_together() -> None:
     assert (after.time_s, after.wall_s) == pytest.approx((0.020, 0.014))
 
 
+@pytest.mark.parametrize(
+    ("told", "status", "entries"),
+    [((None, None), 0, None), ((3, None), 0, 3), ((None, None), 20, 0), ((0, 0), 0, 0)],
+)
+def test_entries_that_were_cut_are_not_none(
+    told: tuple[int | None, ...], status: int, entries: int | None
+) -> None:
+    numbers = (1, 2)
+    with trace_of(
+        files=[file(1, "d", "directory")],
+        calls=[at(number, number, "READDIR", file=1) for number in numbers],
+        operations=[
+            operation(number, "READDIR", file=1, cookie=0, entries=some, status=status)
+            for number, some in zip(numbers, told, strict=True)
+        ],
+    ) as trace:
+        result = readdir(trace)
+    assert (result.entries, result.shown[0].entries) == (entries, entries)
+
+
 def test_a_file_that_is_renamed_later_was_told_by_its_old_name() -> None:
     named = {"position": 0, "directory": 1, "file": 2}
     with trace_of(

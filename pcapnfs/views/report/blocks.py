@@ -184,9 +184,9 @@ def count(number: int | None) -> Cell:
     return Cell(units.count(number) if number else "", number or 0)
 
 
-def total(number: int) -> Cell:
-    """A count of which also zero tells."""
-    return Cell(units.count(number), number)
+def total(number: int | None) -> Cell:
+    """A count of which also zero tells; nothing where it is not known."""
+    return Cell("", -1.0) if number is None else Cell(units.count(number), number)
 
 
 def mean(value: float | None) -> Cell:

@@ -40,9 +40,10 @@ READS = columns.together(
         operations="call position op executed status stability file directory target_directory "
         "name new_name offset requested count stable_requested change_before change_after "
         "change_atomic type size change mtime ctime before_size before_mtime before_ctime "
-        "directory_mtime directory_ctime directory_before_mtime directory_before_ctime attributes "
-        "plus cookie delegation max_read max_write",
-        files="file parent path role",
+        "directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
+        "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
+        "target_before_ctime attributes plus cookie delegation max_read max_write",
+        files="file handle name parent path role",
         entries="call position file type size change mtime ctime",
         names="call directory name file",
         connections="connection role",

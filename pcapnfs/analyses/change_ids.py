@@ -9,7 +9,8 @@ A client learns it from every reply with attributes of the object: GETATTR, post
 attributes, `change_info4`, entries of a listing. Whether it changed the object itself is told by
 what it knew before and what the server says to have found (RFC 1813 section 2.6 `wcc_data`, RFC
 8881 section 3.3.8 `change_info4`); where the server does not say, by whether a modifying operation
-of its own lies in between or was under way.
+of its own lies in between or was under way. Where that may have been a RENAME or LINK of which the
+capture does not tell the objects, nothing tells who it was.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ READS = columns.of(
     operations="call position op executed status stability file directory target_directory name "
     "new_name change_before change_after type size change mtime ctime before_size before_mtime "
     "before_ctime directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
-    "attributes",
+    "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
+    "target_before_ctime attributes",
     entries="call position file type size change mtime ctime",
+    files="file handle name",
     names="call directory name file",
     connections="connection role",
 )
@@ -45,6 +48,10 @@ READS = columns.of(
 
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""
+
+NOT_DIRECTORY = 20
+"""NFS3ERR_NOTDIR and NFS4ERR_NOTDIR: the attributes that come with it are not those of a directory,
+whose change-ID has no size."""
 
 
 @contextmanager
@@ -58,7 +65,7 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
       purpose was to ask; `open`: the GETATTR in the compound of an OPEN; `verify`: VERIFY or
       NVERIFY on the change attribute.
     - `finding`: `first` (nothing known before), `unchanged`, `self`, `other`; NULL when the reply
-      did not tell.
+      did not tell, or when a RENAME or LINK of this client in between may have been about it.
     - `modified`: the operation itself modified the object. `meddled`: so did one of this client
       since it last knew the change-ID.
     - `known_time`: when it last learnt it; NULL when it never had. Times are the capture's.
@@ -87,6 +94,7 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
             cursor.unregister("walked")
             asked_about.append(asked)
         cursor.register("asked_about", walks.joined(asked_about))
+        _doubt(cursor)
         yield cursor
     finally:
         cursor.close()
@@ -145,6 +153,19 @@ def _look_beside(cursor: duckdb.DuckDBPyConnection) -> None:
         cursor.execute(statement)
 
 
+def _doubt(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Take back that somebody else made a change that the client itself may have made."""
+    cursor.execute(_UNPLACED)
+    cursor.execute(_DOUBTFUL)
+    if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
+        return
+    for statement in (_TAKEN_BACK, _KEPT, "drop table learned"):
+        cursor.execute(statement)
+    cursor.unregister("asked_about")
+    cursor.execute("alter table taken_back rename to asked_about")
+    cursor.execute("alter table kept rename to learned")
+
+
 def age_s(column: str = "call_time - known_time") -> str:
     """SQL for how old the client's knowledge was when it asked, in seconds."""
     return f"({column}) / {NANOSECONDS}"
@@ -199,7 +220,7 @@ _FEW = f"""
     from operations
     where {among("op", ("RENAME", "OPEN", *_COPYING))} and executed
           and {among("stability", _MODIFYING)}
-          and (op <> 'OPEN' or file is null and directory is null and change_before <> change_after)
+          and (op <> 'OPEN' or directory is null and change_before <> change_after)
 """
 
 _HANDLES = f"""
@@ -249,6 +270,71 @@ _REPLACED = """
     from renames asof join known
          on known.directory = renames.target_directory and known.name = renames.new_name
             and renames.call > known.call
+"""
+
+# A RENAME changes ctime and change attribute of its file, and both directories, a LINK its
+# directory. What was cut of them may be any object; a file that was renamed by a name of which the
+# capture tells no handle, any of which it tells no name.
+_UNPLACED = f"""
+    create temp table unplaced as
+    with moved as (
+        select call, op = 'RENAME' and operations.file in (
+                   select files.file from files where handle is null) as without_handle,
+               case op when 'LINK' then directory is null
+                       else operations.name is null or target_directory is null end as cut
+        from operations
+        where {among("op", ("RENAME", "LINK"))} and executed and {among("stability", _MODIFYING)}
+    )
+    select mount, call_time, reply_time, cut
+    from moved join calls using (call)
+    where not callback and reply_time is not null and (cut or without_handle)
+"""
+
+_DOUBTFUL = """
+    create temp table doubtful as
+    with moments as (
+        select mount, call_time as moment, reply_time as until, cut, null::bigint as row,
+               null::uinteger as file, false as asked, null::bigint as known_time
+        from unplaced
+        union all
+        select mount, reply_time, null, null, rowid, file, question is not null, known_time
+        from learned where finding = 'other'::finding
+    ),
+    renamed as (
+        select *, max(until) over earlier as until_any,
+               max(until) filter (where cut) over earlier as until_cut
+        from moments
+        window earlier as (partition by mount order by moment, row nulls first
+                           rows between unbounded preceding and current row)
+    )
+    select row, mount, file, asked from renamed
+    where row is not null
+          and (until_cut > known_time
+               or until_any > known_time and file in (select file from files where name is null))
+"""
+
+_TAKEN_BACK = """
+    create temp table taken_back as
+    with doubts as (
+        select mount, file, count(*) as doubts, count(*) filter (asked) as asked
+        from doubtful group by mount, file
+    ),
+    corrected as (
+        select asked_about.* replace (
+            (changed_by_other - coalesce(asked, 0))::ubigint as changed_by_other,
+            (unknown + coalesce(asked, 0))::ubigint as unknown,
+            (invalidations - coalesce(doubts, 0))::ubigint as invalidations
+        )
+        from asked_about left join doubts using (mount, file)
+    )
+    from corrected where revalidations > 0 or invalidations > 0
+"""
+
+_KEPT = """
+    create temp table kept as
+    select learned.* replace (if(row is null, finding, null) as finding)
+    from learned left join (select row from doubtful) as doubts on learned.rowid = doubts.row
+    where row is null or question is not null
 """
 
 _ANSWERED = f"""
@@ -307,14 +393,25 @@ _SAID = f"""
                name is not null and {among("stability", _MODIFYING)}
                or coalesce(change_before <> change_after, false) as modified,
                {among("stability", _MODIFYING)} as modified_unless_v4
-        from operations where of_stretch(call) and executed and directory is not null
+        from operations
+        where of_stretch(call) and executed and directory is not null
+              and status is distinct from {NOT_DIRECTORY}
         union all by name
-        -- RENAME modifies both directories; the tables have what the reply says of the source.
-        select call, position, target_directory as file, true as modified
+        -- RENAME modifies both directories.
+        select call, position, target_directory as file,
+               case when target_change_after is not null then hash(target_change_after)
+                    when target_ctime is not null
+                    then hash(target_ctime, target_mtime, null) end as change_id,
+               target_change_after is not null as exact,
+               case when target_change_before is not null then hash(target_change_before)
+                    when target_before_ctime is not null
+                    then hash(target_before_ctime, target_before_mtime, null)
+                    end as before,
+               target_change_before is not null as exact_before,
+               {among("stability", _MODIFYING)} as modified
         from operations
         where of_stretch(call) and executed and target_directory is not null
-              and target_directory <> directory
-              and {among("stability", _MODIFYING)}
+              and target_directory <> directory and status is distinct from {NOT_DIRECTORY}
         union all by name
         select call, position, file,
                case when change_after is not null then hash(change_after) end as change_id,

@@ -19,7 +19,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import listings, population, shares, spared, traffic
+from pcapnfs.analyses import former_names, listings, population, shares, spared, traffic
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.questions import FILE_FRESH_S
 from pcapnfs.analyses.readdir import FOLLOW_UP_S
@@ -36,6 +36,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     listings.READS,
     listings.USED_READS,
+    former_names.READS,
     shares.READS,
     traffic.READS,
     columns.of(
@@ -103,6 +104,7 @@ def listing_costs(trace: Trace) -> tuple[ListingCosts, ...]:
     if not NEEDS.met(trace):
         return ()
     listings.register(trace)
+    former_names.register(trace)
     shares.register(trace)
     mounts = traffic.mounts(trace)
     with closing(trace.cursor()) as cursor:
@@ -170,12 +172,14 @@ _OBJECTS = """
 _AFTER = f"""
     create temp table after as
     with about as (
-        select mount, coalesce(calls.directory, parent) as directory, name, file, call, call_frame,
-               call_time, version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
-        from calls join files using (file)
+        select mount, coalesce(former.directory, calls.directory, parent) as directory,
+               coalesce(former.name, files.name) as name, file, call, call_frame, call_time,
+               version = 4 and op = 'GETATTR' as unsure, role = 'directory' as opened
+        from calls join files using (file) left join {former_names.TABLE} as former using (call)
         where $plain and {among("op", ("GETATTR", "LOOKUP"))} and not callback and program = {NFS}
               and reply_time is not null
-              and coalesce(calls.directory, parent) in (select directory from listed where not plus)
+              and coalesce(former.directory, calls.directory, parent)
+                  in (select directory from listed where not plus)
     ),
     asked as (
         from about where not unsure

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 READS = columns.of(
     calls="call mount callback program version op call_frame call_time reply_time srt reply_bytes",
-    operations="call position op file attributes requested plus cookie entries",
+    operations="call position op status file attributes requested plus cookie entries",
 )
 """The columns that this reads."""
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses import listings, order, parts, population
+from pcapnfs.analyses import former_names, listings, order, parts, population
 from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import integer, seconds, whole
@@ -31,6 +31,7 @@ READS = columns.together(
     listings.READS,
     _untold.READS,
     listings.USED_READS,
+    former_names.READS,
     columns.of(
         calls="call mount callback program version op call_time reply_time srt file directory",
         operations="call op attributes",
@@ -195,6 +196,7 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
     if not NEEDS.met(trace):
         return _readdir(None, {}, sort, (), untold=unnamed)
     listings.register(trace)
+    former_names.register(trace)
     with closing(trace.cursor()) as cursor:
         walk = walks.FollowUps(longest_s=FOLLOW_UP_S)
         for events in parts.of(trace, cursor, _EVENTS, by="directory", entries=True):
@@ -276,17 +278,22 @@ _OPERATIONS = ("LOOKUP", "GETATTR", "ACCESS")
 _EVENTS = f"""
     with objects as (select file, parent, hash(name) as title from files where name is not null),
     about as (
-        select mount, coalesce(calls.directory, parent) as directory, title, what, call, call_time,
-               reply_time, srt, unsure
+        select mount, coalesce(former.directory, calls.directory, parent) as directory,
+               coalesce(former.title, objects.title) as title, what, call, call_time, reply_time,
+               srt, unsure
         from (
                  select *, {place("op", _OPERATIONS)} as what,
                         version = 4 and op = 'GETATTR' as unsure
                  from calls
              ) as calls
              join objects using (file)
+             left join (
+                 select call, directory, hash(name) as title from {former_names.TABLE}
+             ) as former using (call)
         where of_stretch(call) and {among("op", _OPERATIONS)} and not callback and program = {NFS}
               and reply_time is not null
-              and coalesce(calls.directory, parent) in (select listings.directory from listings)
+              and coalesce(former.directory, calls.directory, parent)
+                  in (select listings.directory from listings)
     ),
     asked as materialized (
         from about where not unsure or call in (
@@ -324,6 +331,7 @@ _TOLD = f"""
     from (select directory, count(*) as plus_entries from objects group by directory)
          left join touched using (directory)
 """
+
 
 _BY_DIRECTORY = f"""
     create temp table by_directory as

@@ -63,7 +63,7 @@ def listing_sentences(result: Readdir) -> list[str]:
         f"{_directories_listed(result)} with "
         f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
         f"{units.count(result.readdir_calls)} that did not: "
-        f"{plural(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
+        f"{_entries(result)}, {units.size(result.bytes)}, "
         f"{units.taken(result.time_s)}."
     ]
     if result.plus_lost or result.plus_won_back:
@@ -80,7 +80,7 @@ def listings_in_short(result: Readdir) -> str:
         f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes"
         f"{_as_readdirplus(result)}, "
         f"{units.count(result.readdir_calls)} without: "
-        f"{plural(result.entries, 'entry', 'entries')} of "
+        f"{_entries(result)} of "
         f"{plural(result.directories, 'directory', 'directories')}, {units.taken(result.time_s)}"
     )
     if not result.follow_ups:
@@ -94,6 +94,13 @@ def _directories_listed(result: Readdir) -> str:
     if result.directories is None:
         return "Directories were listed"
     return f"{plural(result.directories, 'directory', 'directories')} listed"
+
+
+def _entries(result: Readdir) -> str:
+    """How many entries were told."""
+    if result.entries is None:
+        return "an unknown number of entries"
+    return plural(result.entries, "entry", "entries")
 
 
 def _as_readdirplus(result: Readdir) -> str:
@@ -205,7 +212,7 @@ def _directory_row(row: DirectoryListing) -> list[str]:
         unless_zero(row.readdir_calls),
         unless_zero(row.readdirplus_calls),
         units.count(row.listings),
-        units.count(row.entries),
+        "" if row.entries is None else units.count(row.entries),
         units.size(row.bytes),
         units.taken(row.time_s),
         unless_zero(row.follow_ups),

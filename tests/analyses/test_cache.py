@@ -157,6 +157,19 @@ def test_an_open_is_a_revalidation_of_a_file_that_was_known() -> None:
     assert (result.unchanged, result.changed_by_other, result.revalidation_s) == (1, 1, 0.0)
 
 
+def test_an_open_whose_attributes_were_cut_asked_nothing_that_is_known() -> None:
+    with trace_of(
+        files=[file(1, "a")],
+        calls=[at(1, 0, "OPEN", file=1, version=4, protocol="4.1")],
+        operations=[
+            operation(1, "OPEN", file=1),
+            operation(1, "GETATTR", position=1, file=1, attributes="00000018:00300000"),
+        ],
+    ) as trace:
+        result = cache(trace)
+    assert (result.revalidations, result.by_open, result.unknown) == (0, 0, 0)
+
+
 def test_questions_about_unknown_objects_are_counted_apart() -> None:
     with trace_of(calls=[at(1, 0, "GETATTR", file=None), at(2, 1, "GETATTR", file=None)]) as trace:
         result = cache(trace)

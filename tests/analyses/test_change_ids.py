@@ -83,6 +83,36 @@ def test_weak_cache_consistency_tells_that_somebody_was_faster() -> None:
     assert findings(v3(1, "GETATTR", 100), late)[1] == (None, "other")
 
 
+def test_what_was_taken_for_a_directory_and_is_none_has_not_changed() -> None:
+    looked_into = (
+        call(2, "LOOKUP", 1, file=3, directory=1, status=20),
+        operation(
+            2,
+            "LOOKUP",
+            file=3,
+            directory=1,
+            name="x",
+            status=20,
+            directory_ctime=100,
+            directory_mtime=100,
+        ),
+    )
+    assert findings(v3(1, "GETATTR", 100), looked_into, v3(3, "GETATTR", 100)) == [
+        ("getattr", "first"),
+        ("getattr", "unchanged"),
+    ]
+
+
+def test_a_clock_that_gives_several_calls_one_time_leaves_their_order() -> None:
+    first, silent = v3(1, "GETATTR", 100), v3(2, "REMOVE", None, stability="stable")
+    steps = [first, silent, v3(3, "LOOKUP", 200), v3(4, "GETATTR", 300)]
+    moment = first[0]["call_time"]
+    at_once = [
+        ({**of, "call_time": moment, "reply_time": moment, "srt": 0}, told) for of, told in steps
+    ]
+    assert [finding for _, finding in findings(*at_once)] == ["first", None, "self", "other"]
+
+
 def test_a_modification_without_attributes_explains_the_next_answer() -> None:
     silent = v3(2, "SETATTR", None, stability="stable")
     assert findings(v3(1, "GETATTR", 100), silent, v3(3, "GETATTR", 200)) == [
@@ -202,6 +232,138 @@ def test_change_info_tells_of_the_directory() -> None:
                 "select finding from learned where file = 2 order by call"
             ).fetchall()
     assert told == [("first",), ("self",), ("other",)]
+
+
+@pytest.mark.parametrize(
+    ("version", "found", "left"),
+    [
+        (
+            3,
+            {"target_before_ctime": 5, "target_before_mtime": 5},
+            {"target_ctime": 6, "target_mtime": 6},
+        ),
+        (4, {"target_change_before": 5}, {"target_change_after": 6}),
+    ],
+)
+def test_a_rename_says_what_it_found_and_left_in_the_directory_of_the_new_name(
+    version: int, found: dict[str, int], left: dict[str, int]
+) -> None:
+    """Somebody else's change between it and the next question is no change by itself."""
+    about = {"version": version, "protocol": {3: "3", 4: "4.1"}[version]}
+
+    def asked(number: int, change: int) -> tuple[Row, Row]:
+        told = {3: {"ctime": change, "mtime": change, "size": 9}, 4: {"change": change}}[version]
+        seen = operation(number, "GETATTR", file=2, type="DIR", attributes=ASKS, **told)
+        return call(number, "GETATTR", 1, file=2, **about), seen
+
+    renamed = operation(
+        2,
+        "RENAME",
+        file=3,
+        directory=1,
+        target_directory=2,
+        name="a",
+        new_name="a",
+        stability="stable",
+        **found,
+        **left,
+    )
+    steps = [
+        asked(1, 5),
+        (call(2, "RENAME", 1, file=3, directory=1, stability="stable", **about), renamed),
+        asked(3, 6),
+        asked(4, 7),
+    ]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    files = [file(1, "d", "directory"), file(2, "e", "directory"), file(3, "e/a")]
+    with trace_of(files=files, **rows) as trace, change_ids(trace, all_rows=True) as cursor:
+        told = cursor.execute("select finding from learned where file = 2 order by call").fetchall()
+    assert told == [("first",), ("self",), ("unchanged",), ("other",)]
+
+
+def test_an_open_that_was_cut_before_its_name_changed_the_directory_that_its_reply_tells_of() -> (
+    None
+):
+    """Also where the reply tells the handle of the file that it made."""
+    made = call(2, "OPEN", 1, file=1, version=4, protocol="4.1", stability="stable")
+    asked = [call(number, "GETATTR", 1, file=2, version=4, protocol="4.1") for number in (1, 3)]
+    told = {"file": 2, "type": "DIR", "attributes": ASKS}
+    with (
+        trace_of(
+            files=[file(1, "d/a"), file(2, "d", "directory")],
+            calls=[asked[0], made, asked[1]],
+            operations=[
+                operation(1, "GETATTR", change=5, **told),
+                operation(2, "PUTFH", file=2),
+                operation(
+                    2,
+                    "OPEN",
+                    position=1,
+                    file=1,
+                    stability="stable",
+                    change_before=5,
+                    change_after=6,
+                ),
+                operation(3, "GETATTR", change=6, **told),
+            ],
+        ) as trace,
+        change_ids(trace, all_rows=True) as cursor,
+    ):
+        found = cursor.execute("select finding from learned where file = 2 order by call")
+        assert found.fetchall() == [("first",), ("self",), ("unchanged",)]
+
+
+@pytest.mark.parametrize(
+    ("moved", "name", "told"),
+    [
+        # Names that were cut may be those of any file,
+        ({"op": "RENAME", "directory": 2, "target_directory": 2}, "a", [None]),
+        # a directory that was cut any directory.
+        ({"op": "RENAME", "directory": 2, "name": "b", "file": 3}, "a", [None]),
+        ({"op": "LINK", "file": 3}, "a", [None]),
+        # A file known by name alone is none of those with another name,
+        (
+            {"op": "RENAME", "directory": 2, "target_directory": 2, "name": "b", "file": 4},
+            "a",
+            ["other"],
+        ),
+        # but may be one without.
+        (
+            {"op": "RENAME", "directory": 2, "target_directory": 2, "name": "b", "file": 4},
+            None,
+            [None],
+        ),
+        ({"op": "LINK", "directory": 2, "file": 3}, "a", ["other"]),
+    ],
+)
+def test_what_a_rename_of_unknown_objects_may_have_changed_is_not_somebody_elses(
+    moved: dict[str, object], name: str | None, told: list[str | None]
+) -> None:
+    first, second = v3(1, "GETATTR", 100), v3(3, "GETATTR", 200)
+    third = v3(4, "ACCESS", 300)  # nothing lies between this and the one before
+    objects = [
+        file(1, "a", name=name),
+        file(2, "d", "directory", name="d"),
+        file(3, "b", name="b"),
+        file(4, "c", name="c", handle=None),
+    ]
+    between = (
+        call(2, str(moved["op"]), 1, stability="stable"),
+        operation(2, **({"stability": "stable"} | moved)),  # type: ignore[arg-type]
+    )
+    steps = [first, between, second, third]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    with trace_of(files=objects, **rows) as trace, change_ids(trace) as cursor:
+        learned = cursor.execute(
+            "select call, finding from learned where file = 1 order by call"
+        ).fetchall()
+        (counts,) = cursor.execute(
+            "select revalidations, changed_by_other, unknown, invalidations from asked_about "
+            "where file = 1"
+        ).fetchall()
+    assert learned == [(1, "first"), *((3, finding) for finding in told), (4, "other")]
+    others = told.count("other")
+    assert counts == (2, others, 1 - others, others + 1)
 
 
 def test_entries_of_a_listing_teach_too() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pcapnfs.analyses.listing_costs import ListingCosts, listing_costs
@@ -28,8 +30,10 @@ def at(number: int, s: float, op: str, srt_ms: float = 1, **columns: object) -> 
     return call(number, op, srt_ms, **(times | columns))
 
 
-def told(*calls: Row, plus: bool = False, version: int = 3) -> ListingCosts:
-    """Call 1 lists d; the others follow."""
+def told(
+    *calls: Row, plus: bool = False, version: int = 3, names_of: Sequence[Row] = ()
+) -> ListingCosts:
+    """Call 1 lists d; the others follow. `names_of` are rows of the table names."""
     listing = {3: "READDIRPLUS" if plus else "READDIR", 4: "READDIR"}[version]
     handles = (2, 3, 4) if plus else (None, None, None)
     names = (".", "..", "a", "b", "s")
@@ -50,6 +54,7 @@ def told(*calls: Row, plus: bool = False, version: int = 3) -> ListingCosts:
         operations=operations,
         files=FILES,
         entries=entries,
+        names=names_of,
     ) as trace:
         (pair,) = listing_costs(trace)
     return pair
@@ -57,6 +62,23 @@ def told(*calls: Row, plus: bool = False, version: int = 3) -> ListingCosts:
 
 def look(number: int, s: float, about: int, op: str = "LOOKUP") -> Row:
     return at(number, s, op, file=about, directory=1 if op == "LOOKUP" else None)
+
+
+def test_a_file_that_had_another_name_when_it_was_listed_is_found_by_that() -> None:
+    named = {"position": 0, "directory": 1, "file": 2}
+    names = [named | {"call": 2, "name": "b"}, named | {"call": 4, "name": "a"}]
+    found = told(
+        look(3, 1.0, 2, "GETATTR"),
+        at(4, 1.1, "RENAME", file=2, directory=1),
+        names_of=names,
+    )
+    assert (found.followed.calls, found.followed_entries) == (1, 1)
+    assert (
+        told(
+            look(3, 1.0, 2, "GETATTR"), names_of=[names[0] | {"name": "x"}, names[1]]
+        ).followed.calls
+        == 0
+    )
 
 
 def test_the_first_call_about_each_entry_is_spared_and_what_follows_at_once() -> None:

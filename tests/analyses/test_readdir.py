@@ -112,6 +112,48 @@ def test_calls_that_overlap_wait_together() -> None:
     assert (after.time_s, after.wall_s) == pytest.approx((0.020, 0.014))
 
 
+@pytest.mark.parametrize(
+    ("told", "status", "entries"),
+    [((None, None), 0, None), ((3, None), 0, 3), ((None, None), 20, 0), ((0, 0), 0, 0)],
+)
+def test_entries_that_were_cut_are_not_none(
+    told: tuple[int | None, ...], status: int, entries: int | None
+) -> None:
+    numbers = (1, 2)
+    with trace_of(
+        files=[file(1, "d", "directory")],
+        calls=[at(number, number, "READDIR", file=1) for number in numbers],
+        operations=[
+            operation(number, "READDIR", file=1, cookie=0, entries=some, status=status)
+            for number, some in zip(numbers, told, strict=True)
+        ],
+    ) as trace:
+        result = readdir(trace)
+    assert (result.entries, result.shown[0].entries) == (entries, entries)
+
+
+def test_a_file_that_is_renamed_later_was_told_by_its_old_name() -> None:
+    named = {"position": 0, "directory": 1, "file": 2}
+    with trace_of(
+        files=[file(1, "d", "directory"), file(2, "d/b", parent=1, name="b")],
+        calls=[
+            at(1, 0.0, "READDIRPLUS", file=1),
+            at(2, 1.0, "LOOKUP", file=2, directory=1),
+            at(3, 1.1, "GETATTR", file=2),
+            at(4, 1.2, "RENAME", file=2, directory=1),
+            at(5, 1.3, "GETATTR", file=2),  # no listing told this name
+        ],
+        operations=[
+            operation(1, "READDIRPLUS", file=1, cookie=0, entries=1),
+            operation(2, "LOOKUP", file=2, directory=1, name="a"),
+        ],
+        entries=[entry(1, "a", 2)],
+        names=[named | {"call": 1, "name": "a"}, named | {"call": 4, "name": "b"}],
+    ) as trace:
+        after = readdir(trace).after_plus
+    assert (after.calls, after.lookups, after.getattrs) == (2, 1, 1)
+
+
 def test_entries_that_no_call_addressed_were_told_for_nothing(trace: Trace) -> None:
     result = readdir(trace)
     # a and b at first, c at last; only b was never touched.

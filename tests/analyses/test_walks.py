@@ -58,36 +58,44 @@ TOLD = {
 }  # fmt: skip
 
 LEARNED = """
-    with ordered as (
+    with numbered as (
+        select *, row_number() over (
+                   partition by mount, file order by reply_time, call, position) as place
+        from told where change_id is not null or modified or question is not null
+    ),
+    ordered as (
         select *,
                lag(case when change_id is not null
                    then {'id': change_id, 'at': reply_time, 'asked': call_time,
-                         'modified': modified} end ignore nulls) over around as last,
+                         'modified': modified, 'place': place} end ignore nulls) over around
+                   as last,
+               lag(case when modified then place end ignore nulls) over around
+                   as modified_place,
                lag(case when modified then reply_time end ignore nulls) over around
                    as modified_before,
                lag(case when modified then reply_time end, 2 ignore nulls) over around
                    as modified_earlier,
                lead(case when modified then call_time end ignore nulls) over around
                    as modified_after
-        from told where change_id is not null or modified or question is not null
-        window around as (partition by mount, file order by reply_time, call, position)
+        from numbered
+        window around as (partition by mount, file order by place)
     ),
     compared as (
         select *, last.id as known, last.at as known_time, last.asked as known_call_time,
-               last.modified as known_modified
+               last.modified as known_modified,
+               coalesce(modified_place > last.place, false) as meddled
         from ordered
     )
     select mount, file, call, call_time, reply_time,
            case question when 0 then 'getattr' when 1 then 'open' when 2 then 'verify' end
                as question,
-           modified, alone, known_time, coalesce(modified_before > known_time, false) as meddled,
+           modified, alone, known_time, meddled,
            case when verified then 'unchanged'
-                when not verified then
-                    case when modified_before > known_time then 'self' else 'other' end
+                when not verified then case when meddled then 'self' else 'other' end
                 when change_id is null then null
                 when known is null then 'first'
                 when change_id = known then 'unchanged'
-                when modified_before > known_time then 'self'
+                when meddled then 'self'
                 when modified_before > call_time or modified_after < reply_time then 'self'
                 when case when known_modified then modified_earlier else modified_before end
                          > known_call_time
@@ -103,7 +111,7 @@ ASKED = "question is not null and not (question = 'open' and finding = 'first')"
 ASKED_ABOUT = f"""
     select mount, file, count(*) filter ({ASKED}),
            count(*) filter (question = 'getattr'),
-           count(*) filter (question = 'open' and finding is distinct from 'first'),
+           count(*) filter ({ASKED} and question = 'open'),
            count(*) filter (question = 'verify'),
            count(*) filter ({ASKED} and finding = 'first'),
            count(*) filter ({ASKED} and finding = 'unchanged'),

@@ -8,6 +8,7 @@
 //! objects are joined when both were of use at the same time, or when the later one begins with the
 //! modification time that the earlier one ended with; never when the capture shows the end of the
 //! earlier before the later, or the later being made.
+//! A name that was looked for in vain, and then given to an object that was there, is that object's.
 
 use std::hash::BuildHasher;
 
@@ -48,6 +49,12 @@ impl Identities {
             for objects in objects.chunk_by(|one, other| one.0 == other.0).filter(|objects| objects.len() > 1)
             {
                 identities.join(names, objects);
+            }
+        }
+        for (name, file) in &names.fulfilled {
+            let file = identities.of(*file);
+            if let Some(identity) = identities.of.get_mut(*name as usize) {
+                *identity = file;
             }
         }
         identities

@@ -93,6 +93,9 @@ pub struct Names {
     history: History,
     layouts: Layouts,
     file_systems: FileSystems,
+    /// Names that were looked for in vain until another call gave them to an object that was known
+    /// already (RENAME, LINK), and that object.
+    fulfilled: Vec<(FileId, FileId)>,
     /// Hashes of handles that will be looked for soon.
     awaited: Vec<u64>,
 }
@@ -287,6 +290,9 @@ impl Names {
             self.history.lost_name(before);
             if before != file {
                 self.went_with_name(before);
+                if self.file(before).is_some_and(|file| !file.existed && !file.has_handle) {
+                    self.fulfilled.push((before, file));
+                }
             }
         }
         if self.history.got_name(file) > 0 {

@@ -84,6 +84,31 @@ fn a_name_looked_for_in_vain_becomes_the_file_that_takes_it() {
 }
 
 #[test]
+fn a_name_looked_for_in_vain_is_that_of_the_file_that_is_given_it() {
+    let mut names = Names::default();
+    let file = one(&mut names, create(b"root", b"made", Some(b"file"))).file.unwrap();
+    let renamed_to = one(&mut names, by_name("LOOKUP", b"root", b"renamed", NOENT)).file.unwrap();
+    let linked_to = one(&mut names, by_name("LOOKUP", b"root", b"linked", NOENT)).file.unwrap();
+    let never = one(&mut names, by_name("LOOKUP", b"root", b"never", NOENT)).file.unwrap();
+    one(&mut names, rename(b"made", b"renamed"));
+    one(&mut names, link(b"file", b"linked"));
+    one(&mut names, by_name("REMOVE", b"root", b"renamed", OK));
+    let removed = one(&mut names, by_name("LOOKUP", b"root", b"renamed", NOENT)).file.unwrap();
+    let identities = Identities::new(&names);
+    assert_eq!([renamed_to, linked_to].map(|name| identities.of(name)), [file; 2]);
+    assert_eq!([never, removed].map(|name| identities.of(name)), [never, removed]);
+}
+
+#[test]
+fn a_file_without_a_handle_that_is_replaced_is_another_file() {
+    let mut names = Names::default();
+    let made = one(&mut names, create(b"root", b"f", None)).file.unwrap();
+    one(&mut names, create(b"root", b"g", Some(b"file")));
+    one(&mut names, rename(b"g", b"f"));
+    assert_eq!(Identities::new(&names).of(made), made);
+}
+
+#[test]
 fn a_create_whose_reply_brings_no_handle_names_the_file_that_is_looked_up_next() {
     let mut names = Names::default();
     let created = one(&mut names, create(b"dir", b"f", None));

@@ -104,6 +104,10 @@ pub struct Rare<'a> {
     pub compared: Option<Attributes<'a>>,
     /// NFSv4 RENAME: `change_info4` of the target directory.
     pub target_change: Option<ChangeInfo>,
+    /// NFSv3 RENAME: attributes of the target directory after the operation.
+    pub target_attributes: Option<Attributes<'a>>,
+    /// NFSv3 RENAME: `wcc_attr` of the target directory before the operation.
+    pub target_before: Option<WeakCacheAttributes>,
     /// READDIR, READDIRPLUS: the entries of the reply.
     pub entries: Vec<Entry<'a>>,
     /// CREATE_SESSION: slots of the fore channel (`ca_maxrequests`): asked for, then granted.
@@ -126,6 +130,8 @@ impl<'a> Facts<'a> {
             sparse: None,
             compared: None,
             target_change: None,
+            target_attributes: None,
+            target_before: None,
             entries: Vec::new(),
             session_slots: None,
             lock_type: None,

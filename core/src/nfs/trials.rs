@@ -356,7 +356,9 @@ fn assert_rare_prefix(cut: &Rare<'_>, full: &Rare<'_>, what: &str) {
             $(assert!(cut.$field.is_none() || cut.$field == full.$field, "{what}: {}", stringify!($field));)+
         };
     }
-    absent_or_same! { other_directory new_name target_change session_slots lock_type }
+    absent_or_same! {
+        other_directory new_name target_change target_attributes target_before session_slots lock_type
+    }
     assert_pnfs_prefix(cut.pnfs.as_ref(), full.pnfs.as_ref(), what);
     assert_sparse_prefix(cut.sparse, full.sparse, what);
     assert_attributes_prefix(cut.compared, full.compared, what);

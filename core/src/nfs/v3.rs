@@ -194,10 +194,16 @@ pub fn rename_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     Ok(())
 }
 
-/// `RENAME3resok` and `RENAME3resfail`, section 3.3.14. The source directory's data are kept.
+/// `RENAME3resok` and `RENAME3resfail`, section 3.3.14.
 pub fn rename_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     directory_wcc(c, f)?;
-    wcc(c, &mut None, &mut None)
+    let (mut before, mut after) = (None, None);
+    let parsed = wcc(c, &mut before, &mut after);
+    if before.is_some() || after.is_some() {
+        let rare = f.rare_mut();
+        (rare.target_before, rare.target_attributes) = (before, after);
+    }
+    parsed
 }
 
 /// `LINK3args`, section 3.3.15.

@@ -502,6 +502,18 @@ impl OperationsBatch {
         self.new_name.put(at, rare.new_name);
         self.lock_type.put(at, rare.lock_type);
         self.session_slots.put(at, rare.session_slots);
+        if let Some(change) = &rare.target_change {
+            self.target_change_before.put(at, change.before);
+            self.target_change_after.put(at, change.after);
+        }
+        if let Some(target) = &rare.target_attributes {
+            put(target.mtime_ns, |mtime| self.target_mtime.put(at, mtime));
+            put(target.ctime_ns, |ctime| self.target_ctime.put(at, ctime));
+        }
+        if let Some(before) = &rare.target_before {
+            self.target_before_mtime.put(at, before.mtime_ns);
+            self.target_before_ctime.put(at, before.ctime_ns);
+        }
         if let Some(sparse) = &rare.sparse {
             put(sparse.content, |content| self.content.put(at, data_content(content)));
             put(sparse.found, |found| self.found.put(at, found));

@@ -112,6 +112,9 @@ struct Client {
     /// Replies to the last call that modified the object, and to the one before.
     modified: Option<i64>,
     modified_earlier: Option<i64>,
+    /// A call that modified the object came after the one that told what is known: by their order,
+    /// since a coarse clock gives both one time.
+    meddled: bool,
 }
 
 /// What a row meant to the client.
@@ -124,7 +127,7 @@ struct Learnt {
 impl Client {
     fn learn(&mut self, told: &Told, modified_after: Option<i64>) -> Learnt {
         let known_time = self.known.map(|known| known.reply_time);
-        let meddled = later(self.modified, known_time);
+        let meddled = self.known.is_some() && self.meddled;
         let finding = self.finding(told, modified_after, meddled);
         if let Some(change) = told.change {
             self.known = Some(Known {
@@ -134,6 +137,7 @@ impl Client {
                 modified: told.modified,
             });
         }
+        self.meddled = told.change.is_none() && (self.meddled || told.modified);
         if told.modified {
             self.modified_earlier = self.modified.replace(told.reply_time);
         }
@@ -190,7 +194,6 @@ impl Counts {
         self.invalidations += u64::from(finding == Some(Finding::Other));
         let Some(question) = told.question else { return };
         self.by_getattr += u64::from(question == Question::Getattr);
-        self.by_open += u64::from(question == Question::Open && finding != Some(Finding::First));
         self.by_verify += u64::from(question == Question::Verify);
         if told.alone && question != Question::Open {
             self.time = self.time.saturating_add(told.reply_time.saturating_sub(told.call_time));
@@ -199,6 +202,7 @@ impl Counts {
         if question == Question::Open && finding.is_none_or(|finding| finding == Finding::First) {
             return;
         }
+        self.by_open += u64::from(question == Question::Open);
         self.revalidations += 1;
         match finding.and_then(|finding| self.findings.get_mut(finding as usize)) {
             Some(count) => *count += 1,

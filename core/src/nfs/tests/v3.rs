@@ -193,7 +193,22 @@ fn names() -> Vec<Sample> {
                 ..named()
             },
         ),
-        results(NFS3, "RENAME", &[PRE_OP, POST_OP, PRE_OP, NO_ATTRIBUTES], directory_weak()),
+        results(
+            NFS3,
+            "RENAME",
+            &[PRE_OP, POST_OP, PRE_OP, POST_OP],
+            Facts {
+                rare: Some(
+                    Rare {
+                        target_before: Some(BEFORE),
+                        target_attributes: Some(ATTRIBUTES3),
+                        ..Rare::default()
+                    }
+                    .into(),
+                ),
+                ..directory_weak()
+            },
+        ),
         arguments(
             NFS3,
             "LINK",

@@ -56,10 +56,12 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert "No entry was asked for afterwards." in text
     assert "were not needed" not in text
     assert "gave up" not in text
-    cut = replace(quiet, entries=None, shown=(replace(quiet.shown[0], entries=None),))
+    cut = replace(
+        quiet, entries=None, follow_ups=None, shown=(replace(quiet.shown[0], entries=None),)
+    )
     text = samples.render(caching.readdir(cut), 140)
     assert "an unknown number of entries" in text
-    assert "Which entries were listed is not known" in text
+    assert "Which calls followed is not known" in text
     assert "an unknown number of entries" in caching.listings_in_short(cut)
     hidden = replace(quiet, directories=0, shown=())
     assert "Which directories is not known" in samples.render(caching.readdir(hidden), 80)

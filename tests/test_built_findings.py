@@ -10,7 +10,7 @@ import pytest
 import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.synth.builder import Conversation, nfs3
-from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, results
+from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, Sattr3, results
 from pcapnfs.synth.builder.rpc import Request
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
@@ -20,6 +20,8 @@ pytest.importorskip("pcapnfs._core")
 
 ROOT = b"root handle."
 NOENT = 2
+NOSPC = 28
+PERM = 1
 ENTRIES = 50
 
 
@@ -132,3 +134,27 @@ def test_a_session_whose_slots_are_all_taken(threads: int, tmp_path: Path) -> No
     assert ("session_slots" in findings) is (threads == 64)
     if threads == 64:
         assert "grants 64 slots" in findings["session_slots"].evidence
+
+
+def test_a_file_system_that_fills_up(tmp_path: Path) -> None:
+    talk = Talk()
+    talk.call(nfs3.create(ROOT, "big"), results.create(b"big", Fattr3(fileid=9)))
+    for number in range(5):
+        full = number > 2
+        answer = results.write(status=NOSPC) if full else results.write(count=8192)
+        talk.call(nfs3.write(b"big", number * 8192, bytes(8192)), answer)
+    finding = talk.findings(tmp_path)["no_space"]
+    assert re.match(r"2 calls \(WRITE\) were answered NFS3ERR_NOSPC, .*/big\.$", finding.evidence)
+
+
+@pytest.mark.parametrize("files", [10, 9])
+def test_root_that_may_not_give_files_away(files: int, tmp_path: Path) -> None:
+    """As tar does it, on an export with root_squash; nine may be a program that tries."""
+    talk = Talk()
+    for number in range(files):
+        name = b"f%d" % number
+        talk.call(nfs3.create(ROOT, name), results.create(name, Fattr3(fileid=9 + number)))
+        talk.call(nfs3.setattr_(name, Sattr3(uid=1000)), results.setattr_(status=PERM))
+    findings = talk.findings(tmp_path)
+    assert ("access_denied" in findings) is (files == 10)
+    assert not {"no_space", "io_errors", "lost_state"}.intersection(findings)

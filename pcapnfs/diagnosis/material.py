@@ -15,6 +15,7 @@ from pcapnfs.analyses import caps as _caps
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import commits as _commits
 from pcapnfs.analyses import exclusive_creates as _exclusive_creates
+from pcapnfs.analyses import failures as _failures
 from pcapnfs.analyses import filter_ports as _filter_ports
 from pcapnfs.analyses import held_segments as _held_segments
 from pcapnfs.analyses import listing_costs as _listing_costs
@@ -65,6 +66,7 @@ READS = columns.together(
     _capture.READS,
     _commits.READS,
     _exclusive_creates.READS,
+    _failures.READS,
     _filter_ports.READS,
     _held_segments.READS,
     _listing_costs.READS,
@@ -103,6 +105,7 @@ class Material(Record):
     capture: _capture.Capture
     commits: tuple[_commits.Commits, ...]
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
+    failures: tuple[_failures.Failures, ...]
     filter_ports: tuple[int, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
@@ -204,6 +207,7 @@ def complete(
     capture = ask(_capture.capture)
     commits = ask(_commits.commits)
     exclusive_creates = ask(_exclusive_creates.exclusive_creates)
+    failures = ask(_failures.failures)
     filter_ports = ask(_filter_ports.filter_ports)
     held_segments = ask(_held_segments.held_segments)
     listing_costs = ask(_listing_costs.listing_costs)
@@ -235,6 +239,7 @@ def complete(
         capture=capture(),
         commits=commits(),
         exclusive_creates=exclusive_creates(),
+        failures=failures(),
         filter_ports=filter_ports(),
         held_segments=held_segments(),
         listing_costs=listing_costs(),

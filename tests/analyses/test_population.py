@@ -14,6 +14,7 @@ import pcapnfs
 from pcapnfs import analyses, columns, summary
 from pcapnfs.analyses import (
     commits,
+    failures,
     listing_costs,
     lock_waits,
     not_found,
@@ -61,6 +62,7 @@ TELLING = (
 
 QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     commits.commits: commits.NEEDS,
+    failures.failures: failures.NEEDS,
     listing_costs.listing_costs: listing_costs.NEEDS,
     lock_waits.lock_waits: lock_waits.NEEDS,
     not_found.not_found: not_found.NEEDS,

@@ -2,6 +2,7 @@
 
 from pcapnfs.diagnosis.finding import Rule
 from pcapnfs.diagnosis.rules import (
+    access_denied,
     access_storm,
     async_export,
     attribute_ping_pong,
@@ -19,10 +20,13 @@ from pcapnfs.diagnosis.rules import (
     exclusive_create,
     getattr_storm,
     grace_period,
+    io_errors,
     lock_contention,
+    lost_state,
     negative_lookups,
     no_attribute_cache,
     no_directory_cache,
+    no_space,
     noac,
     open_owner_serialised,
     persistence_bound,
@@ -75,6 +79,10 @@ RULES: tuple[Rule, ...] = (
     delayed_ack.RULE,
     server_not_ready.RULE,
     delegation_recall.RULE,
+    no_space.RULE,
+    io_errors.RULE,
+    access_denied.RULE,
+    lost_state.RULE,
     stale_handle.RULE,
     silly_rename.RULE,
     lock_contention.RULE,

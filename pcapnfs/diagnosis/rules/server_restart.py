@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.rules.lost_state import TWINS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.restarts import Restart
@@ -40,6 +41,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                     "longer than the lease (90 s by default) loses it, too; look for loss on the "
                     "network."
                 ),
+                *(() if changed else (TWINS,)),
                 Advice(
                     "Where data was exported with async, check files written shortly before: "
                     "clients cannot know what is missing."

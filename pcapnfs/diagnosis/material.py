@@ -40,6 +40,7 @@ from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses import trust as _trust
+from pcapnfs.analyses import unanswered as _unanswered
 from pcapnfs.analyses import write_shapes as _write_shapes
 from pcapnfs.analyses.budget import Booked, book
 from pcapnfs.analyses.change_ids import change_ids
@@ -90,6 +91,7 @@ READS = columns.together(
     _time_budget.READS,
     _transfer_runs.READS,
     _trust.READS,
+    _unanswered.READS,
     _write_shapes.READS,
 )
 """The columns that all of these read."""
@@ -129,6 +131,7 @@ class Material(Record):
     time_budget: _time_budget.TimeBudget
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     trust: _trust.Trust
+    unanswered: tuple[_unanswered.Unanswered, ...]
     write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
@@ -229,6 +232,7 @@ def complete(
     tcp_stalls = ask(_tcp_stalls.tcp_stalls)
     transfer_runs = ask(_transfer_runs.transfer_runs)
     trust = ask(_trust.trust)
+    unanswered = ask(_unanswered.unanswered)
     write_shapes = ask(_write_shapes.write_shapes)
     of_files = learned()
     return Material(
@@ -263,5 +267,6 @@ def complete(
         time_budget=time_budget,
         transfer_runs=transfer_runs(),
         trust=trust(),
+        unanswered=unanswered(),
         write_shapes=write_shapes(),
     )

@@ -64,6 +64,7 @@ from pcapnfs.analyses import (
     time_budget,
     transfer_runs,
     trust,
+    unanswered,
     write_shapes,
 )
 from pcapnfs.comparison import side
@@ -176,6 +177,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "time_budget": (time_budget.READS, time_budget.time_budget),
     "transfer_runs": (transfer_runs.READS, transfer_runs.transfer_runs),
     "trust": (trust.READS, trust.trust),
+    "unanswered": (unanswered.READS, unanswered.unanswered),
 }
 """Every question, with what it says it reads."""
 
@@ -278,6 +280,8 @@ def test_an_answer_needs_each_of_its_columns(
     for kind in (population.Operations, population.Calls):
         asked: Callable[[Any, Trace], bool] = kind.met
         monkeypatch.setattr(kind, "met", lambda *given, asked=asked: asked(*given) or True)
+    any_silent = unanswered.any_silent
+    monkeypatch.setattr(unanswered, "any_silent", lambda trace: any_silent(trace) or True)
     reads, ask = QUESTIONS[question]
     superfluous = []
     with pcapnfs.open(

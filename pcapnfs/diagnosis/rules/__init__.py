@@ -50,6 +50,7 @@ from pcapnfs.diagnosis.rules import (
     tcp_loss,
     transfer_bound,
     unaligned_writes,
+    unanswered_calls,
     zero_window,
 )
 
@@ -71,6 +72,7 @@ RULES: tuple[Rule, ...] = (
     getattr_storm.RULE,
     access_storm.RULE,
     negative_lookups.RULE,
+    unanswered_calls.RULE,
     rpc_retransmission.RULE,
     duplicate_replies.RULE,
     tcp_loss.RULE,

@@ -168,6 +168,8 @@ class Timeline(Record):
     """What TCP's retransmission timer took of all this."""
     longer: Longer
     """What a path that was longer for a while took of it."""
+    apart_s: float
+    """How long the other calls, which mount and unmount, were outstanding, added up, seconds."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -193,6 +195,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     outcome = chosen & (calls.kind == UNKNOWN)
     unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
     del outcome
+    apart = _whole(intervals, ~chosen)
     longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
     service = facts.pop("srt")
     answered = service >= 0
@@ -271,6 +274,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         unknown_calls=unknown_calls,
         lost=lost,
         longer=longer_path,
+        apart_s=apart / NANOSECONDS,
     )
 
 

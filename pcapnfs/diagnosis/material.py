@@ -23,6 +23,7 @@ from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import lock_waits as _lock_waits
 from pcapnfs.analyses import not_found as _not_found
 from pcapnfs.analyses import open_order as _open_order
+from pcapnfs.analyses import preliminaries as _preliminaries
 from pcapnfs.analyses import questions as _questions
 from pcapnfs.analyses import recalls as _recalls
 from pcapnfs.analyses import refusals as _refusals
@@ -75,6 +76,7 @@ READS = columns.together(
     _lock_waits.READS,
     _not_found.READS,
     _open_order.READS,
+    _preliminaries.READS,
     _questions.READS,
     _recalls.READS,
     _refusals.READS,
@@ -115,6 +117,7 @@ class Material(Record):
     lock_waits: tuple[_lock_waits.LockWaits, ...]
     not_found: tuple[_not_found.NotFound, ...]
     open_order: tuple[_open_order.OpenOrder, ...]
+    preliminaries: tuple[_preliminaries.Preliminaries, ...]
     questions: tuple[_questions.Questions, ...]
     recalls: tuple[_recalls.Recalls, ...]
     refusals: tuple[_refusals.Refusals, ...]
@@ -218,6 +221,7 @@ def complete(
     lock_waits = ask(_lock_waits.lock_waits)
     not_found = ask(_not_found.not_found)
     open_order = ask(_open_order.open_order)
+    preliminaries = ask(_preliminaries.preliminaries)
     recalls = ask(_recalls.recalls)
     refusals = ask(_refusals.refusals)
     repeated_access = ask(_repeated_access.repeated_access)
@@ -251,6 +255,7 @@ def complete(
         lock_waits=lock_waits(),
         not_found=not_found(),
         open_order=open_order(),
+        preliminaries=preliminaries(),
         questions=of_files.questions,
         recalls=recalls(),
         refusals=refusals(),

@@ -41,6 +41,7 @@ from pcapnfs.analyses import (
     perfile,
     pergroup,
     population,
+    preliminaries,
     questions,
     readdir,
     recalls,
@@ -146,6 +147,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             pergroup.pergroup(trace, by) for by in ("directory", "client", "uid", "extension")
         ],
     ),
+    "preliminaries": (preliminaries.READS, preliminaries.preliminaries),
     "questions": (questions.READS, questions.questions),
     "readdir": (readdir.READS, readdir.readdir),
     "repeated_access": (repeated_access.READS, repeated_access.repeated_access),
@@ -184,6 +186,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
 SHOWN_BY = {
     "exclusive_creates": "k61-tar-v3.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",
+    "preliminaries": "k61-locks-v42-server.pcap",
     "recalls": "k61-locks-v42-server.pcap",
     "refusals": "k61-locks-v42-server.pcap",
     "resent_calls": "k61-retrans-v3.pcap",

@@ -33,10 +33,14 @@ def answered() -> Conversation:
 
 def found(capture: Capture, folder: Path) -> Finding | None:
     """What the rule says of it."""
+    return all_found(capture, folder).get("unanswered_calls")
+
+
+def all_found(capture: Capture, folder: Path) -> dict[str, Finding]:
+    """What all rules say of it."""
     path = capture.write(folder / "silent.pcap")
     with pcapnfs.open(path) as trace:
-        findings = {finding.id: finding for finding in pcapnfs.findings(trace).findings}
-    return findings.get("unanswered_calls")
+        return {finding.id: finding for finding in pcapnfs.findings(trace).findings}
 
 
 def resent(talk: Conversation, number: int) -> Conversation:
@@ -112,3 +116,24 @@ def test_replies_that_the_capture_lacks_are_none(tmp_path: Path) -> None:
     talk.keepalive("client", SILENCE_NS + 19 * SECOND)
     assert found(talk.capture(), tmp_path) is not None
     assert found(damage.snap(talk.capture(), 200), tmp_path) is None
+
+
+@pytest.mark.parametrize("syns", [4, 1])
+def test_a_server_that_answers_no_syn_at_first(syns: int, tmp_path: Path) -> None:
+    """They come after 0, 1, 3 and 7 seconds, and the last one is answered."""
+    first = answered().reset(SILENCE_NS)
+    again = Conversation(client_port=1022).open(SILENCE_NS + (2**syns - 1) // 2 * SECOND)
+    syn = again.frames[0]
+    for earlier in range(syns - 1):
+        again.frames.insert(0, syn.at(SILENCE_NS + (2**earlier - 1) * SECOND))
+    begun_ns = syn.time_ns + MS
+    for number in range(40, 60):
+        at_ns = begun_ns + number * MS
+        again.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS // 2, ANSWER)
+    findings = all_found(first.capture() + again.capture(), tmp_path)
+    assert ("slow_connect" in findings) is (syns > 1)
+    if syns > 1:
+        finding = findings["slow_connect"]
+        assert finding.severity == "problem"
+        assert finding.saving_s == pytest.approx(7.0, rel=0.02)
+        assert "client_bound" not in findings

@@ -18,6 +18,7 @@ from pcapnfs.analyses import exclusive_creates as _exclusive_creates
 from pcapnfs.analyses import failures as _failures
 from pcapnfs.analyses import filter_ports as _filter_ports
 from pcapnfs.analyses import held_segments as _held_segments
+from pcapnfs.analyses import late_connections as _late_connections
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import lock_waits as _lock_waits
@@ -71,6 +72,7 @@ READS = columns.together(
     _failures.READS,
     _filter_ports.READS,
     _held_segments.READS,
+    _late_connections.READS,
     _listing_costs.READS,
     _load.READS,
     _lock_waits.READS,
@@ -112,6 +114,7 @@ class Material(Record):
     failures: tuple[_failures.Failures, ...]
     filter_ports: tuple[int, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
+    late_connections: tuple[_late_connections.LateConnections, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     load: tuple[_load.Load, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
@@ -216,6 +219,7 @@ def complete(
     failures = ask(_failures.failures)
     filter_ports = ask(_filter_ports.filter_ports)
     held_segments = ask(_held_segments.held_segments)
+    late_connections = ask(_late_connections.late_connections)
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
     lock_waits = ask(_lock_waits.lock_waits)
@@ -250,6 +254,7 @@ def complete(
         failures=failures(),
         filter_ports=filter_ports(),
         held_segments=held_segments(),
+        late_connections=late_connections(),
         listing_costs=listing_costs(),
         load=load(),
         lock_waits=lock_waits(),

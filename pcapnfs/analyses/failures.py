@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     population.CALLS_READS,
     columns.of(
-        calls="call client server callback op status_name call_frame uid file directory",
+        calls="call client server callback op status_name rpc_status call_frame uid file directory",
         operations="call op text",
         files="file path",
     ),
@@ -42,17 +42,23 @@ KINDS = {
     ),
     "mount": ("MNT3ERR_PERM", "MNT3ERR_ACCES"),
     "read_only": ("NFSERR_ROFS", "NFS3ERR_ROFS", "NFS4ERR_ROFS"),
+    "credential": (
+        "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",
+        "AUTH_FAILED",
+    ),
     "owner": ("NFS4ERR_BADOWNER",),
     "revoked": ("NFS4ERR_EXPIRED", "NFS4ERR_ADMIN_REVOKED", "NFS4ERR_DELEG_REVOKED"),
     "in_use": ("NFS4ERR_CLID_INUSE",),
 }  # fmt: skip
-"""Statuses by kind (RFC 1813 sections 2.6 and 5.2.1, RFC 8881 section 15.1)."""
+"""Statuses by kind (RFC 1813 sections 2.6 and 5.2.1, RFC 8881 section 15.1, RFC 5531 section 9).
+Contexts of Kerberos that a server knows no longer are made anew and not among them."""
 
 STATUSES = tuple(name for names in KINDS.values() for name in names)
 """All of them."""
 
-NO_ERROR = "(op = 'SEEK' and status_name = 'NFS4ERR_NXIO')"
-"""How SEEK says that there is no more data (RFC 7862 section 15.11.3)."""
+NO_ERROR = "(op = 'SEEK' and status_name = 'NFS4ERR_NXIO' or op = 'STARTTLS')"
+"""How SEEK says that there is no more data (RFC 7862 section 15.11.3), and a server that it has no
+TLS (RFC 9289 section 4.1)."""
 
 NEEDS = population.Calls(names=STATUSES)
 """Without a call that was answered so there is none."""
@@ -75,8 +81,8 @@ class Failures(Record):
     server: str
     """Address of the server."""
     kind: str
-    """`space`, `quota`, `fault`, `permission`, `mount`, `read_only`, `owner`, `revoked` or
-    `in_use` (`KINDS`)."""
+    """`space`, `quota`, `fault`, `permission`, `mount`, `read_only`, `credential`, `owner`,
+    `revoked` or `in_use` (`KINDS`)."""
     calls: int
     """Calls that were refused."""
     statuses: tuple[str, ...]
@@ -140,8 +146,9 @@ _FAILURES = f"""
         select client, server, {_kind()} as kind, status_name, op, uid, call_frame,
                coalesce(mounted.text, named.path, above.path) as path
         from (
-                 select * from calls
-                 where {among("status_name", STATUSES)} and not callback and not {NO_ERROR}
+                 select * replace (coalesce(status_name, rpc_status) as status_name) from calls
+                 where {among("coalesce(status_name, rpc_status)", STATUSES)}
+                       and not callback and not coalesce({NO_ERROR}, false)
              ) as refused
              left join (select file, path from files) as named on named.file = refused.file
              left join (select file, path from files) as above on above.file = refused.directory

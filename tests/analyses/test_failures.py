@@ -55,6 +55,17 @@ def test_each_status_is_of_its_kind(kind: str) -> None:
         assert (pair.kind, pair.statuses) == (kind, (name,))
 
 
+def test_rpc_refuses_with_a_status_of_its_own() -> None:
+    calls = [
+        call(1, "GETATTR", 1, status=None, status_name=None, rpc_status="AUTH_TOOWEAK"),
+        call(2, "GETATTR", 1, status=None, status_name=None, rpc_status="RPCSEC_GSS_CTXPROBLEM"),
+        call(3, "STARTTLS", 1, status=None, status_name=None, rpc_status="AUTH_REJECTEDCRED"),
+    ]
+    with trace_of(calls=calls) as trace:
+        (pair,) = failures(trace)
+    assert (pair.kind, pair.calls, pair.statuses) == ("credential", 1, ("AUTH_TOOWEAK",))
+
+
 def test_what_programs_provoke_or_goes_over_is_none_of_it() -> None:
     calls = [
         refused(1, "LOOKUP", "NFS3ERR_NOENT"),

@@ -33,6 +33,7 @@ def test_programs_may_try() -> None:
         ("owner", "The server does not know the owners that the client names"),
         ("read_only", "What the client writes to is read-only on the server"),
         ("mount", "The server refuses the mount"),
+        ("credential", "The server refuses the client's credentials"),
     ],
 )
 def test_one_refusal_of_another_kind_is_enough(kind: str, title: str) -> None:
@@ -41,4 +42,4 @@ def test_one_refusal_of_another_kind_is_enough(kind: str, title: str) -> None:
 
 
 def test_nothing_else_is() -> None:
-    assert kinds_told(RULE) == {"permission", "owner", "read_only", "mount"}
+    assert kinds_told(RULE) == {"permission", "owner", "read_only", "mount", "credential"}

@@ -33,6 +33,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             yield _read_only(pair)
         elif pair.kind == "mount":
             yield _mount(pair)
+        elif pair.kind == "credential":
+            yield _credential(pair)
 
 
 def _permission(pair: Failures) -> Observed:
@@ -125,6 +127,27 @@ def _mount(pair: Failures) -> Observed:
                 "Look at what is exported to whom (exportfs -v; showmount -e at the client), and "
                 "at the server's log: mountd says why it refused. Is the client behind NAT, or "
                 "does it come from another of its addresses?"
+            ),
+        ),
+    )
+
+
+def _credential(pair: Failures) -> Observed:
+    return _observed(
+        pair,
+        "The server refuses the client's credentials",
+        "The server did not even look at the call: no export is for this client, or not any more, "
+        "or exports want another flavour (sec=krb5) or a port below 1024 (secure). Programs get "
+        "EACCES or EPERM, whatever the file's mode.",
+        (
+            Advice(
+                "Compare the exports (exportfs -v on the server: addresses, sec=, secure) with the "
+                "address from which the client comes and its mount's sec= and resvport; look at "
+                "the server's log."
+            ),
+            Advice(
+                "If it began while the mount was in use, look for what changed: exports, the "
+                "client's address, DNS or netgroups that the server could not look up."
             ),
         ),
     )

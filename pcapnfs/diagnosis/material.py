@@ -19,6 +19,7 @@ from pcapnfs.analyses import failures as _failures
 from pcapnfs.analyses import filter_ports as _filter_ports
 from pcapnfs.analyses import held_segments as _held_segments
 from pcapnfs.analyses import late_connections as _late_connections
+from pcapnfs.analyses import layouts as _layouts
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import lock_waits as _lock_waits
@@ -73,6 +74,7 @@ READS = columns.together(
     _filter_ports.READS,
     _held_segments.READS,
     _late_connections.READS,
+    _layouts.READS,
     _listing_costs.READS,
     _load.READS,
     _lock_waits.READS,
@@ -115,6 +117,7 @@ class Material(Record):
     filter_ports: tuple[int, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
     late_connections: tuple[_late_connections.LateConnections, ...]
+    layouts: tuple[_layouts.Layouts, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     load: tuple[_load.Load, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
@@ -220,6 +223,7 @@ def complete(
     filter_ports = ask(_filter_ports.filter_ports)
     held_segments = ask(_held_segments.held_segments)
     late_connections = ask(_late_connections.late_connections)
+    layouts = ask(_layouts.layouts)
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
     lock_waits = ask(_lock_waits.lock_waits)
@@ -255,6 +259,7 @@ def complete(
         filter_ports=filter_ports(),
         held_segments=held_segments(),
         late_connections=late_connections(),
+        layouts=layouts(),
         listing_costs=listing_costs(),
         load=load(),
         lock_waits=lock_waits(),

@@ -15,6 +15,7 @@ from pcapnfs import analyses, columns, summary
 from pcapnfs.analyses import (
     commits,
     failures,
+    layouts,
     listing_costs,
     lock_waits,
     not_found,
@@ -63,6 +64,7 @@ TELLING = (
 QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     commits.commits: commits.NEEDS,
     failures.failures: failures.NEEDS,
+    layouts.layouts: layouts.NEEDS,
     listing_costs.listing_costs: listing_costs.NEEDS,
     lock_waits.lock_waits: lock_waits.NEEDS,
     not_found.not_found: not_found.NEEDS,

@@ -131,10 +131,15 @@ def _kind() -> str:
 
 
 def _most(value: str, limit: str) -> str:
-    """SQL: the values of a column by client, server and kind, the most frequent first."""
+    """SQL: the values of a column by client, server and kind, the most frequent first.
+
+    Of equals the first to come by: redaction replaces names, and is to change nothing else.
+    """
     return f"""
-        (select list(value order by calls desc, value)[:{limit}] from (
-             select {value} as value, count(*) as calls from failed
+        (select list(value order by calls desc, first)[:{limit}] from (
+             select {value} as value, count(*) as calls,
+                    min((call_frame, {value})) as first
+             from failed
              where failed.client = told.client and failed.server = told.server
                    and failed.kind = told.kind and {value} is not null
              group by {value}

@@ -39,6 +39,11 @@ def test_a_server_that_stops_answering() -> None:
     assert "hard" in seen.advice[-1].action
 
 
+def test_of_one_call_it_is_told_how_long_it_waited() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, calls=1, large=0),)))
+    assert "1 m 0 s after it was sent: a/b." in seen.seen
+
+
 def test_one_that_answers_others_meanwhile() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, answered_later=5),)))
     assert seen.title == "The server left some calls unanswered"

@@ -54,7 +54,8 @@ def _seen(pair: Unanswered) -> str:
     text = (
         f"{units.count(pair.calls)} of {wording.times(pair.asked, 'call')} "
         f"({wording.several(pair.operations)}) had no answer when the capture ended, "
-        f"{units.duration(pair.longest_s)} after the first of them was sent"
+        f"{units.duration(pair.longest_s)} after "
+        f"{'it' if pair.calls == 1 else 'the first of them'} was sent"
     )
     if pair.paths:
         text += f": {wording.places(pair.paths)}"

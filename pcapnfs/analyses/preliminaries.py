@@ -6,9 +6,9 @@ that hangs for ten seconds does so here, however quick the calls for files are t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
@@ -41,6 +41,9 @@ CONTEXT = ("RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT")
 
 REFUSED = ("RPCSEC_GSS_CREDPROBLEM", "RPCSEC_GSS_CTXPROBLEM")
 """How a server says that it knows a context no longer (RFC 2203 section 5.3.3.3)."""
+
+CONTEXTS = "context"
+"""The kind of these calls."""
 
 OPERATIONS_SHOWN = 4
 """Operations that are told."""
@@ -77,7 +80,7 @@ class Preliminaries(Record):
     operations: tuple[Preliminary, ...]
     """By operation, those that took longest first."""
     refused: int
-    """Calls of any kind that the server refused because it knew their context no longer."""
+    """Calls that the server refused because it knew their context no longer; 0 for other kinds."""
     time_s: Mapping[str, float]
     """What they took of the clock, seconds by row of the time budget."""
     frames: tuple[int, ...]
@@ -85,71 +88,72 @@ class Preliminaries(Record):
 
 
 def preliminaries(trace: Trace) -> tuple[Preliminaries, ...]:
-    """Put together, for each client, server and kind."""
+    """Put together, for each client, server and kind, those that took longest first."""
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(_EARLY)
-        rows = cursor.execute(_KINDS, {"examples": EXAMPLES}).fetchall()
-        if not rows:
-            return ()
-        told = cursor.execute(_OPERATIONS).fetchall()
-        times = cursor.execute(_ROWS).fetchall()
-    operations: dict[tuple[str, str, str], list[Preliminary]] = {}
-    for client, server, kind, op, calls, longest, repeated in told:
-        operations.setdefault((client, server, kind), []).append(
-            Preliminary(op, integer(calls), seconds(longest), integer(repeated))
+        rows = cursor.execute(_EARLY, {"examples": EXAMPLES}).fetchall()
+        contexts = any(kind == CONTEXTS for _, _, kind, *_ in rows)
+        refused = cursor.execute(_REFUSED).fetchall() if contexts else ()
+    forgotten = {(client, server): integer(calls) for client, server, calls in refused}
+    groups: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
+    for client, server, kind, *told in rows:
+        groups.setdefault((client, server, kind), []).append(tuple(told))
+    found = [_added_up(*whose, told, forgotten.get(whose[:2], 0)) for whose, told in groups.items()]
+    return tuple(sorted(found, key=lambda each: -sum(each.time_s.values())))
+
+
+def _added_up(
+    client: str, server: str, kind: str, told: Sequence[tuple[Any, ...]], refused: int
+) -> Preliminaries:
+    """Of rows by operation and row of the time budget."""
+    operations: dict[str, Preliminary] = {}
+    time_s: dict[str, float] = {}
+    frames: list[tuple[int, int]] = []
+    for op, row, calls, longest, repeated, share, examples in told:
+        before = operations.get(op, Preliminary(op, 0, None, 0))
+        operations[op] = Preliminary(
+            op=op,
+            calls=before.calls + integer(calls),
+            longest_s=max(before.longest_s or 0.0, seconds(longest) or 0.0),
+            repeated=before.repeated + integer(repeated),
         )
-    by_row: dict[tuple[str, str, str], dict[str, float]] = {}
-    for client, server, kind, row, time in times:
-        by_row.setdefault((client, server, kind), {})[row] = seconds(time) or 0.0
-    return tuple(
-        Preliminaries(
-            client=client,
-            server=server,
-            kind=kind,
-            calls=integer(calls),
-            operations=tuple(operations[client, server, kind][:OPERATIONS_SHOWN]),
-            refused=integer(refused),
-            time_s=by_row[client, server, kind],
-            frames=tuple(frames),
-        )
-        for client, server, kind, calls, refused, frames in rows
+        time_s[row] = time_s.get(row, 0.0) + (seconds(share) or 0.0)
+        frames += [(integer(frame), -integer(taken)) for taken, frame in examples]
+    return Preliminaries(
+        client=client,
+        server=server,
+        kind=kind,
+        calls=sum(each.calls for each in operations.values()),
+        operations=tuple(operations.values())[:OPERATIONS_SHOWN],
+        refused=refused if kind == CONTEXTS else 0,
+        time_s=time_s,
+        frames=tuple(frame for frame, _ in sorted(frames, key=lambda each: each[::-1])[:EXAMPLES]),
     )
 
 
 # What was never answered is `unanswered`'s.
 _EARLY = f"""
-    create temp table early as
-    select client, server, op, srt, transmissions, stability, call_frame,
-           coalesce(share, 0) as share,
-           case when program in ({MOUNT}, {PORTMAPPER}) then 'mount'
-                when {among("op", LOGIN)} then 'login' else 'context' end as kind
-    from (
-             select * from calls
-             where not callback and reply_time is not null
-                   and (program in ({MOUNT}, {PORTMAPPER})
-                        or program = {NFS} and {among("op", LOGIN + CONTEXT)})
-         ) as calls left join shares using (call)
-"""
-
-_KINDS = f"""
-    with forgotten as (
-        select client, server, count(*) as refused
-        from calls where {among("rpc_status", REFUSED)} and not callback
-        group by client, server
+    with early as (
+        select client, server, op, srt, transmissions, stability, call_frame,
+               coalesce(share, 0) as share,
+               case when program in ({MOUNT}, {PORTMAPPER}) then 'mount'
+                    when {among("op", LOGIN)} then 'login' else '{CONTEXTS}' end as kind
+        from (
+                 select * from calls
+                 where not callback and reply_time is not null
+                       and (program in ({MOUNT}, {PORTMAPPER})
+                            or program = {NFS} and {among("op", LOGIN + CONTEXT)})
+             ) as calls left join shares using (call)
     )
-    select client, server, kind, count(*), coalesce(any_value(refused), 0),
-           (list(call_frame order by share desc, call_frame))[:$examples]
-    from early left join forgotten using (client, server)
-    group by client, server, kind order by sum(share) desc, client, server, kind
+    select client, server, kind, op, stability, count(*), max(srt),
+           count(*) filter (transmissions > 1), sum(share),
+           list((share, call_frame) order by share desc, call_frame)[:$examples]
+    from early group by client, server, kind, op, stability
+    order by sum(share) desc, client, server, op, stability
 """
 
-_OPERATIONS = """
-    select client, server, kind, op, count(*), max(srt), count(*) filter (transmissions > 1)
-    from early group by client, server, kind, op order by sum(share) desc, op
-"""
-
-_ROWS = """
-    select client, server, kind, stability, sum(share) from early
-    group by client, server, kind, stability
+_REFUSED = f"""
+    select client, server, count(*)
+    from calls where {among("rpc_status", REFUSED)} and not callback
+    group by client, server
 """

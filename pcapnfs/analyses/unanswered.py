@@ -137,12 +137,11 @@ _SILENT = r"""
         where reply_time is null and not callback and not regexp_matches(op, '_(MSG|RES)$')
     ),
     pairs as (select distinct client, server from waiting),
+    of_clients as (select client, max(last_time) as ended from connections group by client),
+    of_servers as (select server, max(last_time) as ended from connections group by server),
     seen as (
-        select client, server, max(last_time) as ended
-        from pairs join (
-                 select client as one, server as other, last_time from connections
-             ) as each on each.one = pairs.client or each.other = pairs.server
-        group by client, server
+        select client, server, greatest(of_clients.ended, of_servers.ended) as ended
+        from pairs left join of_clients using (client) left join of_servers using (server)
     ),
     slowest as (
         select client, server, max(srt) as srt

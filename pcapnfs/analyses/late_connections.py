@@ -26,6 +26,10 @@ READS = columns.of(
 LATE_NS = 1_000_000_000
 """The first SYN that nobody answers is sent again after so long (RFC 6298 section 2)."""
 
+HELD_AGAINST_CALLS = 50
+"""Connections, the latest, that are held against the other calls of their client; more that are
+late cost nothing. Each is compared with all of these."""
+
 EXAMPLES = 5
 """Frames that are told."""
 
@@ -42,8 +46,8 @@ class LateConnections(Record):
     longest_s: float
     """The longest time from the first packet of one to its first call, seconds."""
     idle_s: float
-    """Those times added up, of connections beside which no call of the client was under way,
-    seconds."""
+    """Those times added up, of connections beside which no call of the client was under way, those
+    of the fifty latest in the capture, seconds."""
     syn_s: float | None
     """The longest time from the last SYN to the server's answer, seconds; None when the capture
     does not tell."""
@@ -54,7 +58,9 @@ class LateConnections(Record):
 def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
     """Put together, for each client and server, the longest first."""
     with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(_LATE, {"late": LATE_NS, "examples": EXAMPLES}).fetchall()
+        rows = cursor.execute(
+            _LATE, {"late": LATE_NS, "most": HELD_AGAINST_CALLS, "examples": EXAMPLES}
+        ).fetchall()
     return tuple(
         LateConnections(
             client=client,
@@ -82,9 +88,12 @@ _LATE = """
              ) as each using (connection)
         where called - first_time >= $late
     ),
+    latest as (
+        from late order by called - first_time desc, first_frame limit $most
+    ),
     others as (
         select client, first_time, called
-        from late join (
+        from latest join (
                  select calls.client, calls.call_time, calls.reply_time from calls
                  where not callback and reply_time is not null
              ) as busy using (client)
@@ -92,7 +101,9 @@ _LATE = """
     )
     select client, server, count(*), max(called - first_time),
            sum(called - first_time) filter (
-               (client, first_time, called) not in (select (client, first_time, called) from others)
+               first_frame in (select first_frame from latest)
+               and (client, first_time, called)
+                   not in (select (client, first_time, called) from others)
            ),
            max(syn_rtt),
            (list(first_frame order by called - first_time desc, first_frame))[:$examples]

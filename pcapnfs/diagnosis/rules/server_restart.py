@@ -16,11 +16,18 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
+LOGINS = 4
+"""Logins of each client from which on they are not those of mounts and one loss of state."""
+
+
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server that shows it."""
     for server in material.restarts:
         changed = server.verifiers > 1
         if not changed and not server.lost_state:
+            continue
+        if not changed and _twins(server):
+            yield _shared_name(server)
             continue
         yield Observed(
             severity="problem" if changed else "warning",
@@ -54,6 +61,35 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             claims=(Claim("waiting", server.unreachable_s + server.grace_s),),
             also=("rpc_retransmission",) if server.moved else (),
         )
+
+
+def _twins(server: Restart) -> bool:
+    """Whether clients log in again and again, and lose their state each time."""
+    return server.losers > 1 and server.logins >= LOGINS * server.losers
+
+
+def _shared_name(server: Restart) -> Observed:
+    """Two clients or more that the server takes for one."""
+    return Observed(
+        severity="problem",
+        title=f"Clients of {server.server} end each other's state",
+        seen=f"{wording.times(server.lost_state, 'call')} of {units.count(server.losers)} clients "
+        f"met {' and '.join(server.statuses)}, and clients logged in "
+        f"{wording.times(server.logins, 'time')}.",
+        why="After a restart each client logs in once. These do so again and again: they seem to "
+        "have one name, so that the server takes each for the other, come back after a crash, and "
+        "forgets its opens and locks. All of them are slow, and locks do not hold.",
+        advice=(
+            TWINS,
+            Advice(
+                "Compare the names in EXCHANGE_ID or SETCLIENTID of the clients (pcapnfs show "
+                "FRAME). If they differ, find out on the server why it forgets its clients."
+            ),
+        ),
+        confidence="likely",
+        data=wording.times(server.logins, "login"),
+        frames=server.frames,
+    )
 
 
 def _seen(server: Restart) -> Iterator[str]:

@@ -9,8 +9,8 @@ import pytest
 
 import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
-from pcapnfs.synth.builder import Conversation, nfs3
-from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, results
+from pcapnfs.synth.builder import Conversation, Packer, mount3, nfs3, rpc
+from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, Sattr3, results
 from pcapnfs.synth.builder.rpc import Request
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
@@ -20,6 +20,8 @@ pytest.importorskip("pcapnfs._core")
 
 ROOT = b"root handle."
 NOENT = 2
+NOSPC = 28
+PERM = 1
 ENTRIES = 50
 
 
@@ -132,3 +134,65 @@ def test_a_session_whose_slots_are_all_taken(threads: int, tmp_path: Path) -> No
     assert ("session_slots" in findings) is (threads == 64)
     if threads == 64:
         assert "grants 64 slots" in findings["session_slots"].evidence
+
+
+def test_a_file_system_that_fills_up(tmp_path: Path) -> None:
+    talk = Talk()
+    talk.call(nfs3.create(ROOT, "big"), results.create(b"big", Fattr3(fileid=9)))
+    for number in range(5):
+        full = number > 2
+        answer = results.write(status=NOSPC) if full else results.write(count=8192)
+        talk.call(nfs3.write(b"big", number * 8192, bytes(8192)), answer)
+    finding = talk.findings(tmp_path)["no_space"]
+    assert re.match(r"2 calls \(WRITE\) were answered NFS3ERR_NOSPC, .*/big\.$", finding.evidence)
+
+
+@pytest.mark.parametrize("files", [10, 9])
+def test_root_that_may_not_give_files_away(files: int, tmp_path: Path) -> None:
+    """As tar does it, on an export with root_squash; nine may be a program that tries."""
+    talk = Talk()
+    for number in range(files):
+        name = b"f%d" % number
+        talk.call(nfs3.create(ROOT, name), results.create(name, Fattr3(fileid=9 + number)))
+        talk.call(nfs3.setattr_(name, Sattr3(uid=1000)), results.setattr_(status=PERM))
+    findings = talk.findings(tmp_path)
+    assert ("access_denied" in findings) is (files == 10)
+    assert not {"no_space", "io_errors", "lost_state"}.intersection(findings)
+
+
+def test_a_mount_that_waits_for_dns(tmp_path: Path) -> None:
+    """The verdict is about the calls after it, and says so."""
+    mounting = Conversation(client_port=801, server_port=20048).open(T)
+    mounting.call(1, T + MS, *mount3.mnt("/export"))
+    mounting.reply(1, T + 10_001 * MS, mount3.mnt_reply(ROOT))
+    talk = Talk()
+    talk.now_ns += 10_010 * MS
+    for number in range(40):
+        talk.call(nfs3.getattr_(ROOT), results.getattr_(Fattr3(type=NF3DIR, fileid=number)))
+    path = (mounting.capture() + talk.connection.capture()).write(tmp_path / "mount.pcap")
+    with pcapnfs.open(path) as trace:
+        summary = pcapnfs.summarize(trace)
+    first = summary.findings[0]
+    assert (first.id, first.severity) == ("slow_mount", "problem")
+    assert first.saving_s == pytest.approx(10.0, rel=0.001)
+    assert summary.verdict is not None
+    assert summary.verdict.sentence.startswith(
+        "Mounting took 10.0 s, and is not counted in what follows. The time went into "
+    )
+
+
+@pytest.mark.parametrize("contexts", [10, 1])
+def test_kerberos_contexts_that_take_long(contexts: int, tmp_path: Path) -> None:
+    """One of 30 ms is nothing to speak of."""
+    talk = Talk()
+    start = rpc.Auth(rpc.RPCSEC_GSS, Packer().uints(1, 1, 0, 1).opaque(b"").done())
+    made = Packer().opaque(b"context").uints(0, 0, 128).opaque(bytes(150)).done()
+    for number in range(contexts):
+        talk.connection.credential = start
+        talk.call(nfs3.null()._replace(body=Packer().opaque(bytes(600)).done()), made, 30)
+        talk.connection.credential = rpc.auth_gss(number + 1, rpc.GSS_NONE, b"context")
+        talk.call(nfs3.getattr_(ROOT), results.getattr_(Fattr3(type=NF3DIR)))
+    findings = talk.findings(tmp_path)
+    assert ("gss_contexts" in findings) is (contexts == 10)
+    if contexts == 10:
+        assert findings["gss_contexts"].saving_s == pytest.approx(0.3)

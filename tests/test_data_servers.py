@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import pcapnfs
 from pcapnfs.synth.builder import (
     Capture,
     Compound,
@@ -157,3 +158,26 @@ def test_where_the_capture_tells_nothing_the_role_is_unknown(tmp_path: Path) -> 
     talk, data = _Talk(), _ports(1002, _DATA)
     talk.call(data, nfs3.read(_THERE, 0, 3), results.read(b"abc", True))
     assert rows(_written(tmp_path, data), _ROLES) == [(1002, None)]
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_layouts_that_are_not_used(used: bool, tmp_path: Path) -> None:
+    """The client got one, and reads from the metadata server, or from the data server."""
+    talk, metadata, data = _Talk(), _ports(1001), _ports(1002, _DATA)
+    _exchange(talk, metadata, _MDS)
+    body, address = nfs4.file_layout(_DEVICE, [_THERE]), nfs4.file_device_address()
+    _layout(talk, metadata, body, address, 1)
+    for number in range(30):
+        talk.compound(
+            data if used else metadata,
+            Compound(1).putfh(_THERE if used else _FILE).read(number * 3, 3, _STATE),
+            CompoundReply().putfh().read(b"abc", True),
+        )
+    with pcapnfs.open(_written(tmp_path, metadata, data)) as trace:
+        found = {finding.id: finding for finding in pcapnfs.findings(trace).findings}
+    assert ("data_through_mds" in found) is not used
+    if not used:
+        assert found["data_through_mds"].evidence == (
+            "30 of 30 READs and WRITEs (90 B) went over connections on which the client asked for "
+            "layouts; it got 1 of 1."
+        )

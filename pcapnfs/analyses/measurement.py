@@ -145,6 +145,9 @@ class Measurement(Record):
     """The time between calls, without pauses, seconds."""
     pauses_s: float
     """Gaps of a second or more between calls, together, seconds."""
+    apart_s: float
+    """For how long calls that mount and unmount were outstanding, added up, seconds: in none of the
+    other times."""
     sums: Sums
     """By unit, in order of their first call."""
     clients: ClientClocks | None
@@ -287,6 +290,7 @@ def measure(
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
+        apart_s=calls.apart_s,
         sums=sums,
         clients=clocks,
         unread=sealing(trace).mostly or directions(trace).mostly,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OPERATIONS_READS = columns.of(operations="op status status_name")
 """The columns that `Operations` reads."""
 
-CALLS_READS = columns.of(calls="op status status_name")
+CALLS_READS = columns.of(calls="op status status_name rpc_status")
 """The columns that `Calls` reads."""
 
 MOST = 1000
@@ -61,7 +61,7 @@ class Calls(Record):
     statuses: tuple[int, ...] | None = None
     """Its status, any of these, as a number; None: whatever it is, or if there is none."""
     names: tuple[str, ...] | None = None
-    """The same by name; None likewise."""
+    """The same by name, where there is none that of RPC; None likewise."""
 
     def met(self, trace: Trace) -> bool:
         """Whether the trace has one."""
@@ -85,7 +85,7 @@ def _operations(trace: Trace) -> list[tuple[str | None, int | None, str | None]]
 @once
 def _calls(trace: Trace) -> list[tuple[str | None, int | None, str | None]] | None:
     """Each main operation with each of its statuses; None: too many to tell."""
-    return _kinds(trace, "select distinct op, status, status_name from calls")
+    return _kinds(trace, "select distinct op, status, coalesce(status_name, rpc_status) from calls")
 
 
 def _kinds(trace: Trace, query: str) -> list[tuple[Any, ...]] | None:

@@ -54,6 +54,9 @@ LOST_STATE = (
 BEGINNING = ("CREATE_SESSION", "DESTROY_SESSION", "SETCLIENTID_CONFIRM", "DESTROY_CLIENTID")
 """Calls that may meet such an answer without a restart: what is left of a mount of earlier."""
 
+LOGIN = ("EXCHANGE_ID", "SETCLIENTID")
+"""Calls by which a client makes itself known: at each mount, and again after its state was lost."""
+
 GRACE = ("NFS4ERR_GRACE", "LCK_DENIED_GRACE_PERIOD", "NLM4_DENIED_GRACE_PERIOD")
 """Answers of a server that waits for clients to reclaim what they had before the restart."""
 
@@ -82,6 +85,10 @@ class Restart(Record):
     """Calls answered with `LOST_STATE`, those of `BEGINNING` aside."""
     statuses: tuple[str, ...]
     """Their statuses."""
+    losers: int
+    """Clients that were answered so."""
+    logins: int
+    """EXCHANGE_IDs and SETCLIENTIDs of all clients that it answered."""
     moved: int
     """Calls that had to be sent again on a new connection because of it."""
     unreachable_s: float
@@ -135,9 +142,10 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
     found = []
     for server in sorted(verifiers.keys() | states.keys()):
         number, writes, frame = verifiers.get(server, _NO_VERIFIERS)
-        lost, names, lost_frames, refused, grace, span, refused_frames, reclaims = states.get(
-            server, (0, [], [], 0, 0, 0, [], 0)
+        lost, names, lost_frames, losers, *of_grace, logins = states.get(
+            server, (0, [], [], 0, 0, 0, 0, [], 0, 0)
         )
+        refused, grace, span, refused_frames, reclaims = of_grace
         if number < 2 and not lost and not refused:
             continue
         calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
@@ -150,6 +158,8 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
                 writes=writes,
                 lost_state=integer(lost),
                 statuses=tuple(names),
+                losers=integer(losers),
+                logins=integer(logins),
                 moved=resent,
                 unreachable_s=waited_s,
                 refused=integer(refused),
@@ -252,21 +262,22 @@ grow beyond the WRITEs."""
 
 _STATES = f"""
     with answered as (
-        select server, call, op, call_frame, reply_time, share,
+        select server, client, call, op, call_frame, reply_time, share,
                coalesce({among("status_name", LOST_STATE)}, false)
                    and op not in {BEGINNING} as lost,
                coalesce({among("status_name", GRACE)}, false) as grace, status_name
         from calls join shares using (call)
         where not callback and reply_time is not null
-              and ({among("status_name", (*LOST_STATE, *GRACE))} or op = 'RECLAIM_COMPLETE')
+              and ({among("status_name", (*LOST_STATE, *GRACE))}
+                   or {among("op", (*LOGIN, "RECLAIM_COMPLETE"))})
     )
     select server, count(*) filter (lost),
            coalesce(list_sort(list(distinct status_name) filter (lost)), []),
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (lost), []),
-           count(*) filter (grace), sum(share) filter (grace),
+           count(distinct client) filter (lost), count(*) filter (grace), sum(share) filter (grace),
            max(reply_time) filter (grace) - min(reply_time) filter (grace),
            coalesce(arg_min(call_frame, (reply_time, call_frame), $examples) filter (grace), []),
-           count(*) filter (op = 'RECLAIM_COMPLETE')
+           count(*) filter (op = 'RECLAIM_COMPLETE'), count(*) filter ({among("op", LOGIN)})
     from answered group by server
 """
 

@@ -186,6 +186,8 @@ class Timeline(Record):
     """What a path that was longer for a while took of it."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
+    apart_s: float
+    """How long the other calls, which mount and unmount, were outstanding, added up, seconds."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -211,6 +213,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     outcome = chosen & (calls.kind == UNKNOWN)
     unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
     del outcome
+    apart = _whole(intervals, ~chosen)
     longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
     service = facts.pop("srt")
     answered = service >= 0
@@ -291,6 +294,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         lost=lost,
         longer=longer_path,
         locked=locked,
+        apart_s=apart / NANOSECONDS,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.formula import Costs
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +37,9 @@ FAST_RATIO = 1.5
 
 SKEWED = 2.0
 """Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
+
+MOUNTING_S = 1.0
+"""From so many seconds on, and a large share, it is told what mounting took."""
 
 ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
@@ -202,7 +205,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
     if measured.clients is not None:
         return _of_clients(measured.clients)
     told = measured.persist_s is not None
-    return verdict(
+    found = verdict(
         Evidence(
             costs=measured.costs(),
             transfer_s=measured.transfer_s - measured.lost.transfer_s,
@@ -220,6 +223,16 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
         )
     )
+    return _with_mounting(measured, found)
+
+
+def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
+    """The verdict, which is about the calls after it, with a mount that took a large share."""
+    apart = measured.apart_s
+    if apart < MOUNTING_S or apart < LARGE_SHARE * (apart + measured.span_s):
+        return found
+    said = f"Mounting took {units.duration(apart)}, and is not counted in what follows."
+    return replace(found, sentence=f"{said} {found.sentence}")
 
 
 def client_verdict(clock: ClientClock) -> ClientVerdict:

@@ -15,13 +15,17 @@ from pcapnfs.analyses import caps as _caps
 from pcapnfs.analyses import capture as _capture
 from pcapnfs.analyses import commits as _commits
 from pcapnfs.analyses import exclusive_creates as _exclusive_creates
+from pcapnfs.analyses import failures as _failures
 from pcapnfs.analyses import filter_ports as _filter_ports
 from pcapnfs.analyses import held_segments as _held_segments
+from pcapnfs.analyses import late_connections as _late_connections
+from pcapnfs.analyses import layouts as _layouts
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import lock_waits as _lock_waits
 from pcapnfs.analyses import not_found as _not_found
 from pcapnfs.analyses import open_order as _open_order
+from pcapnfs.analyses import preliminaries as _preliminaries
 from pcapnfs.analyses import questions as _questions
 from pcapnfs.analyses import recalls as _recalls
 from pcapnfs.analyses import refusals as _refusals
@@ -39,6 +43,7 @@ from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses import trust as _trust
+from pcapnfs.analyses import unanswered as _unanswered
 from pcapnfs.analyses import write_shapes as _write_shapes
 from pcapnfs.analyses.budget import Booked, book
 from pcapnfs.analyses.change_ids import change_ids
@@ -65,13 +70,17 @@ READS = columns.together(
     _capture.READS,
     _commits.READS,
     _exclusive_creates.READS,
+    _failures.READS,
     _filter_ports.READS,
     _held_segments.READS,
+    _late_connections.READS,
+    _layouts.READS,
     _listing_costs.READS,
     _load.READS,
     _lock_waits.READS,
     _not_found.READS,
     _open_order.READS,
+    _preliminaries.READS,
     _questions.READS,
     _recalls.READS,
     _refusals.READS,
@@ -88,6 +97,7 @@ READS = columns.together(
     _time_budget.READS,
     _transfer_runs.READS,
     _trust.READS,
+    _unanswered.READS,
     _write_shapes.READS,
 )
 """The columns that all of these read."""
@@ -103,13 +113,17 @@ class Material(Record):
     capture: _capture.Capture
     commits: tuple[_commits.Commits, ...]
     exclusive_creates: tuple[_exclusive_creates.ExclusiveCreates, ...]
+    failures: tuple[_failures.Failures, ...]
     filter_ports: tuple[int, ...]
     held_segments: tuple[_held_segments.HeldSegments, ...]
+    late_connections: tuple[_late_connections.LateConnections, ...]
+    layouts: tuple[_layouts.Layouts, ...]
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     load: tuple[_load.Load, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
     not_found: tuple[_not_found.NotFound, ...]
     open_order: tuple[_open_order.OpenOrder, ...]
+    preliminaries: tuple[_preliminaries.Preliminaries, ...]
     questions: tuple[_questions.Questions, ...]
     recalls: tuple[_recalls.Recalls, ...]
     refusals: tuple[_refusals.Refusals, ...]
@@ -126,6 +140,7 @@ class Material(Record):
     time_budget: _time_budget.TimeBudget
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     trust: _trust.Trust
+    unanswered: tuple[_unanswered.Unanswered, ...]
     write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
@@ -204,13 +219,17 @@ def complete(
     capture = ask(_capture.capture)
     commits = ask(_commits.commits)
     exclusive_creates = ask(_exclusive_creates.exclusive_creates)
+    failures = ask(_failures.failures)
     filter_ports = ask(_filter_ports.filter_ports)
     held_segments = ask(_held_segments.held_segments)
+    late_connections = ask(_late_connections.late_connections)
+    layouts = ask(_layouts.layouts)
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
     lock_waits = ask(_lock_waits.lock_waits)
     not_found = ask(_not_found.not_found)
     open_order = ask(_open_order.open_order)
+    preliminaries = ask(_preliminaries.preliminaries)
     recalls = ask(_recalls.recalls)
     refusals = ask(_refusals.refusals)
     repeated_access = ask(_repeated_access.repeated_access)
@@ -225,6 +244,7 @@ def complete(
     tcp_stalls = ask(_tcp_stalls.tcp_stalls)
     transfer_runs = ask(_transfer_runs.transfer_runs)
     trust = ask(_trust.trust)
+    unanswered = ask(_unanswered.unanswered)
     write_shapes = ask(_write_shapes.write_shapes)
     of_files = learned()
     return Material(
@@ -235,13 +255,17 @@ def complete(
         capture=capture(),
         commits=commits(),
         exclusive_creates=exclusive_creates(),
+        failures=failures(),
         filter_ports=filter_ports(),
         held_segments=held_segments(),
+        late_connections=late_connections(),
+        layouts=layouts(),
         listing_costs=listing_costs(),
         load=load(),
         lock_waits=lock_waits(),
         not_found=not_found(),
         open_order=open_order(),
+        preliminaries=preliminaries(),
         questions=of_files.questions,
         recalls=recalls(),
         refusals=refusals(),
@@ -258,5 +282,6 @@ def complete(
         time_budget=time_budget,
         transfer_runs=transfer_runs(),
         trust=trust(),
+        unanswered=unanswered(),
         write_shapes=write_shapes(),
     )

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from pcapnfs import units
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.failures import Failures
 
 NAMED = 3
 """Of many alike so many are named."""
@@ -25,3 +29,18 @@ def several(names: Sequence[str]) -> str:
 def times(number: int, one: str, many: str | None = None) -> str:
     """How many of what: `1 file`, `2 files`."""
     return units.counted(number, one, many)
+
+
+def refused(pair: Failures) -> str:
+    """Which calls a server refused, how, for whom and on what; not escaped."""
+    answers = " or ".join(pair.statuses)
+    text = (
+        f"{times(pair.calls, 'call')} ({several(pair.operations)}) "
+        f"{'was' if pair.calls == 1 else 'were'} answered {answers}"
+    )
+    if pair.users:
+        text += f", asked by {'user' if len(pair.users) == 1 else 'users'} "
+        text += ", ".join(str(user) for user in pair.users)
+    if pair.paths:
+        text += f": {places(pair.paths)}"
+    return f"{text}."

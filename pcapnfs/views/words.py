@@ -152,8 +152,9 @@ def warning(trust: Trust) -> str:
     # A call without reply may be one that the server never answered.
     sure = len(told) > bool(trust.unanswered_within)
     lost = (
-        f"{', '.join(told)}. The capture {'is' if sure else 'may be'} incomplete, and the figures "
-        "with it."
+        f"{', '.join(told)}. "
+        f"{'The' if sure else 'The server did not answer, or the'} capture is incomplete, and the "
+        "figures with it."
     )
     return f"Trust: {' '.join((*closed, lost[0].upper() + lost[1:] if closed else lost))}"
 

@@ -14,6 +14,8 @@ import pcapnfs
 from pcapnfs import analyses, columns, summary
 from pcapnfs.analyses import (
     commits,
+    failures,
+    layouts,
     listing_costs,
     lock_waits,
     not_found,
@@ -61,6 +63,8 @@ TELLING = (
 
 QUESTIONS: dict[Callable[[Trace], object], Operations | Calls] = {
     commits.commits: commits.NEEDS,
+    failures.failures: failures.NEEDS,
+    layouts.layouts: layouts.NEEDS,
     listing_costs.listing_costs: listing_costs.NEEDS,
     lock_waits.lock_waits: lock_waits.NEEDS,
     not_found.not_found: not_found.NEEDS,

@@ -23,8 +23,11 @@ from pcapnfs.analyses import (
     course,
     distributions,
     exclusive_creates,
+    failures,
     files,
     held_segments,
+    late_connections,
+    layouts,
     listing_costs,
     load,
     lock_waits,
@@ -40,6 +43,7 @@ from pcapnfs.analyses import (
     perfile,
     pergroup,
     population,
+    preliminaries,
     questions,
     readdir,
     recalls,
@@ -63,6 +67,7 @@ from pcapnfs.analyses import (
     time_budget,
     transfer_runs,
     trust,
+    unanswered,
     write_shapes,
 )
 from pcapnfs.comparison import side
@@ -109,7 +114,10 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "write_shapes": (write_shapes.READS, write_shapes.write_shapes),
     "cache": (cache.READS, cache.cache),
     "capture": (capture.READS, capture.capture),
+    "failures": (failures.READS, failures.failures),
     "files": (files.READS, files.files),
+    "late_connections": (late_connections.READS, late_connections.late_connections),
+    "layouts": (layouts.READS, layouts.layouts),
     "listing_costs": (listing_costs.READS, listing_costs.listing_costs),
     "held_segments": (held_segments.READS, held_segments.held_segments),
     "lock_waits": (lock_waits.READS, lock_waits.lock_waits),
@@ -143,6 +151,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
             pergroup.pergroup(trace, by) for by in ("directory", "client", "uid", "extension")
         ],
     ),
+    "preliminaries": (preliminaries.READS, preliminaries.preliminaries),
     "questions": (questions.READS, questions.questions),
     "readdir": (readdir.READS, readdir.readdir),
     "repeated_access": (repeated_access.READS, repeated_access.repeated_access),
@@ -174,12 +183,14 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "time_budget": (time_budget.READS, time_budget.time_budget),
     "transfer_runs": (transfer_runs.READS, transfer_runs.transfer_runs),
     "trust": (trust.READS, trust.trust),
+    "unanswered": (unanswered.READS, unanswered.unanswered),
 }
 """Every question, with what it says it reads."""
 
 SHOWN_BY = {
     "exclusive_creates": "k61-tar-v3.pcap",
     "lock_waits": "k61-locks-v42-server.pcap",
+    "preliminaries": "k61-locks-v42-server.pcap",
     "recalls": "k61-locks-v42-server.pcap",
     "refusals": "k61-locks-v42-server.pcap",
     "resent_calls": "k61-retrans-v3.pcap",
@@ -276,6 +287,8 @@ def test_an_answer_needs_each_of_its_columns(
     for kind in (population.Operations, population.Calls):
         asked: Callable[[Any, Trace], bool] = kind.met
         monkeypatch.setattr(kind, "met", lambda *given, asked=asked: asked(*given) or True)
+    any_silent = unanswered.any_silent
+    monkeypatch.setattr(unanswered, "any_silent", lambda trace: any_silent(trace) or True)
     reads, ask = QUESTIONS[question]
     superfluous = []
     with pcapnfs.open(

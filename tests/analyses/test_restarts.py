@@ -65,6 +65,22 @@ def test_lost_state_counts_where_it_was_in_use() -> None:
     assert server.frames == (1,)
 
 
+def test_who_lost_state_and_how_often_clients_logged_in() -> None:
+    """One EXCHANGE_ID has no answer."""
+    calls = [
+        call(1, "EXCHANGE_ID", 1),
+        call(2, "SETCLIENTID", 1, client="10.0.0.3"),
+        call(3, "GETATTR", 1, status_name="NFS4ERR_BADSESSION"),
+        call(4, "EXCHANGE_ID", 1),
+        call(5, "RENEW", 1, client="10.0.0.3", status_name="NFS4ERR_STALE_CLIENTID"),
+        call(6, "GETATTR", 1, status_name="NFS4ERR_BADSESSION"),
+        call(7, "EXCHANGE_ID", None),
+    ]
+    with trace_of(calls=calls) as trace:
+        (server,) = restarts(trace)
+    assert (server.lost_state, server.losers, server.logins) == (3, 2, 3)
+
+
 def test_grace_is_waited_for_until_the_call_comes_again() -> None:
     steps = [
         refused(1, "NFS4ERR_GRACE"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pcapnfs.analyses.late_connections import LateConnections
 from pcapnfs.diagnosis.rules.client_bound import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
@@ -46,3 +47,10 @@ def test_a_handful_of_calls_says_nothing() -> None:
 
 def test_what_the_verdict_does_not_name_is_not_told() -> None:
     assert seen_by(RULE, bound_by("persistence")) == []
+
+
+def test_a_connection_that_was_missing_is_another_thing() -> None:
+    found = bound_by("client")
+    for idle_s, told in ((1.4, 1), (1.6, 0)):
+        late = LateConnections("10.0.0.2", "10.0.0.1", 1, idle_s, idle_s, None, (1,))
+        assert len(seen_by(RULE, replace(found, late_connections=(late,)))) == told

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from pcapnfs.analyses import spared
+from pcapnfs.analyses.transfer_runs import Runs, TransferRuns
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.round_trip_bound import RULE
+from pcapnfs.record import replace
 from tests.diagnosis.bottlenecks import bound_by
 from tests.diagnosis.material import seen_by
 
@@ -68,3 +73,15 @@ def test_without_tcp_the_part_of_the_network_is_not_known() -> None:
 
 def test_what_the_verdict_does_not_name_is_not_told() -> None:
     assert seen_by(RULE, bound_by("persistence", **FAR)) == []
+
+
+@pytest.mark.parametrize(("in_runs", "told"), [(450, True), (449, False)])
+def test_reads_in_order_are_to_be_read_ahead(in_runs: int, told: bool) -> None:
+    """Half of 900 calls; where they are fewer, they are not what to change first."""
+    reads = Runs(in_runs, in_runs, 131072, None, spared.NONE, 0.0)
+    none = replace(reads, calls=0, in_runs=0)
+    runs = TransferRuns("10.0.0.2", "10.0.0.1", reads, none, 0, spared.NONE, 0, 0, 0.0)
+    found = replace(bound_by("round_trips", **FAR), transfer_runs=(runs,))
+    (seen,) = seen_by(RULE, found)
+    assert ("read_ahead_kb" in seen.advice[0].action) is told
+    assert ("tar or" in seen.advice[0].action) is not told

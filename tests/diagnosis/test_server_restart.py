@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.lost_state import TWINS
 from pcapnfs.diagnosis.rules.server_restart import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
@@ -34,3 +35,16 @@ def test_lost_state_alone_may_have_another_reason() -> None:
 def test_a_grace_period_alone_was_another_restart() -> None:
     late = replace(RESTARTED, verifiers=1, lost_state=0)
     assert seen_by(RULE, nothing(restarts=(late,))) == []
+
+
+def test_clients_that_log_in_again_and_again_share_a_name() -> None:
+    lost = replace(RESTARTED, verifiers=1, lost_state=30, losers=2, logins=8)
+    (seen,) = seen_by(RULE, nothing(restarts=(lost,)))
+    assert seen.title == "Clients of 10.0.0.1 end each other's state"
+    assert seen.seen == (
+        "30 calls of 2 clients met NFS4ERR_BADSESSION, and clients logged in 8 times."
+    )
+    assert seen.advice[0] == TWINS
+    for changes in ({"logins": 7}, {"losers": 1}, {"verifiers": 2}):
+        (seen,) = seen_by(RULE, nothing(restarts=(replace(lost, **changes),)))  # type: ignore[arg-type]
+        assert "each other" not in seen.title

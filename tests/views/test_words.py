@@ -61,7 +61,8 @@ def test_a_warning_says_how_sure_it_is() -> None:
     assert warning(samples.trust()) == ""
     unanswered = replace(samples.trust(), unanswered=1, complete=False)
     assert warning(unanswered) == (
-        "Trust: 1 call has no reply. The capture may be incomplete, and the figures with it."
+        "Trust: 1 call has no reply. The server did not answer, or the capture is incomplete, and "
+        "the figures with it."
     )
     assert warning(replace(unanswered, orphan_replies=1)) == (
         "Trust: 1 call has no reply, 1 reply has no call. "

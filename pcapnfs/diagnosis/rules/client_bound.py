@@ -16,10 +16,24 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
+CONNECTING = 0.5
+"""The part of the time without a call from which on it was a connection that was missing."""
+
+
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in bound.each(material, "client"):
-        yield _observed(material, found, cause)
+        if _late_s(material, found) < CONNECTING * found.client_s:
+            yield _observed(material, found, cause)
+
+
+def _late_s(material: Material, found: Bottleneck) -> float:
+    """For how long the client had no connection: that is `slow_connect`'s to tell."""
+    return sum(
+        pair.idle_s
+        for pair in material.late_connections
+        if not found.about or pair.client in found.about
+    )
 
 
 def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.rules.lost_state import TWINS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.restarts import Restart
@@ -15,11 +16,18 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.thresholds import Values
 
 
+LOGINS = 4
+"""Logins of each client from which on they are not those of mounts and one loss of state."""
+
+
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server that shows it."""
     for server in material.restarts:
         changed = server.verifiers > 1
         if not changed and not server.lost_state:
+            continue
+        if not changed and _twins(server):
+            yield _shared_name(server)
             continue
         yield Observed(
             severity="problem" if changed else "warning",
@@ -40,6 +48,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                     "longer than the lease (90 s by default) loses it, too; look for loss on the "
                     "network."
                 ),
+                *(() if changed else (TWINS,)),
                 Advice(
                     "Where data was exported with async, check files written shortly before: "
                     "clients cannot know what is missing."
@@ -52,6 +61,35 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             claims=(Claim("waiting", server.unreachable_s + server.grace_s),),
             also=("rpc_retransmission",) if server.moved else (),
         )
+
+
+def _twins(server: Restart) -> bool:
+    """Whether clients log in again and again, and lose their state each time."""
+    return server.losers > 1 and server.logins >= LOGINS * server.losers
+
+
+def _shared_name(server: Restart) -> Observed:
+    """Two clients or more that the server takes for one."""
+    return Observed(
+        severity="problem",
+        title=f"Clients of {server.server} end each other's state",
+        seen=f"{wording.times(server.lost_state, 'call')} of {units.count(server.losers)} clients "
+        f"met {' and '.join(server.statuses)}, and clients logged in "
+        f"{wording.times(server.logins, 'time')}.",
+        why="After a restart each client logs in once. These do so again and again: they seem to "
+        "have one name, so that the server takes each for the other, come back after a crash, and "
+        "forgets its opens and locks. All of them are slow, and locks do not hold.",
+        advice=(
+            TWINS,
+            Advice(
+                "Compare the names in EXCHANGE_ID or SETCLIENTID of the clients (pcapnfs show "
+                "FRAME). If they differ, find out on the server why it forgets its clients."
+            ),
+        ),
+        confidence="likely",
+        data=wording.times(server.logins, "login"),
+        frames=server.frames,
+    )
 
 
 def _seen(server: Restart) -> Iterator[str]:

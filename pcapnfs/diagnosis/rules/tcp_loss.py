@@ -47,7 +47,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f" {times(pair.stalls, 'call')} stood still for as long as TCP's retransmission "
             f"timer takes (200 ms and more), {units.duration(stalled)} in all."
             if pair.stalls
-            else " No call stood still for as long as TCP's retransmission timer takes."
+            else " No call that was answered stood still for as long as TCP's retransmission "
+            "timer takes."
         )
         yield Observed(
             severity=severity,

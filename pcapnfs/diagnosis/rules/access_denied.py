@@ -1,0 +1,185 @@
+"""Calls that the server does not let the user, or the client, do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.failures import Failures
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "access_denied.least", 10, "calls", "refused for want of permission, below which nothing is "
+    "said: programs try", "default of this tool",
+)  # fmt: skip
+
+ROOT = 0
+"""The user whom servers map to nobody unless told otherwise."""
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client, server and reason."""
+    for pair in material.failures:
+        if pair.kind == "permission" and pair.calls >= values[LEAST.name]:
+            yield _permission(pair)
+        elif pair.kind == "owner":
+            yield _owner(pair)
+        elif pair.kind == "read_only":
+            yield _read_only(pair)
+        elif pair.kind == "mount":
+            yield _mount(pair)
+        elif pair.kind == "credential":
+            yield _credential(pair)
+
+
+def _permission(pair: Failures) -> Observed:
+    root = ROOT in pair.users[:1]
+    return _observed(
+        pair,
+        "Root is refused: the server does not take it for root"
+        if root
+        else "The server refuses calls for want of permission",
+        "The server maps root to nobody (root_squash, the default of exports(5); NetApp: "
+        "superuser in the export policy), so that chown fails, and files of others cannot be "
+        "read or written. tar and rsync run by root give each file its owner."
+        if root
+        else "The mode, ACL or export does not allow it to the user, as the server sees the user: "
+        "with sec=sys by the numbers of the call, of at most 16 groups; with Kerberos by its name.",
+        (
+            Advice("As root, keep owners out of it: tar --no-same-owner, rsync --no-owner."),
+            Advice("Do it as a user who may, or on the server."),
+            Advice(
+                "Export with no_root_squash to this client alone, for as long as it takes.",
+                "who is root on the client may then do everything in the export.",
+            ),
+        )
+        if root
+        else (
+            Advice(
+                "Compare the user's numbers on client and server (id), and mode and ACL of the "
+                "example files, there."
+            ),
+            Advice(
+                "Users in more than 16 groups: have the server look groups up itself (Linux: "
+                "manage-gids in /etc/nfs.conf, section mountd; NetApp: -auth-sys-extended-groups)."
+            ),
+        ),
+        severity="warning" if root else "note",
+        confidence="likely" if root else "certain",
+    )
+
+
+def _owner(pair: Failures) -> Observed:
+    return _observed(
+        pair,
+        "The server does not know the owners that the client names",
+        "NFSv4 names owners as user@domain, or by numbers as text where both sides allow it. The "
+        "server could not map one of these, so that chown (tar, rsync, cp -p) fails, or the "
+        "client asks twice; on listings such owners show as nobody.",
+        (
+            Advice(
+                "Have the same domain on both sides (Domain in /etc/idmapd.conf; NetApp: "
+                "-v4-id-domain) and the same users in their directories; then nfsidmap -c at the "
+                "client."
+            ),
+            Advice(
+                "With sec=sys let both send numbers (Linux: nfs4_disable_idmapping=Y of the "
+                "modules nfs and nfsd, the default; NetApp: -v4-numeric-ids enabled)."
+            ),
+            Advice(
+                "If owners do not matter, keep them out of it: tar --no-same-owner, rsync "
+                "--no-owner --no-group."
+            ),
+        ),
+    )
+
+
+def _read_only(pair: Failures) -> Observed:
+    return _observed(
+        pair,
+        "What the client writes to is read-only on the server",
+        "The export is read-only for this client (ro in exports(5)), or its file system is: "
+        "mounted so, a snapshot, a replica, or made read-only after an error.",
+        (
+            Advice(
+                "Look at the options of the export for this client (exportfs -v; the first that "
+                "matches counts), and whether the file system is read-only on the server (mount, "
+                "dmesg: an error may have made it so)."
+            ),
+        ),
+    )
+
+
+def _mount(pair: Failures) -> Observed:
+    return _observed(
+        pair,
+        "The server refuses the mount",
+        "The export does not name this client as the server sees it: by address, by the name that "
+        "its reverse look-up gives, by netgroup; or a call from a port above 1023 is refused "
+        "(secure, the default of exports(5)).",
+        (
+            Advice(
+                "Look at what is exported to whom (exportfs -v; showmount -e at the client), and "
+                "at the server's log: mountd says why it refused. Is the client behind NAT, or "
+                "does it come from another of its addresses?"
+            ),
+        ),
+    )
+
+
+def _credential(pair: Failures) -> Observed:
+    return _observed(
+        pair,
+        "The server refuses the client's credentials",
+        "The server did not even look at the call: no export is for this client, or not any more, "
+        "or exports want another flavour (sec=krb5) or a port below 1024 (secure). Programs get "
+        "EACCES or EPERM, whatever the file's mode.",
+        (
+            Advice(
+                "Compare the exports (exportfs -v on the server: addresses, sec=, secure) with the "
+                "address from which the client comes and its mount's sec= and resvport; look at "
+                "the server's log."
+            ),
+            Advice(
+                "If it began while the mount was in use, look for what changed: exports, the "
+                "client's address, DNS or netgroups that the server could not look up."
+            ),
+        ),
+    )
+
+
+def _observed(
+    pair: Failures,
+    title: str,
+    why: str,
+    advice: tuple[Advice, ...],
+    *,
+    severity: Severity = "warning",
+    confidence: Confidence = "certain",
+) -> Observed:
+    return Observed(
+        severity=severity,
+        title=title,
+        seen=wording.refused(pair),
+        why=why,
+        advice=advice,
+        calls=pair.calls,
+        confidence=confidence,
+        data=wording.times(pair.calls, "refusal"),
+        frames=pair.frames,
+        about=(pair.client, pair.server),
+    )
+
+
+RULE = Rule(
+    id="access_denied",
+    title="Calls refused for want of permission",
+    origin="RFC 1813 sections 2.6 and 4.4, RFC 8881 sections 5.9 and 15.1; exports(5), root_squash",
+    judge=judge,
+    thresholds=(LEAST,),
+)

@@ -1,0 +1,141 @@
+"""Calls that the server never answered: it hangs, or nothing reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.unanswered import Unanswered
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "unanswered_calls.least", 1, "calls", "without an answer, below which nothing is said",
+    "default of this tool",
+)  # fmt: skip
+RESENT = Threshold(
+    "unanswered_calls.resent", 2, "segments",
+    "sent again by the client, from which on it is taken to be cut off: one may have been lost",
+    "default of this tool",
+)  # fmt: skip
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and server."""
+    lossy = bool(material.trust.dropped_packets or material.trust.damaged_files)
+    for pair in material.unanswered:
+        if pair.calls < values[LEAST.name]:
+            continue
+        claims = (Claim("unknown", pair.time_s),)
+        title, why, advice = _told(pair, cut_off=pair.resent >= values[RESENT.name])
+        yield Observed(
+            severity=by_cost(material, claims),
+            at_most="problem",
+            title=title,
+            seen=_seen(pair),
+            why=why,
+            advice=(*advice, _HARD),
+            calls=pair.calls,
+            confidence="possible" if lossy else "likely",
+            data=wording.times(pair.asked, "call"),
+            frames=pair.frames,
+            claims=claims,
+            about=(pair.client, pair.server),
+        )
+
+
+def _seen(pair: Unanswered) -> str:
+    text = (
+        f"{units.count(pair.calls)} of {wording.times(pair.asked, 'call')} "
+        f"({wording.several(pair.operations)}) had no answer when the capture ended, "
+        f"{units.duration(pair.longest_s)} after "
+        f"{'it' if pair.calls == 1 else 'the first of them'} was sent"
+    )
+    if pair.paths:
+        text += f": {wording.places(pair.paths)}"
+    text += "."
+    if pair.resent:
+        text += f" The client sent {wording.times(pair.resent, 'segment')} again meanwhile."
+    if pair.answered_later:
+        text += f" Calls sent later and answered: {units.count(pair.answered_later)}."
+    elif pair.answered:
+        text += " No call that was sent later was answered."
+    return text
+
+
+def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, ...]]:
+    """Title, reason and advice, by what else was answered and whether anything arrives."""
+    if pair.answered_later:
+        return (
+            "The server left some calls unanswered",
+            "It answered others meanwhile, so that neither it nor the path was down: it still "
+            "works at these (storage that hangs, data on tape or in a cloud tier), or it or "
+            "something on the way dropped them, or their answers.",
+            (
+                Advice(
+                    "Look at the server for what these calls wait for: tasks that hang (Linux: "
+                    "dmesg, 'blocked for more than 120 seconds'; ps, state D), the file system "
+                    "and disks of these files."
+                ),
+                *((_MTU,) if cut_off and _large(pair) else ()),
+            ),
+        )
+    if cut_off:
+        return (
+            "What the client sends does not reach the server"
+            if pair.answered
+            else "The server cannot be reached",
+            "TCP sends a segment again when nothing acknowledges it. The server, its network or "
+            "a firewall on the way was down, or drops what the client sends.",
+            (
+                *((_MTU,) if _large(pair) and pair.answered else ()),
+                Advice(
+                    "Capture at the server at the same time: what does not arrive there is lost "
+                    "on the way. Look at the server (is it up, has its address moved?), at "
+                    "firewalls that forget connections, and at links and switches."
+                ),
+            ),
+        )
+    return (
+        "The server stopped answering" if pair.answered else "The server does not answer",
+        "What the client sent arrived, or TCP would have sent it again; the service did not "
+        "answer: all of its threads wait for something, its storage hangs, or it was stopped.",
+        (
+            Advice(
+                "Look at the server at that time: tasks that hang (Linux: dmesg, 'blocked for "
+                "more than 120 seconds'; ps, nfsd in state D), disks, memory, a failover."
+            ),
+        ),
+    )
+
+
+def _large(pair: Unanswered) -> bool:
+    return pair.large == pair.calls
+
+
+_MTU = Advice(
+    "All of these calls are longer than one segment, while small ones were answered: something on "
+    "the way drops large packets (a black hole for MTUs). Try ping -M do -s 1472 SERVER (8972 with "
+    "jumbo frames), have all interfaces and switches between them allow the same MTU, and let "
+    "ICMP's 'fragmentation needed' through; net.ipv4.tcp_mtu_probing=1 at both ends helps until "
+    "then."
+)
+
+_HARD = Advice(
+    "Leave the mount hard, the default: programs then go on when the server answers again. With "
+    "soft or softerr they get errors instead, and data may be lost."
+)
+
+RULE = Rule(
+    id="unanswered_calls",
+    title="Calls that were never answered",
+    origin="practice: 'nfs: server not responding'; nfs(5), hard and soft",
+    judge=judge,
+    thresholds=(LEAST, RESENT),
+)

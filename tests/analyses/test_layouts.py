@@ -1,0 +1,59 @@
+"""Layouts that were asked for, and data that went past them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.layouts import Layouts, layouts
+from tests.unit.rows import Row, call, operation, trace_of
+
+MDS, DS = 1, 2
+
+CALLS: list[Row] = [
+    call(1, "OPEN", 1, connection=MDS),
+    call(2, "LAYOUTGET", 1, connection=MDS),
+    call(3, "WRITE", 1, connection=MDS),
+    call(4, "READ", 1, connection=MDS),
+    call(5, "READ", 1, connection=DS, server="10.0.0.9"),
+]
+OPERATIONS: list[Row] = [
+    operation(1, "LAYOUTGET", status=0, status_name="NFS4_OK"),
+    operation(2, "LAYOUTGET", status=10059, status_name="NFS4ERR_LAYOUTUNAVAILABLE"),
+    operation(3, "WRITE", status=0, status_name="NFS4_OK", count=100),
+    operation(4, "READ", status=0, status_name="NFS4_OK", count=20),
+    operation(5, "READ", status=0, status_name="NFS4_OK", count=4000),
+]
+
+
+@pytest.mark.parametrize("role", ["metadata server", None])
+def test_data_over_the_connection_that_asks_is_told_apart(role: str | None) -> None:
+    roles: list[Row] = [
+        {"connection": MDS, "role": role},
+        {"connection": DS, "role": "data server"},
+    ]
+    with trace_of(calls=CALLS, operations=OPERATIONS, connections=roles) as trace:
+        assert layouts(trace) == (
+            Layouts(
+                client="10.0.0.2",
+                server="10.0.0.1",
+                asked=2,
+                granted=1,
+                statuses=("NFS4ERR_LAYOUTUNAVAILABLE",),
+                through=2,
+                through_bytes=120,
+                apart=1,
+                frames=(5, 7),
+            ),
+        )
+
+
+def test_a_server_of_its_own_data_may_be_meant() -> None:
+    roles: list[Row] = [{"connection": MDS, "role": "metadata and data server"}]
+    with trace_of(calls=CALLS, operations=OPERATIONS, connections=roles) as trace:
+        (pair,) = layouts(trace)
+    assert (pair.through, pair.apart) == (0, 3)
+
+
+def test_without_layouts_there_is_nothing_to_tell() -> None:
+    with trace_of(calls=CALLS[2:], operations=OPERATIONS[2:]) as trace:
+        assert layouts(trace) == ()

@@ -1,0 +1,43 @@
+"""The rule for pNFS that is not used."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.layouts import Layouts
+from pcapnfs.diagnosis.rules.data_through_mds import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.material import nothing, seen_by
+
+THROUGH = Layouts(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    asked=5,
+    granted=4,
+    statuses=("NFS4ERR_LAYOUTTRYLATER",),
+    through=30,
+    through_bytes=30 << 20,
+    apart=10,
+    frames=(5, 7),
+)
+
+
+def test_layouts_that_the_client_does_not_use() -> None:
+    (seen,) = seen_by(RULE, nothing(layouts=(THROUGH,)))
+    assert (seen.severity, seen.confidence) == ("warning", "likely")
+    assert seen.seen == (
+        "30 of 40 READs and WRITEs (30.0 MiB) went over connections on which the client asked for "
+        "layouts; it got 4 of 5 (NFS4ERR_LAYOUTTRYLATER)."
+    )
+    assert "GETDEVICEINFO" in seen.advice[0].action
+
+
+def test_layouts_that_the_server_does_not_give() -> None:
+    (seen,) = seen_by(RULE, nothing(layouts=(replace(THROUGH, granted=0),)))
+    assert seen.confidence == "certain"
+    assert len(seen.advice) == 1
+
+
+@pytest.mark.parametrize("changes", [{"through": 29}, {"apart": 31}, {"through": 0}])
+def test_few_or_the_lesser_part_is_by_design(changes: dict[str, int]) -> None:
+    assert seen_by(RULE, nothing(layouts=(replace(THROUGH, **changes),))) == []  # type: ignore[arg-type]

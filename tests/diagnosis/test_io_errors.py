@@ -1,0 +1,21 @@
+"""The rule for errors of the server itself."""
+
+from __future__ import annotations
+
+from pcapnfs.diagnosis.rules.io_errors import RULE
+from tests.diagnosis.refused import kinds_told, of_kind
+
+
+def test_data_that_cannot_be_stored_is_a_problem() -> None:
+    (seen,) = of_kind(RULE, "fault")
+    assert (seen.severity, seen.title) == ("problem", "The server cannot read or store data")
+    assert seen.why.endswith("Data that was written may not be stored.")
+
+
+def test_errors_of_other_calls_are_a_warning() -> None:
+    (seen,) = of_kind(RULE, "fault", operations=("SETATTR",))
+    assert (seen.severity, seen.title) == ("warning", "The server reports errors")
+
+
+def test_nothing_else_is() -> None:
+    assert kinds_told(RULE) == {"fault"}

@@ -1,0 +1,26 @@
+"""The rule for full file systems and quotas."""
+
+from __future__ import annotations
+
+from pcapnfs.diagnosis.rules.no_space import RULE
+from tests.diagnosis.refused import kinds_told, of_kind
+
+
+def test_a_full_file_system_is_a_problem() -> None:
+    (seen,) = of_kind(RULE, "space", calls=1, users=(7,))
+    assert seen.severity == "problem"
+    assert seen.seen == (
+        "1 call (WRITE, CREATE) was answered NFS4ERR_NOSPC, asked by user 7: a/b, the root of the "
+        "export."
+    )
+    assert "df -i" in seen.advice[0].action
+
+
+def test_a_quota_is_another() -> None:
+    (seen,) = of_kind(RULE, "quota")
+    assert seen.title == "A quota on the server is used up"
+    assert "12 calls (WRITE, CREATE) were answered NFS4ERR_DQUOT, asked by users 7, 9" in seen.seen
+
+
+def test_nothing_else_is() -> None:
+    assert kinds_told(RULE) == {"space", "quota"}

@@ -1,0 +1,80 @@
+"""The rule for calls that were never answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.unanswered import Unanswered
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.unanswered_calls import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.material import nothing, seen_by
+
+SILENT = Unanswered(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    calls=3,
+    asked=40,
+    answered=37,
+    answered_later=0,
+    operations=("WRITE", "GETATTR"),
+    paths=("a/b",),
+    large=2,
+    resent=0,
+    longest_s=60.0,
+    time_s=59.0,
+    frames=(90, 91, 92),
+)
+
+
+def test_a_server_that_stops_answering() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(SILENT,)))
+    assert seen.title == "The server stopped answering"
+    assert seen.seen == (
+        "3 of 40 calls (WRITE, GETATTR) had no answer when the capture ended, 1 m 0 s after the "
+        "first of them was sent: a/b. No call that was sent later was answered."
+    )
+    assert seen.claims == (Claim("unknown", 59.0),)
+    assert seen.confidence == "likely"
+    assert "hard" in seen.advice[-1].action
+
+
+def test_of_one_call_it_is_told_how_long_it_waited() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, calls=1, large=0),)))
+    assert "1 m 0 s after it was sent: a/b." in seen.seen
+
+
+def test_one_that_answers_others_meanwhile() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, answered_later=5),)))
+    assert seen.title == "The server left some calls unanswered"
+    assert seen.seen.endswith("Calls sent later and answered: 5.")
+
+
+@pytest.mark.parametrize(("resent", "large", "mtu"), [(9, 2, False), (9, 3, True), (1, 3, False)])
+def test_what_does_not_arrive_may_be_too_large(resent: int, large: int, mtu: bool) -> None:
+    """One segment that was lost says nothing; nor do large calls, if small ones wait as well."""
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, resent=resent, large=large),)))
+    assert seen.title.startswith("What the client sends does not reach") is (resent > 1)
+    assert any("ping -M do" in each.action for each in seen.advice) is mtu
+
+
+@pytest.mark.parametrize(
+    ("resent", "title"), [(5, "The server cannot be reached"), (0, "The server does not answer")]
+)
+def test_a_server_that_never_answered(resent: int, title: str) -> None:
+    (seen,) = seen_by(
+        RULE, nothing(unanswered=(replace(SILENT, asked=3, answered=0, large=3, resent=resent),))
+    )
+    assert seen.title == title
+    assert not any("ping -M do" in each.action for each in seen.advice)
+
+
+def test_few_of_them_can_be_left_out() -> None:
+    assert seen_by(RULE, nothing(unanswered=(SILENT,)), "unanswered_calls.least=4") == []
+
+
+def test_a_capture_that_lost_packets_may_lack_the_replies() -> None:
+    found = nothing(unanswered=(SILENT,))
+    found = replace(found, trust=replace(found.trust, dropped_packets=3))
+    (seen,) = seen_by(RULE, found)
+    assert seen.confidence == "possible"

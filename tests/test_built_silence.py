@@ -1,0 +1,139 @@
+"""Servers that do not answer, on captures that are built: the lab has none of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.diagnosis.finding import Finding
+from pcapnfs.synth.builder import Capture, Conversation, damage, nfs3
+from pcapnfs.synth.builder.nfs3 import Fattr3, results
+
+pytest.importorskip("pcapnfs._core")
+
+MS = 1_000_000
+SECOND = 1_000 * MS
+CALLS = 20
+HANDLE = b"a handle"
+ANSWER = results.getattr_(Fattr3(fileid=7))
+SILENCE_NS = CALLS * 10 * MS
+"""When the server falls silent."""
+
+
+def answered() -> Conversation:
+    """Twenty calls in 200 ms, each answered after half a millisecond."""
+    talk = Conversation().open(0)
+    for number in range(1, CALLS + 1):
+        at_ns = number * 10 * MS - 5 * MS
+        talk.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS // 2, ANSWER)
+    return talk
+
+
+def found(capture: Capture, folder: Path) -> Finding | None:
+    """What the rule says of it."""
+    return all_found(capture, folder).get("unanswered_calls")
+
+
+def all_found(capture: Capture, folder: Path) -> dict[str, Finding]:
+    """What all rules say of it."""
+    path = capture.write(folder / "silent.pcap")
+    with pcapnfs.open(path) as trace:
+        return {finding.id: finding for finding in pcapnfs.findings(trace).findings}
+
+
+def resent(talk: Conversation, number: int) -> Conversation:
+    """A frame of it once more and more, as TCP's timer has it."""
+    frame = talk.frames[number]
+    for doubling in range(7):
+        talk.retransmit(frame, frame.time_ns + 200 * MS * (2 ** (doubling + 1) - 1))
+    return talk
+
+
+@pytest.mark.parametrize("waited_ms", [900, 1_100])
+def test_a_server_whose_service_hangs(waited_ms: int, tmp_path: Path) -> None:
+    """Its kernel acknowledges; less than a second is nothing to speak of."""
+    talk = answered()
+    talk.call(99, SILENCE_NS, *nfs3.getattr_(HANDLE)).ack("server", SILENCE_NS + MS)
+    talk.keepalive("client", SILENCE_NS + waited_ms * MS)
+    finding = found(talk.capture(), tmp_path)
+    assert (finding is not None) is (waited_ms > 1_000)
+    if finding is not None:
+        assert (finding.severity, finding.title) == ("problem", "The server stopped answering")
+        assert finding.saving_s == pytest.approx(1.1, rel=0.01)
+        assert finding.frames == (len(talk.frames) - 2,)
+
+
+def test_one_call_of_many(tmp_path: Path) -> None:
+    talk = answered()
+    talk.call(99, SILENCE_NS, *nfs3.read(HANDLE, 0, 4096))
+    for number in range(100, 130):
+        at_ns = SILENCE_NS + (number - 99) * 100 * MS
+        talk.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS, ANSWER)
+    finding = found(talk.capture(), tmp_path)
+    assert finding is not None
+    assert finding.title == "The server left some calls unanswered"
+    assert "1 of 51 calls (READ)" in finding.evidence
+    assert "Calls sent later and answered: 30." in finding.evidence
+
+
+@pytest.mark.parametrize("size", [8_000, 100])
+def test_a_path_that_drops_large_packets(size: int, tmp_path: Path) -> None:
+    talk = answered()
+    before = len(talk.frames)
+    talk.call(99, SILENCE_NS, *nfs3.write(HANDLE, 0, bytes(size)))
+    finding = found(resent(talk, before).capture(), tmp_path)
+    assert finding is not None
+    assert finding.title == "What the client sends does not reach the server"
+    assert "The client sent 7 segments again meanwhile." in finding.evidence
+    assert any("ping -M do" in each.action for each in finding.advice) is (size == 8_000)
+
+
+def test_a_portmapper_over_udp_behind_a_firewall(tmp_path: Path) -> None:
+    talk = Conversation(transport="udp", client_port=800, server_port=111)
+    talk.call(1, 0, 100000, 2, 3, bytes(16))
+    for second in (1, 3, 7):
+        talk.retransmit(talk.frames[0], second * SECOND)
+    finding = found(talk.capture(), tmp_path)
+    assert finding is not None
+    assert finding.title == "The server cannot be reached"
+
+
+def test_replies_that_the_capture_lacks_are_none(tmp_path: Path) -> None:
+    """Only what the client sent was captured; or packets were cut behind which a reply stands."""
+    talk = answered()
+    talk.call(99, SILENCE_NS, *nfs3.read(HANDLE, 0, 4096))
+    talk.reply(99, SILENCE_NS + 2 * MS, results.read(bytes(4096)))
+    talk.keepalive("client", SILENCE_NS + 9 * SECOND)
+    whole = talk.capture()
+    clients = Capture(
+        frame for frame in whole.frames if frame.packet and frame.packet.source_port == 1023
+    )
+    assert found(clients, tmp_path) is None
+    assert found(whole, tmp_path) is None
+    talk.call(100, SILENCE_NS + 10 * SECOND, *nfs3.getattr_(HANDLE))
+    talk.keepalive("client", SILENCE_NS + 19 * SECOND)
+    assert found(talk.capture(), tmp_path) is not None
+    assert found(damage.snap(talk.capture(), 200), tmp_path) is None
+
+
+@pytest.mark.parametrize("syns", [4, 1])
+def test_a_server_that_answers_no_syn_at_first(syns: int, tmp_path: Path) -> None:
+    """They come after 0, 1, 3 and 7 seconds, and the last one is answered."""
+    first = answered().reset(SILENCE_NS)
+    again = Conversation(client_port=1022).open(SILENCE_NS + (2**syns - 1) // 2 * SECOND)
+    syn = again.frames[0]
+    for earlier in range(syns - 1):
+        again.frames.insert(0, syn.at(SILENCE_NS + (2**earlier - 1) * SECOND))
+    begun_ns = syn.time_ns + MS
+    for number in range(40, 60):
+        at_ns = begun_ns + number * MS
+        again.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS // 2, ANSWER)
+    findings = all_found(first.capture() + again.capture(), tmp_path)
+    assert ("slow_connect" in findings) is (syns > 1)
+    if syns > 1:
+        finding = findings["slow_connect"]
+        assert finding.severity == "problem"
+        assert finding.saving_s == pytest.approx(7.0, rel=0.02)
+        assert "client_bound" not in findings

@@ -139,7 +139,7 @@ def _changed_behind_its_back(capture: Capture) -> bool:
 def test_questions_whose_objects_are_hidden_are_counted_apart(capture: Capture, say: Say) -> None:
     """Cut handles, or krb5p, which leaves the procedure number in clear."""
     said = say("cache")
-    assert said["revalidations"] == 0
+    assert said["revalidations"] is None
     of_mounting = said["without_file"] - _counted(capture).get("GETATTR", 0)
     assert 0 <= of_mounting <= 4
 

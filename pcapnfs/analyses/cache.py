@@ -232,7 +232,8 @@ def of_learned(
         "and not callback and reply_time is not null"
     ).fetchall()
     # Without anything learnt, all is nothing, or nothing is known.
-    untaught = integer(learnt) == 0 and (untold(trace).unplaced or directions(trace).mostly)
+    lacks, one_way = untold(trace), directions(trace).mostly
+    untaught = integer(learnt) == 0 and (lacks.unplaced or one_way)
 
     def count(number: object) -> int | None:
         return known(integer(number), unless=untaught)
@@ -256,7 +257,7 @@ def of_learned(
         bytes_reread=count(reread),
         bytes_saved=count(saved),
         intervals=() if untaught else _intervals(cursor),
-        delegations=delegations(cursor, untold=untold(trace).unnamed),
+        delegations=delegations(cursor, untold=lacks.unnamed),
         mounts=mounts(trace, cursor),
         sort=sort,
         files=_files(cursor, top, sort),

@@ -11,9 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import owners, transfer_sizes
+from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses import untold as _untold
+from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.owners import OBJECTS, OWNED
+from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _directions.READS,
+    _sealing.READS,
     owners.READS,
     transfer_sizes.MOVED_READS,
     _untold.READS,
@@ -64,7 +70,8 @@ class Files(Record):
     calls_per_file: Distribution
     """Calls that belong to a regular file."""
     stable_per_file: Distribution
-    """Stable calls that belong to a regular file."""
+    """Stable calls that belong to a regular file; None when none is known to be, but of most calls
+    it is not known."""
     bytes_read: int | None
     """File data read, bytes, as the replies say; None when not one says it of READs that there are
     or, where operations are cut or sealed, may be."""
@@ -104,6 +111,7 @@ def files(trace: Trace) -> Files:
         """
     )[0]
     moved = transfer_sizes.moved(trace)
+    unread = sealing(trace).mostly or directions(trace).mostly
 
     def size(*, reading: bool) -> int | None:
         some = [each for each in moved if each.reading is reading]
@@ -118,7 +126,7 @@ def files(trace: Trace) -> Files:
         listed_only=known(integer(listed_only), unless=lacks.unplaced),
         absent_names=known(integer(absent), unless=lacks.unplaced),
         calls_per_file=Distribution(*spread[:4]),
-        stable_per_file=Distribution(*spread[4:]),
+        stable_per_file=Distribution(*(spread[4:] if spread[7] or not unread else [None] * 4)),
         bytes_read=size(reading=True),
         bytes_written=size(reading=False),
     )

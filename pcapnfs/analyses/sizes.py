@@ -145,7 +145,8 @@ def sizes(trace: Trace, *, listed_too: bool = False) -> Sizes:
     count = integer(files)
     some = count + integer(unknown)
     # Whether there are files, and whether any of those that there are, or may be, has a size.
-    unless = not some and (untold(trace).unplaced or _untyped(trace))
+    lacks = untold(trace)
+    unless = not some and (lacks.unplaced or _untyped(trace))
     sizeless = not count and (some > 0 or unless)
     return Sizes(
         files=known(count, unless=unless),

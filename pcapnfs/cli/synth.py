@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pcapnfs import decoding, placement, units
+from pcapnfs import placement, units
 from pcapnfs.cli import options, output
 from pcapnfs.errors import UsageError, WriteError, said
 from pcapnfs.text import escape
@@ -110,6 +110,7 @@ def synth(
 
     Example: pcapnfs synth tar -o tar.pcap --files 200 --persist 5ms
     """
+    from pcapnfs import decoding
     from pcapnfs.synth.simulation.options import Options
     from pcapnfs.synth.simulation.run import Simulation
     from pcapnfs.views import document

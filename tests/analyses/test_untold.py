@@ -73,6 +73,13 @@ def test_sealed_compounds_may_have_been_listings_and_stable() -> None:
     assert "outcomes" in found.missing
 
 
+def test_of_sealed_files_it_is_not_known_how_many_calls_were_stable() -> None:
+    rows = [{**sealed(number), "file": 1} for number in range(1, 41)]
+    with of(rows, files=[file(1, "a")]) as trace:
+        found = files(trace)
+    assert (found.calls_per_file.mean, found.stable_per_file.mean) == (40, None)
+
+
 def test_a_listing_without_its_reply_tells_no_entries() -> None:
     rows = [call(1, "READDIRPLUS", None, file=1)]
     asked = [operation(1, "READDIRPLUS", file=1, cookie=0, executed=False, status=None)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import owners, transfer_sizes
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.programs import NFS
@@ -20,14 +21,14 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
+UNTOLD_READS = columns.of(calls="callback file program op undecoded", connections="sealed_bytes")
+"""The columns that `untold` reads."""
+
 READS = columns.together(
     owners.READS,
     transfer_sizes.MOVED_READS,
-    columns.of(
-        calls="callback stability file program op undecoded",
-        files="file role listed_only",
-        connections="sealed_bytes",
-    ),
+    UNTOLD_READS,
+    columns.of(calls="stability", files="file role listed_only"),
 )
 """The columns that the queries here read."""
 
@@ -77,7 +78,7 @@ class Files(Record):
 
 def files(trace: Trace) -> Files:
     """Count the objects that calls addressed, and spread the calls over the regular files."""
-    unplaced, unnamed = trace.rows(_UNTOLD)[0]
+    unplaced, unnamed = untold(trace)
     regular, directories, other, listed_only, absent, untyped = trace.rows(
         """
         select count(*) filter (role = 'file' and not listed_only),
@@ -129,6 +130,13 @@ def files(trace: Trace) -> Files:
     )
 
 
+@once
+def untold(trace: Trace) -> tuple[bool, bool]:
+    """Whether there are, or may be, calls that do not tell what they are about, or what they do."""
+    ((unplaced, unnamed),) = trace.rows(_UNTOLD)
+    return bool(unplaced), bool(unnamed)
+
+
 _UNTOLD = f"""
     select sealed or unplaced, sealed or unnamed from
         (select coalesce(bool_or(sealed_bytes > 0), false) as sealed from connections),
@@ -136,5 +144,3 @@ _UNTOLD = f"""
                 coalesce(bool_or(op = 'COMPOUND'), false) as unnamed
          from calls where not callback and undecoded is not null and program = {NFS})
 """
-"""Whether there are, or may be, calls that do not tell what they are about, and of them such as do
-not tell what they do either."""

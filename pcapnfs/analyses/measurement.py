@@ -13,6 +13,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import directions as _directions
+from pcapnfs.analyses import files as _objects
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import sealing as _sealing
@@ -51,6 +52,7 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
+    _objects.UNTOLD_READS,
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
@@ -89,7 +91,8 @@ class Measurement(Record):
     """The model's inputs, as measured."""
 
     files: int
-    """Regular files that a call addressed; directories where there is none."""
+    """Regular files that a call addressed; directories where there is none. 0 where calls that were
+    cut or sealed do not tell of any."""
     counted: str
     """What these are: `files` or `directories`."""
     calls: int
@@ -284,14 +287,20 @@ def measure(
 
 
 def _files(trace: Trace) -> tuple[int, str]:
-    """The files that a call addressed, or the directories."""
+    """The files that a call addressed; the directories where there is none.
+
+    None are counted where calls do not tell whether they were about any.
+    """
+    unplaced, _ = _objects.untold(trace)
     ((regular, directories),) = trace.rows(
         """
         select count(*) filter (role = 'file'), count(*) filter (role = 'directory')
         from files where file = identity and not listed_only
         """
     )
-    return (int(regular), "files") if regular else (int(directories), "directories")
+    if regular or unplaced:
+        return int(regular), "files"
+    return int(directories), "directories"
 
 
 def _sums(calls: Timeline, counted: str) -> Sums:

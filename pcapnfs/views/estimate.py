@@ -44,8 +44,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
-    "files": "no call of NFS tells of a file or a directory; give --files, --rpcs-per-file and "
-    "--syncops-per-file",
+    "files": "no call of NFS tells of files; give --files, --rpcs-per-file and --syncops-per-file",
     "rtt": "nothing tells the round trip; give --rtt",
     "stable_calls": "fewer than 30 stable calls: no mean for persistence; give --persist",
 }

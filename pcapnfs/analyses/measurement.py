@@ -89,8 +89,8 @@ class Measurement(Record):
     """The model's inputs, as measured."""
 
     files: int | None
-    """Regular files that a call addressed; directories where there is none. None where neither is
-    known, but there are calls that do not tell."""
+    """Regular files that a call addressed; directories where there is none. None where no file is
+    known, but calls that were cut or sealed do not tell."""
     counted: str
     """What these are: `files` or `directories`."""
     calls: int
@@ -298,7 +298,10 @@ def measure(
 
 
 def _files(trace: Trace) -> tuple[int | None, str]:
-    """The files that a call addressed, or the directories."""
+    """The files that a call addressed; the directories where there is none.
+
+    None where calls do not tell whether they were about any file.
+    """
     ((regular, directories),) = trace.rows(
         """
         select count(*) filter (role = 'file'), count(*) filter (role = 'directory')
@@ -307,7 +310,9 @@ def _files(trace: Trace) -> tuple[int | None, str]:
     )
     if regular:
         return int(regular), "files"
-    return known(int(directories), unless=untold(trace).unplaced), "directories"
+    if untold(trace).unplaced:
+        return None, "files"
+    return int(directories), "directories"
 
 
 def _sums(calls: Timeline, counted: str) -> Sums:

@@ -44,8 +44,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
-    "files": "no call of NFS tells of a file or a directory; give --files, --rpcs-per-file and "
-    "--syncops-per-file",
+    "files": "no call of NFS tells of files; give --files, --rpcs-per-file and --syncops-per-file",
     "rtt": "nothing tells the round trip; give --rtt",
     "outcomes": "of most calls it is not known whether they were stable; give --syncops-per-file "
     "and --persist",

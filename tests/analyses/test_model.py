@@ -444,6 +444,12 @@ def test_without_regular_files_directories_are_counted() -> None:
     with trace_of(files=folders, calls=run(stable=())) as trace:
         found = model(trace)
     assert (found.files, found.counted) == (40, "directories")
+    # But not where a call was cut before it told what it is about.
+    calls = [*run(stable=())]
+    cut = {**calls[0], "file": None, "undecoded": "truncated"}
+    with trace_of(files=folders, calls=[cut, *calls[1:]]) as trace:
+        unknown = model(trace)
+    assert (unknown.files, unknown.counted, unknown.missing) == (0, "files", ("files",))
     with trace_of(calls=run(stable=())) as trace:
         nothing = model(trace)
     assert nothing.missing == ("files",)

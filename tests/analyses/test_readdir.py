@@ -151,6 +151,7 @@ def test_a_file_that_is_renamed_later_was_told_by_its_old_name() -> None:
         names=[named | {"call": 1, "name": "a"}, named | {"call": 4, "name": "b"}],
     ) as trace:
         after = readdir(trace).after_plus
+    assert after is not None
     assert (after.calls, after.lookups, after.getattrs) == (2, 1, 1)
 
 

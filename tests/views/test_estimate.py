@@ -89,7 +89,7 @@ def test_calls_of_other_programs_are_none_of_nfs() -> None:
         samples.poor_model(), files=0, calls=0, stable_calls=0, inputs=inputs, missing=("files",)
     )
     text = " ".join(samples.render(estimate.screen(none), 140).split())
-    assert "no call of NFS tells of a file or a directory" in text
+    assert "no call of NFS tells of files" in text
     assert "files 0 no call of NFS tells of any" in text
     assert "RPCs per file - no call of NFS" in text
     assert "0 calls" not in text

@@ -40,6 +40,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "lost": Lost(),
         "longer": Longer(),
         "locked": Locked(),
+        "apart_s": 0.0,
         "idle_s": gaps,
         "alone": yes,
     }

@@ -255,6 +255,14 @@ def test_without_timestamps_nothing_tells(tmp_path: Path) -> None:
     assert span(forward) == span(SAMPLE) + 60 * 10**9
 
 
+@pytest.mark.parametrize("steps", [100, 700, 2000])
+def test_both_formats_tell_the_same(steps: int, tmp_path: Path) -> None:
+    forward = paused(tmp_path / "forward.pcap", steps, 60, awake="")
+    other = divided(tmp_path / "forward.pcapng", forward, at=[])
+    assert calls(other) == calls(forward)
+    assert trust_of(other) == trust_of(forward)
+
+
 def test_a_rotation_goes_on_with_the_clock_of_the_file_before(tmp_path: Path) -> None:
     first, second = tmp_path / "1.pcap", tmp_path / "2.pcap"
     back = rewritten(

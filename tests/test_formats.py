@@ -420,6 +420,30 @@ def test_a_dictionary_of_gigabytes_is_refused(tmp_path: Path) -> None:
         pcapnfs.open(path)
 
 
+@pytest.mark.parametrize(
+    ("filters", "read"),
+    [
+        ([{"id": lzma.FILTER_X86}], True),
+        ([{"id": lzma.FILTER_DELTA, "dist": 4}], True),
+        ([{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_X86}], False),
+    ],
+)
+def test_xz_with_more_than_one_filter_before_lzma2_is_to_be_unpacked_first(
+    filters: list[dict[str, int]], read: bool, tmp_path: Path
+) -> None:
+    plain = Path(__file__).parents[1] / "samples" / "k61-walk-v3.pcap"
+    path = tmp_path / "filtered.pcap.xz"
+    path.write_bytes(
+        lzma.compress(plain.read_bytes(), filters=[*filters, {"id": lzma.FILTER_LZMA2}])
+    )
+    if read:
+        with pcapnfs.open(path) as trace, pcapnfs.open(plain) as whole:
+            assert trace.meta.calls == whole.meta.calls
+    else:
+        with pytest.raises(pcapnfs.CaptureError, match=r"several filters .* unxz"):
+            pcapnfs.open(path)
+
+
 def test_the_unwritten_end_of_a_file_is_told_and_no_part_of_the_run(tmp_path: Path) -> None:
     samples = Path(__file__).parents[1] / "samples"
     for name, kind in (("k61-walk-v3.pcap", "packet"), ("fmt-plain-v42.pcapng", "block")):

@@ -19,7 +19,7 @@ use pcapnfs_core::decode::Decoder;
 use pcapnfs_core::error::{Layer, Reason};
 use pcapnfs_core::names::{Names, Placed};
 use pcapnfs_core::nfs::{Walk, protocol};
-use pcapnfs_core::packet::{Content, Dissector, Payload, Segment, TcpFlags, glance};
+use pcapnfs_core::packet::{Content, Dissector, Payload, Segment, TcpFlags, glance, timestamps};
 use pcapnfs_core::rpc::message::{Call, ReplyStatus, recognise, unwrap_body};
 use pcapnfs_core::rpc::record::{Peer, RecordReader, SEEN, SHORTENED_MEMORY};
 use pcapnfs_core::stream::assembler::{Piece, Stamp};
@@ -85,6 +85,7 @@ pub fn capture(data: &[u8]) {
     let Ok(mut reader) = Reader::from_bytes(Path::new("fuzzed"), io::Cursor::new(data.to_vec())) else {
         return;
     };
+    reader = reader.asking(timestamps);
     let mut dissector = Dissector::new();
     loop {
         let seen = reader.glimpses().next().map(|seen| (seen.link, seen.wire_length, seen.bytes.to_vec()));

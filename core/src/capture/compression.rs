@@ -76,6 +76,9 @@ const MEMORY_LOG: u32 = 27;
 /// The same in KiB, with what xz needs beside its dictionary.
 const XZ_MEMORY_KIB: u32 = (1 << (MEMORY_LOG - 10)) + 1024;
 
+/// What to say of filters that the decompressor does not take.
+const XZ_FILTERS: &str = "an xz file with several filters before LZMA2; decompress it first: unxz FILE";
+
 /// Bytes read at once from a compressed file.
 const PACKED_READ: usize = 64 << 10;
 
@@ -141,6 +144,12 @@ impl Source {
         let compression = Compression::of_magic(plain.ahead());
         if compression == Compression::None {
             return Ok((plain, compression));
+        }
+        if compression == Compression::Xz {
+            plain.ensure(xz::HEAD)?;
+            if !xz::takes(plain.ahead()) {
+                return Err(Fault::Format(XZ_FILTERS.to_owned()));
+            }
         }
         let (first, rest) = plain.into_parts();
         let packed = io::BufReader::with_capacity(PACKED_READ, Cursor::new(first).chain(rest));

@@ -442,10 +442,15 @@ impl Reader {
     fn ask_ends(&mut self, (last_ns, time_ns): (i64, i64), told: Option<Told>, mut start: usize) -> usize {
         let shift_ns = self.clock.shift_ns();
         let pause = (last_ns.saturating_add(shift_ns), time_ns.saturating_add(shift_ns));
-        let mut found = self.judge(pause, told, shift_ns);
-        if found == Pause::Doubtful {
-            start = self.look_ahead(start, timestamps::LOOKED_AHEAD);
-            found = self.judge(pause, told, shift_ns);
+        let mut found = Pause::Unknown;
+        if self.timestamps.is_some() {
+            for (packets, bytes) in timestamps::ASKED {
+                start = self.look_ahead(start, bytes + packets * timestamps::AROUND);
+                found = self.judge(pause, told, shift_ns, (packets, bytes));
+                if found != Pause::Doubtful {
+                    break;
+                }
+            }
         }
         match found {
             Pause::Real => {}
@@ -459,9 +464,22 @@ impl Reader {
         start
     }
 
-    fn judge(&self, pause: (i64, i64), told: Option<Told>, shift_ns: i64) -> Pause {
+    /// What so many packets tell, of no more bytes than this.
+    fn judge(
+        &self,
+        pause: (i64, i64),
+        told: Option<Told>,
+        shift_ns: i64,
+        (packets, mut bytes): (usize, usize),
+    ) -> Pause {
         let Some(timestamps) = &self.timestamps else { return Pause::Unknown };
-        let coming = self.glimpses().map(|glimpse| timestamps.hear(&glimpse, shift_ns));
+        let fits = |glimpse: &Glimpse<'_>| {
+            let rest = bytes.checked_sub(glimpse.bytes.len());
+            bytes = rest.unwrap_or_default();
+            rest.is_some()
+        };
+        let coming = self.glimpses().take(packets).take_while(fits);
+        let coming = coming.map(|glimpse| timestamps.hear(&glimpse, shift_ns));
         timestamps.judge(pause, std::iter::once((pause.1, told)).chain(coming))
     }
 

@@ -19,8 +19,13 @@ use super::clock::USUAL_NS;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// Bytes that are looked at behind a pause in which both clocks may have stood still.
-pub(super) const LOOKED_AHEAD: usize = 1 << 20;
+/// Packets that are asked behind a pause, and their bytes: at first, and where both clocks may have stood
+/// still.
+/// The same in each format, and however much of the file was read already.
+pub(super) const ASKED: [(usize, usize); 2] = [(64, 64 << 10), (4_096, 1 << 20)];
+
+/// Bytes of a file around a packet, at most, but for what few have.
+pub(super) const AROUND: usize = 64;
 
 /// Packets that are listened to at a time.
 pub(super) const LISTENED: usize = 16;

@@ -5,6 +5,15 @@ use std::io::{self, BufRead, Read};
 
 use lzma_rust2::{Action, Status, XzStream};
 
+/// Bytes of a file that tell how many filters its first block has.
+pub(super) const HEAD: usize = 14;
+
+/// Whether the decompressor takes the filters of a file's first block (.xz 1.2 section 3.1.2): LZMA2, and one
+/// other before it.
+pub(super) fn takes(head: &[u8]) -> bool {
+    !matches!(head.get(..HEAD), Some([.., size, flags]) if *size > 0 && flags & 3 > 1)
+}
+
 pub(super) struct Streams<R: BufRead> {
     packed: R,
     stream: XzStream,

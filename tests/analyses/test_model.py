@@ -449,7 +449,7 @@ def test_without_regular_files_directories_are_counted() -> None:
     cut = {**calls[0], "file": None, "undecoded": "truncated"}
     with trace_of(files=folders, calls=[cut, *calls[1:]]) as trace:
         unknown = model(trace)
-    assert (unknown.files, unknown.counted, unknown.missing) == (0, "files", ("files",))
+    assert (unknown.files, unknown.counted, unknown.missing) == (None, "files", ("files",))
     with trace_of(calls=run(stable=())) as trace:
         nothing = model(trace)
     assert nothing.missing == ("files",)

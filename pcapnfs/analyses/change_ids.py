@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses import parts
+from pcapnfs.analyses import parts, population
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.texts import among, place
 from pcapnfs.programs import NFS_PROGRAMS
@@ -31,20 +31,29 @@ if TYPE_CHECKING:
     from pcapnfs._core import Batch
     from pcapnfs.trace import Trace
 
-READS = columns.of(
-    calls="call connection client server mount callback program version op signature call_time "
-    "reply_time file",
-    operations="call position op executed status stability file directory target_directory name "
-    "new_name change_before change_after type size change mtime ctime before_size before_mtime "
-    "before_ctime directory_mtime directory_ctime directory_before_mtime directory_before_ctime "
-    "target_change_before target_change_after target_mtime target_ctime target_before_mtime "
-    "target_before_ctime attributes",
-    entries="call position file type size change mtime ctime",
-    files="file handle name",
-    names="call directory name file",
-    connections="connection role",
+READS = columns.together(
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call connection client server mount callback program version op signature call_time "
+        "reply_time file",
+        operations="call position op executed status stability file directory target_directory "
+        "name new_name change_before change_after type size change mtime ctime before_size "
+        "before_mtime before_ctime directory_mtime directory_ctime directory_before_mtime "
+        "directory_before_ctime target_change_before target_change_after target_mtime "
+        "target_ctime target_before_mtime target_before_ctime attributes",
+        entries="call position file type size change mtime ctime",
+        files="file handle name",
+        names="call directory name file",
+        connections="connection role",
+    ),
 )
 """The columns that the queries here read."""
+
+MOVES = ("RENAME", "LINK")
+"""Operations that change objects which the capture may not tell."""
+
+NEEDS_DOUBT = population.Operations(MOVES)
+"""What must be there for a change to be anybody's."""
 
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""
@@ -94,7 +103,8 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
             cursor.unregister("walked")
             asked_about.append(asked)
         cursor.register("asked_about", walks.joined(asked_about))
-        _doubt(cursor)
+        if NEEDS_DOUBT.met(trace):
+            _doubt(cursor)
         yield cursor
     finally:
         cursor.close()
@@ -155,10 +165,10 @@ def _look_beside(cursor: duckdb.DuckDBPyConnection) -> None:
 
 def _doubt(cursor: duckdb.DuckDBPyConnection) -> None:
     """Take back that somebody else made a change that the client itself may have made."""
-    cursor.execute(_UNPLACED)
-    cursor.execute(_DOUBTFUL)
-    if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
-        return
+    for table, statement in (("unplaced", _UNPLACED), ("doubtful", _DOUBTFUL)):
+        cursor.execute(statement)
+        if cursor.execute(f"select 1 from {table} limit 1").fetchone() is None:
+            return
     for statement in (_TAKEN_BACK, _KEPT, "drop table learned"):
         cursor.execute(statement)
     cursor.unregister("asked_about")
@@ -283,7 +293,7 @@ _UNPLACED = f"""
                case op when 'LINK' then directory is null
                        else operations.name is null or target_directory is null end as cut
         from operations
-        where {among("op", ("RENAME", "LINK"))} and executed and {among("stability", _MODIFYING)}
+        where {among("op", MOVES)} and executed and {among("stability", _MODIFYING)}
     )
     select mount, call_time, reply_time, cut
     from moved join calls using (call)

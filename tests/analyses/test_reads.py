@@ -216,6 +216,9 @@ ASKED_ELSEWHERE = {
         ("restarts", "operations", column)
         for column in ("op", "file", "offset", "requested", "committed")
     ),
+    # What clients learnt: where a call was cut that may have changed anything.
+    ("cache", "files", "name"),
+    ("questions", "files", "name"),
     ("round_trip", "calls", "call"),
     ("round_trip", "calls", "call_first_time"),
     ("round_trip", "calls", "reply_time"),

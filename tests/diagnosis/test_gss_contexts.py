@@ -38,3 +38,10 @@ def test_nor_are_those_that_take_little_of_the_time() -> None:
     total = replace(found.time_budget.total, client_s=600.0)
     found = replace(found, time_budget=replace(found.time_budget, total=total))
     assert seen_by(RULE, found) == []
+
+
+def test_contexts_are_a_problem_only_where_the_server_forgets_them() -> None:
+    found = nothing(preliminaries=(CONTEXTS, replace(CONTEXTS, refused=0)))
+    total = replace(found.time_budget.total, unstable_s=2.0)
+    found = replace(found, time_budget=replace(found.time_budget, total=total))
+    assert [seen.severity for seen in seen_by(RULE, found)] == ["problem", "warning"]

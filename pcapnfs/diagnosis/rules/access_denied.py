@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
+from pcapnfs.diagnosis import refused
+from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _permission(pair: Failures) -> Observed:
     root = ROOT in pair.users[:1]
-    return _observed(
+    return refused.observed(
         pair,
         "Root is refused: the server does not take it for root"
         if root
@@ -75,7 +75,7 @@ def _permission(pair: Failures) -> Observed:
 
 
 def _owner(pair: Failures) -> Observed:
-    return _observed(
+    return refused.observed(
         pair,
         "The server does not know the owners that the client names",
         "NFSv4 names owners as user@domain, or by numbers as text where both sides allow it. The "
@@ -96,11 +96,12 @@ def _owner(pair: Failures) -> Observed:
                 "--no-owner --no-group."
             ),
         ),
+        severity="warning",
     )
 
 
 def _read_only(pair: Failures) -> Observed:
-    return _observed(
+    return refused.observed(
         pair,
         "What the client writes to is read-only on the server",
         "The export is read-only for this client (ro in exports(5)), or its file system is: "
@@ -112,11 +113,12 @@ def _read_only(pair: Failures) -> Observed:
                 "dmesg: an error may have made it so)."
             ),
         ),
+        severity="warning",
     )
 
 
 def _mount(pair: Failures) -> Observed:
-    return _observed(
+    return refused.observed(
         pair,
         "The server refuses the mount",
         "The export does not name this client as the server sees it: by address, by the name that "
@@ -129,11 +131,12 @@ def _mount(pair: Failures) -> Observed:
                 "does it come from another of its addresses?"
             ),
         ),
+        severity="warning",
     )
 
 
 def _credential(pair: Failures) -> Observed:
-    return _observed(
+    return refused.observed(
         pair,
         "The server refuses the client's credentials",
         "The server did not even look at the call: no export is for this client, or not any more, "
@@ -150,29 +153,7 @@ def _credential(pair: Failures) -> Observed:
                 "client's address, DNS or netgroups that the server could not look up."
             ),
         ),
-    )
-
-
-def _observed(
-    pair: Failures,
-    title: str,
-    why: str,
-    advice: tuple[Advice, ...],
-    *,
-    severity: Severity = "warning",
-    confidence: Confidence = "certain",
-) -> Observed:
-    return Observed(
-        severity=severity,
-        title=title,
-        seen=wording.refused(pair),
-        why=why,
-        advice=advice,
-        calls=pair.calls,
-        confidence=confidence,
-        data=wording.times(pair.calls, "refusal"),
-        frames=pair.frames,
-        about=(pair.client, pair.server),
+        severity="warning",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis import refused
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
 if TYPE_CHECKING:
@@ -22,14 +22,13 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         if pair.kind != "fault":
             continue
         data = bool(DATA.intersection(pair.operations))
-        yield Observed(
-            severity="problem" if data else "warning",
-            title="The server cannot read or store data" if data else "The server reports errors",
-            seen=wording.refused(pair),
-            why="The server itself says that it failed; programs get EIO, ENXIO or EREMOTEIO. "
+        yield refused.observed(
+            pair,
+            "The server cannot read or store data" if data else "The server reports errors",
+            "The server itself says that it failed; programs get EIO, ENXIO or EREMOTEIO. "
             "Neither the network nor the client is why."
             + (" Data that was written may not be stored." if data else ""),
-            advice=(
+            (
                 Advice(
                     "Look at the server's log around that time, at its disks and its file system "
                     "(dmesg, smartctl, zpool status, mdadm --detail; an appliance's event log), "
@@ -40,11 +39,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                     "file system may not support it: show the vendor the example frames."
                 ),
             ),
-            calls=pair.calls,
-            confidence="certain",
-            data=wording.times(pair.calls, "refusal"),
-            frames=pair.frames,
-            about=(pair.client, pair.server),
+            severity="problem" if data else "warning",
         )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis import refused
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.failures import Failures
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
@@ -25,7 +24,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each client, server and of both kinds."""
     for pair in material.failures:
         if pair.kind == "revoked":
-            yield _observed(
+            yield refused.observed(
                 pair,
                 "The server took opens and locks away from the client",
                 "The client was not heard for longer than the lease (90 s by default), did not "
@@ -42,28 +41,13 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                 ),
             )
         elif pair.kind == "in_use":
-            yield _observed(
+            yield refused.observed(
                 pair,
                 "The client's name is in use by another client",
                 "The server knows a client of the same name that logged in as another user or "
                 "from another machine, and lets this one in only when that one's lease is over.",
                 (TWINS,),
             )
-
-
-def _observed(pair: Failures, title: str, why: str, advice: tuple[Advice, ...]) -> Observed:
-    return Observed(
-        severity="problem",
-        title=title,
-        seen=wording.refused(pair),
-        why=why,
-        advice=advice,
-        calls=pair.calls,
-        confidence="certain",
-        data=wording.times(pair.calls, "refusal"),
-        frames=pair.frames,
-        about=(pair.client, pair.server),
-    )
 
 
 RULE = Rule(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis import refused
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
 if TYPE_CHECKING:
-    from pcapnfs.analyses.failures import Failures
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
@@ -18,27 +17,16 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each client, server and of both reasons."""
     for pair in material.failures:
         if pair.kind == "space":
-            yield _observed(pair, "The server's file system is full", _FULL)
+            yield refused.observed(pair, "The server's file system is full", _WHY, _FULL)
         elif pair.kind == "quota":
-            yield _observed(pair, "A quota on the server is used up", _QUOTA)
+            yield refused.observed(pair, "A quota on the server is used up", _WHY, _QUOTA)
 
 
-def _observed(pair: Failures, title: str, advice: tuple[Advice, ...]) -> Observed:
-    return Observed(
-        severity="problem",
-        title=title,
-        seen=wording.refused(pair),
-        why="What was not stored is lost unless the program notices: a client that writes behind, "
-        "as Linux does, tells of the error only at a later write, fsync or close, and many "
-        "programs do not look there.",
-        advice=advice,
-        calls=pair.calls,
-        confidence="certain",
-        data=wording.times(pair.calls, "refusal"),
-        frames=pair.frames,
-        about=(pair.client, pair.server),
-    )
-
+_WHY = (
+    "What was not stored is lost unless the program notices: a client that writes behind, as Linux "
+    "does, tells of the error only at a later write, fsync or close, and many programs do not look "
+    "there."
+)
 
 _CHECK = Advice(
     "Check the files written at that time (perfile --sort written): they may be short or empty."

@@ -57,6 +57,9 @@ class Run(Record):
     little by that."""
     rtt_source: str
     """What the round trip rests on: see `inputs[].source` of `estimate`."""
+    mounting_s: float
+    """For how long calls that mount and unmount were outstanding, added up, seconds; not in
+    `run_s`."""
 
 
 class Comparison(Record):
@@ -161,4 +164,5 @@ def _run(side: Side) -> Run:
         vantage=measured.path.vantage,
         trust=side.trust,
         rtt_source=measured.rtt_source,
+        mounting_s=measured.apart_s,
     )

@@ -33,6 +33,9 @@ NO_STEPS = "Not told: what the captures lack could make all of it."
 CLOCK_S = 0.5e-9
 """Times are whole nanoseconds: what is less is what adding floats has left."""
 
+NOTICED_S = 1.0
+"""What mounting took is told from here on, seconds."""
+
 OPERATIONS = 16
 """Operations on the screen; JSON has all."""
 
@@ -197,12 +200,24 @@ def remarks(result: Comparison) -> list[str]:
         ]
         if missing:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
+    told += _mounting(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
             "Captured at different places; times are those that the client saw, as far as known."
         )
     return told
+
+
+def _mounting(result: Comparison) -> list[str]:
+    """What mounting took, where users notice it."""
+    before, after = result.before.mounting_s, result.after.mounting_s
+    if max(before, after) < NOTICED_S:
+        return []
+    return [
+        f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER; it is "
+        "no part of the run times."
+    ]
 
 
 def _causes(result: Comparison) -> list[RenderableType]:

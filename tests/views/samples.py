@@ -1097,6 +1097,7 @@ def comparison() -> Comparison:
         vantage="client",
         trust=trust(),
         rtt_source="calls",
+        mounting_s=0.004,
     )
     return Comparison(
         before=before,

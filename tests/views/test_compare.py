@@ -177,3 +177,13 @@ def test_names_stay_text_on_the_page() -> None:
     assert "<script>alert" not in text
     assert "\x1b" not in text
     assert text.count("&lt;script&gt;alert") >= 6
+
+
+def test_what_mounting_took_is_told_where_users_notice_it() -> None:
+    result = samples.comparison()
+    slow = replace(result, before=replace(result.before, mounting_s=10.0))
+    told = [line for line in compare.remarks(slow) if line.startswith("Mounting")]
+    assert told == [
+        "Mounting took 10.0 s BEFORE and 4.00 ms AFTER; it is no part of the run times."
+    ]
+    assert not any(line.startswith("Mounting") for line in compare.remarks(result))

@@ -97,6 +97,10 @@ class Meta(Record):
     hidden: bool = False
     """Packets of these ports lay in tunnels, in fragments or behind other labels; False
     likewise."""
+    silent_connections: int = 0
+    """TCP connections to ports of RPC that a client asked for, and nobody answered; 0 likewise."""
+    refused_connections: int = 0
+    """The same where a reset was the answer; 0 likewise."""
 
     @property
     def start_ns(self) -> int | None:
@@ -124,6 +128,8 @@ def parse(document: str) -> Meta:
         told.get("nfs_calls", 0),
         told.get("vlan_tags", 0),
         told.get("hidden", False),
+        told.get("silent_connections", 0),
+        told.get("refused_connections", 0),
     )
 
 

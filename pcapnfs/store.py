@@ -265,6 +265,10 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
         sum(part.meta.calls for part in parts),
         sum(part.meta.undecoded for part in parts),
         sum(part.meta.nfs_calls for part in parts),
+        max((part.meta.vlan_tags for part in parts), default=0),
+        any(part.meta.hidden for part in parts),
+        sum(part.meta.silent_connections for part in parts),
+        sum(part.meta.refused_connections for part in parts),
     )
 
 
@@ -451,6 +455,8 @@ def _sound(told: meta.Meta) -> meta.Meta:
         told.undecoded,
         told.nfs_calls,
         told.vlan_tags,
+        told.silent_connections,
+        told.refused_connections,
         *told.packets.values(),
         *told.limits_hit.values(),
     ]

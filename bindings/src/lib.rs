@@ -157,6 +157,8 @@ fn meta(meta: &Meta) -> Value {
         "undecoded": meta.undecoded,
         "vlan_tags": meta.around.vlan_tags,
         "hidden": meta.around.hidden,
+        "silent_connections": meta.silent_connections,
+        "refused_connections": meta.refused_connections,
     })
 }
 

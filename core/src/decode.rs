@@ -104,6 +104,10 @@ pub struct Meta {
     pub undecoded: u64,
     /// What is around packets of [`RPC_PORTS`].
     pub around: Around,
+    /// Connections to ports of RPC that a client asked for, and of which nothing came: nobody answered.
+    pub silent_connections: u64,
+    /// The same where that was refused (RST).
+    pub refused_connections: u64,
 }
 
 /// What is around the first packets of connections, so that filters for addresses and ports do not see them.
@@ -282,6 +286,12 @@ impl Decoder {
         });
         let connections = &self.connections;
         conversations.finish(|id| connections.get(id));
+        for (connection, refused) in connections.unopened() {
+            let server = connection.syn.map(|(opener, _)| connection.ends.of(opener.other()));
+            let expected = server.is_some_and(|server| conversations.expects_at(server.port()));
+            self.meta.refused_connections += u64::from(expected && refused);
+            self.meta.silent_connections += u64::from(expected && !refused);
+        }
         (self.meta.calls, self.meta.undecoded) = conversations.counts();
         self.meta.nfs_calls = conversations.nfs_calls();
         self.tally.write(&mut self.meta.packets);

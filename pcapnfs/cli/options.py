@@ -173,6 +173,23 @@ def tell_damage(damage: Sequence[str]) -> None:
         output.tell(rest)
 
 
+def _unconnected(meta: Meta) -> str:
+    """What became of connections to NFS and its portmapper that never came about; empty without."""
+    told = []
+    if refused := meta.refused_connections:
+        told.append(
+            f"{units.counted(refused, 'connection')} to NFS or its portmapper "
+            f"{'was' if refused == 1 else 'were'} refused: nothing listens there, or a firewall "
+            "answers so"
+        )
+    if silent := meta.silent_connections:
+        told.append(
+            f"{units.counted(silent, 'connection')} to NFS or its portmapper got no answer: see "
+            "whether the server is up, and whether a firewall lies on the way"
+        )
+    return "; ".join(told)
+
+
 def demand_nfs(trace: Trace) -> None:
     """Refuse a capture without NFS, saying what is in it instead.
 
@@ -211,6 +228,7 @@ def demand_nfs(trace: Trace) -> None:
             f"of each packet only {min(kept)} bytes were captured, too few to know a call; capture "
             "whole packets: -s 0"
         )
+    advice = _unconnected(trace.meta) or advice
     if "encrypted" in reasons:
         advice = f"what TLS seals cannot be read; {advice}"
     if not contents["calls"] and list(reasons) == [ORPHAN_REPLY] and reasons[ORPHAN_REPLY] >= FEW:

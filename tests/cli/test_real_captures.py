@@ -254,6 +254,49 @@ def test_an_empty_capture_holds_no_nfs(tmp_path: Path, capsys: Printed) -> None:
     assert "no NFS call in it" in told.err
 
 
+def segment(client: bool, port: int, flags: int) -> bytes:
+    """A segment without data between a client's port and that of NFS."""
+    hosts = [bytes([10, 0, 0, 2]), bytes([10, 0, 0, 1])]
+    ports = [struct.pack(">H", port), struct.pack(">H", 2049)]
+    if not client:
+        hosts.reverse()
+        ports.reverse()
+    tcp = b"".join(ports) + struct.pack(">IIBBHHH", 7 if client else 0, 8, 0x50, flags, 1000, 0, 0)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0x4000, 64, 6, 0) + b"".join(hosts)
+    return bytes(12) + b"\x08\x00" + ip + tcp
+
+
+SYN, RST_ACK = 0x02, 0x14
+
+
+@pytest.mark.parametrize("kept", ["capture", "trace"])
+@pytest.mark.parametrize(
+    ("answered", "told"),
+    [
+        (False, "3 connections to NFS or its portmapper got no answer"),
+        (True, "3 connections to NFS or its portmapper were refused"),
+    ],
+)
+def test_connections_that_never_came_about_are_told(
+    answered: bool, told: str, kept: str, tmp_path: Path, capsys: Printed
+) -> None:
+    path = tmp_path / "mount.pcap"
+    frames = []
+    for port in (700, 701, 702):
+        frames += [segment(True, port, SYN)] * (1 if answered else 3)
+        frames += [segment(False, port, RST_ACK)] if answered else []
+    records = [
+        struct.pack("<IIII", 1_700_000_000 + second, 0, len(frame), len(frame)) + frame
+        for second, frame in enumerate(frames)
+    ]
+    path.write_bytes(PCAP_HEADER + b"".join(records))
+    if kept == "trace":
+        path, capture = tmp_path / "mount.nfstrace", path
+        pcapnfs.decode(capture, path)
+    assert run(["summarize", str(path)]) == 1
+    assert told in capsys.readouterr().err
+
+
 def test_the_library_opens_an_empty_capture(tmp_path: Path) -> None:
     path = tmp_path / "empty.pcap"
     path.write_bytes(PCAP_HEADER)

@@ -139,6 +139,9 @@ def test_the_filter_loses_none_of_them(
     with pcapnfs.open(capture) as trace:
         assert (trace.meta.vlan_tags, trace.meta.hidden) == (tags, False)
         packets = trace.meta.packets["tcp"]
+    pcapnfs.decode(capture, tmp_path / "tagged.nfstrace")
+    with pcapnfs.open(tmp_path / "tagged.nfstrace") as trace:
+        assert (trace.meta.vlan_tags, trace.meta.hidden) == (tags, False)
     expression = chosen(1, protocols, vlan_tags=tags)
     assert matches(expression, capture) == matches(expression, sample) == packets
     if tags:

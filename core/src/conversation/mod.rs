@@ -474,6 +474,11 @@ impl Conversations {
     }
 
     /// The side whose port says that it carries RPC.
+    /// Whether RPC is expected at this port.
+    pub(crate) fn expects_at(&self, port: u16) -> bool {
+        self.ports.contains(&port)
+    }
+
     fn known_port(&self, connection: &Connection) -> Option<Side> {
         [Side::Low, Side::High].into_iter().find(|side| {
             let end = connection.ends.of(*side);

@@ -280,6 +280,14 @@ impl Connections {
         self.account(id);
     }
 
+    /// Those that were asked for, and never came about; whether that was refused.
+    pub fn unopened(&self) -> impl Iterator<Item = (&Connection, bool)> {
+        self.states
+            .iter()
+            .filter(|(_, state)| state.is_unopened())
+            .map(|(_, state)| (&state.connection, state.reset))
+    }
+
     /// How many are kept.
     pub fn kept(&self) -> usize {
         self.states.len()

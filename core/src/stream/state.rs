@@ -79,7 +79,7 @@ pub(super) struct State {
     /// Nobody wants this connection's bytes.
     pub(super) ignored: bool,
     /// A side has ended it at once.
-    reset: bool,
+    pub(super) reset: bool,
     /// It is among those that wait behind a hole.
     pub(super) listed: bool,
     /// Holes given up because more was held than the limits allow.
@@ -123,6 +123,12 @@ impl State {
             direction.delivered.frame ^ direction.under_way.fetch() ^ u64::from(known ^ unsure)
         });
         black_box((last.frame ^ of_sides, of_directions, self.ignored));
+    }
+
+    /// Whether it was asked for, and nothing came of it.
+    pub(super) fn is_unopened(&self) -> bool {
+        let Connection { syn, syn_ack, counts, .. } = &self.connection;
+        syn.is_some() && syn_ack.is_none() && counts.low.segments + counts.high.segments == 0
     }
 
     /// Whether a SYN from `side` opens a new connection on the same pair of ports.

@@ -200,15 +200,16 @@ def test_what_is_sent_to_many_need_not_be_answered(
     assert found(talk.capture() + other(1022, 8 * SECOND).capture(), tmp_path) is None
 
 
-def test_a_reply_that_stands_before_its_call(tmp_path: Path) -> None:
-    """Some ways to capture mix up the order of both directions."""
+def test_segments_that_were_lost_before_the_silence(tmp_path: Path) -> None:
+    """TCP would have sent the call again six times in a minute, not two times."""
     talk = answered()
-    begun = len(talk.frames)
-    talk.call(99, SILENCE_NS, *nfs3.getattr_(HANDLE)).reply(99, SILENCE_NS + MS // 2, ANSWER)
-    for number in range(100, 130):
-        at_ns = SILENCE_NS + (number - 99) * 100 * MS
-        talk.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS, ANSWER)
-    assert found(damage.swap(talk.capture(), begun + 1), tmp_path) is None
+    for number in (5, 9):
+        talk.retransmit(talk.frames[number], talk.frames[number].time_ns + 300 * MS)
+    talk.frames.sort(key=lambda frame: frame.time_ns)
+    acknowledged(talk, 1, SECOND).keepalive("client", 61 * SECOND)
+    finding = found(talk.capture(), tmp_path)
+    assert finding is not None
+    assert finding.title == "The server stopped answering"
 
 
 @pytest.mark.parametrize("syns", [4, 1])

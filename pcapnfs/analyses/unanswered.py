@@ -42,6 +42,10 @@ READS = columns.together(
 WAIT_NS = 1_000_000_000
 """What a call has waited at least. Clients wait for a minute (timeo), users complain after less."""
 
+SLOW_TIMEOUT_NS = 1_000_000_000
+"""The first retransmission time-out, at most on a path in use (RFC 6298 section 2). It doubles each
+time: where fewer segments were sent again than that has come by, those were others."""
+
 SEGMENT_BYTES = 1448
 """What one segment carries where the handshake was not captured: Ethernet's, with time stamps."""
 
@@ -104,6 +108,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
                 "wait": WAIT_NS,
                 "segment": SEGMENT_BYTES,
                 "timeout": TIMEOUT_NS,
+                "slow_timeout": SLOW_TIMEOUT_NS,
                 "orphan": ORPHAN_REPLY,
                 "start": trace.meta.start_ns,
                 "dropped": any(file.dropped_packets for file in trace.meta.files),
@@ -226,7 +231,7 @@ _SILENT = r"""
     select call, client, server, connection, op, call_frame, call_time, transmissions, file,
            directory, transport, lossy, large, waited,
            case when transport = 'TCP' and not overtaken and not repeated_here
-                     and lasted >= $timeout
+                     and lasted between $timeout and $slow_timeout * power(2, client_resent)
                then client_resent else 0
            end as resent
     from judged anti join orphans using (connection, xid)

@@ -86,7 +86,7 @@ def test_a_path_that_drops_large_packets(size: int, tmp_path: Path) -> None:
     finding = found(resent(talk, before).capture(), tmp_path)
     assert finding is not None
     assert finding.title == "What the client sends does not reach the server"
-    assert "The client sent 7 segments again meanwhile." in finding.evidence
+    assert "The client sent 7 TCP segments again on its connection." in finding.evidence
     assert any("ping -M do" in each.action for each in finding.advice) is (size == 8_000)
 
 
@@ -97,7 +97,8 @@ def test_a_portmapper_over_udp_behind_a_firewall(tmp_path: Path) -> None:
         talk.retransmit(talk.frames[0], second * SECOND)
     finding = found(talk.capture(), tmp_path)
     assert finding is not None
-    assert finding.title == "The server cannot be reached"
+    assert finding.title == "The server does not answer"
+    assert "It sent 3 RPC calls again." in finding.evidence
 
 
 def test_replies_that_the_capture_lacks_are_none(tmp_path: Path) -> None:
@@ -116,6 +117,99 @@ def test_replies_that_the_capture_lacks_are_none(tmp_path: Path) -> None:
     talk.keepalive("client", SILENCE_NS + 19 * SECOND)
     assert found(talk.capture(), tmp_path) is not None
     assert found(damage.snap(talk.capture(), 200), tmp_path) is None
+
+
+def hanging(calls: int) -> Conversation:
+    """Calls that the server's kernel acknowledges, and its service does not answer."""
+    return acknowledged(answered(), calls, SECOND)
+
+
+def acknowledged(talk: Conversation, calls: int, at_ns: int) -> Conversation:
+    for number in range(calls):
+        sent_ns = at_ns + number * MS
+        talk.call(99 + number, sent_ns, *nfs3.read(HANDLE, 4096 * number, 4096))
+        talk.ack("server", sent_ns + MS // 2)
+    return talk
+
+
+def other(port: int, at_ns: int, calls: int = 300) -> Conversation:
+    """Another connection, that works."""
+    talk = Conversation(client_port=port).open(at_ns)
+    for number in range(200, 200 + calls):
+        sent_ns = at_ns + (number - 199) * 10 * MS
+        talk.call(number, sent_ns, *nfs3.getattr_(HANDLE)).reply(number, sent_ns + MS // 2, ANSWER)
+    return talk
+
+
+@pytest.mark.parametrize("reconnects", [False, True])
+def test_calls_that_are_repeated_and_acknowledged(reconnects: bool, tmp_path: Path) -> None:
+    """The mount's time-out makes the client repeat them; TCP has nothing to send again."""
+    talk = hanging(4)
+    again = talk
+    if reconnects:
+        talk.close(61 * SECOND)
+        again = Conversation(client_port=1022).open(61 * SECOND + MS)
+    acknowledged(again, 4, 62 * SECOND)
+    again.keepalive("client", 100 * SECOND).ack("server", 100 * SECOND + MS)
+    capture = talk.capture() + again.capture() if reconnects else talk.capture()
+    finding = found(capture, tmp_path)
+    assert finding is not None
+    assert (finding.severity, finding.title) == ("problem", "The server stopped answering")
+    assert "It sent 4 RPC calls again." in finding.evidence
+
+
+def test_datagrams_that_the_capture_lost(tmp_path: Path) -> None:
+    talk = Conversation(transport="udp", client_port=900)
+    for number in range(1, 601):
+        at_ns = number * 20 * MS
+        talk.call(number, at_ns, *nfs3.read(HANDLE, 0, 1024))
+        talk.reply(number, at_ns + MS, results.read(bytes(1024)))
+    lossy = damage.drop(talk.capture(), damage.at_random(0.01, seed=1))
+    assert found(lossy, tmp_path) is None
+
+
+@pytest.mark.parametrize("end", ["lost", "closed"])
+def test_the_last_packet_of_its_connection(end: str, tmp_path: Path) -> None:
+    """The capture lacks what followed, or the client closed it; others go on for seconds."""
+    talk = answered()
+    talk.call(99, SECOND, *nfs3.read(HANDLE, 0, 4096))
+    if end == "closed":
+        talk.ack("server", SECOND + MS).close(SECOND + 5 * MS)
+    assert found(talk.capture() + other(1022, 2 * SECOND).capture(), tmp_path) is None
+
+
+def test_packets_missing_on_another_connection(tmp_path: Path) -> None:
+    """Nor is a call that waited until its connection was closed, if it was sent once."""
+    portmapper = Conversation(client_port=900, server_port=111).open(SILENCE_NS)
+    portmapper.call(1, SILENCE_NS + MS, 100000, 2, 3, bytes(16)).close(SILENCE_NS + 3 * SECOND)
+    whole = other(1022, 0).capture()
+    assert found(whole + portmapper.capture(), tmp_path) is not None
+    lossy = damage.drop(whole, damage.frames(200, 201, 300))
+    assert found(lossy + portmapper.capture(), tmp_path) is None
+
+
+@pytest.mark.parametrize("server", ["10.255.255.255", "255.255.255.255", "239.1.2.3"])
+@pytest.mark.parametrize("procedure", [3, 5])
+def test_what_is_sent_to_many_need_not_be_answered(
+    server: str, procedure: int, tmp_path: Path
+) -> None:
+    talk = Conversation(transport="udp", client_port=900, server=server, server_port=111)
+    talk.call(1, 0, 100000, 2, procedure, bytes(16))
+    for second in (1, 3, 7):
+        talk.retransmit(talk.frames[0], second * SECOND)
+    assert found(talk.capture() + other(1022, 8 * SECOND).capture(), tmp_path) is None
+
+
+def test_segments_that_were_lost_before_the_silence(tmp_path: Path) -> None:
+    """TCP would have sent the call again six times in a minute, not two times."""
+    talk = answered()
+    for number in (5, 9):
+        talk.retransmit(talk.frames[number], talk.frames[number].time_ns + 300 * MS)
+    talk.frames.sort(key=lambda frame: frame.time_ns)
+    acknowledged(talk, 1, SECOND).keepalive("client", 61 * SECOND)
+    finding = found(talk.capture(), tmp_path)
+    assert finding is not None
+    assert finding.title == "The server stopped answering"
 
 
 @pytest.mark.parametrize("syns", [4, 1])

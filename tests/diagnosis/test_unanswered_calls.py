@@ -21,6 +21,9 @@ SILENT = Unanswered(
     paths=("a/b",),
     large=2,
     resent=0,
+    repeated=0,
+    datagrams=False,
+    lossy=False,
     longest_s=60.0,
     time_s=59.0,
     frames=(90, 91, 92),
@@ -31,7 +34,7 @@ def test_a_server_that_stops_answering() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(SILENT,)))
     assert seen.title == "The server stopped answering"
     assert seen.seen == (
-        "3 of 40 calls (WRITE, GETATTR) had no answer when the capture ended, 1 m 0 s after the "
+        "3 of 40 calls (WRITE, GETATTR) had no answer 1 m 0 s after the "
         "first of them was sent: a/b. No call that was sent later was answered."
     )
     assert seen.claims == (Claim("unknown", 59.0),)
@@ -73,8 +76,30 @@ def test_few_of_them_can_be_left_out() -> None:
     assert seen_by(RULE, nothing(unanswered=(SILENT,)), "unanswered_calls.least=4") == []
 
 
-def test_a_capture_that_lost_packets_may_lack_the_replies() -> None:
+def test_calls_that_were_repeated_may_have_arrived() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, repeated=4),)))
+    assert seen.title == "The server stopped answering"
+    assert "It sent 4 RPC calls again." in seen.seen
+    assert "segment" not in seen.seen
+
+
+def test_over_udp_nothing_tells_whether_calls_arrive() -> None:
+    """Nothing is acknowledged there."""
+    silent = replace(SILENT, asked=3, answered=0, repeated=4, datagrams=True)
+    (seen,) = seen_by(RULE, nothing(unanswered=(silent,)))
+    assert seen.title == "The server does not answer"
+    assert "not known whether the calls arrived" in seen.why
+
+
+def test_a_capture_that_lacks_packets_may_lack_the_answers() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, repeated=1, lossy=True),)))
+    assert (seen.severity, seen.at_most, seen.confidence) == ("note", "note", "possible")
+    assert seen.claims == ()
+    assert "may lack the answers" in seen.why
+
+
+def test_a_damaged_file_may_lack_the_answers() -> None:
     found = nothing(unanswered=(SILENT,))
-    found = replace(found, trust=replace(found.trust, dropped_packets=3))
+    found = replace(found, trust=replace(found.trust, damaged_files=1))
     (seen,) = seen_by(RULE, found)
     assert seen.confidence == "possible"

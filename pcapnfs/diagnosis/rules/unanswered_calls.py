@@ -21,28 +21,28 @@ LEAST = Threshold(
 )  # fmt: skip
 RESENT = Threshold(
     "unanswered_calls.resent", 2, "segments",
-    "sent again by the client, from which on it is taken to be cut off: one may have been lost",
+    "of TCP sent again by the client, from which on it is taken to be cut off: one may be lost",
     "default of this tool",
 )  # fmt: skip
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
-    lossy = bool(material.trust.dropped_packets or material.trust.damaged_files)
+    damaged = bool(material.trust.damaged_files)
     for pair in material.unanswered:
         if pair.calls < values[LEAST.name]:
             continue
-        claims = (Claim("unknown", pair.time_s),)
+        claims = () if pair.lossy else (Claim("unknown", pair.time_s),)
         title, why, advice = _told(pair, cut_off=pair.resent >= values[RESENT.name])
         yield Observed(
-            severity=by_cost(material, claims),
-            at_most="problem",
+            severity="note" if pair.lossy else by_cost(material, claims),
+            at_most="note" if pair.lossy else "problem",
             title=title,
             seen=_seen(pair),
             why=why,
-            advice=(*advice, _HARD),
+            advice=advice if pair.lossy else (*advice, _HARD),
             calls=pair.calls,
-            confidence="possible" if lossy else "likely",
+            confidence="possible" if pair.lossy or damaged else "likely",
             data=wording.times(pair.asked, "call"),
             frames=pair.frames,
             claims=claims,
@@ -53,7 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def _seen(pair: Unanswered) -> str:
     text = (
         f"{units.count(pair.calls)} of {wording.times(pair.asked, 'call')} "
-        f"({wording.several(pair.operations)}) had no answer when the capture ended, "
+        f"({wording.several(pair.operations)}) had no answer "
         f"{units.duration(pair.longest_s)} after "
         f"{'it' if pair.calls == 1 else 'the first of them'} was sent"
     )
@@ -61,7 +61,12 @@ def _seen(pair: Unanswered) -> str:
         text += f": {wording.places(pair.paths)}"
     text += "."
     if pair.resent:
-        text += f" The client sent {wording.times(pair.resent, 'segment')} again meanwhile."
+        text += (
+            f" The client sent {wording.times(pair.resent, 'TCP segment')} again on "
+            f"{'its connection' if pair.calls == 1 else 'their connections'}."
+        )
+    if pair.repeated:
+        text += f" It sent {wording.times(pair.repeated, 'RPC call')} again."
     if pair.answered_later:
         text += f" Calls sent later and answered: {units.count(pair.answered_later)}."
     elif pair.answered:
@@ -71,6 +76,13 @@ def _seen(pair: Unanswered) -> str:
 
 def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, ...]]:
     """Title, reason and advice, by what else was answered and whether anything arrives."""
+    if pair.lossy:
+        return (
+            "Calls were sent again, and have no answer in the capture",
+            "The capture lacks packets between these hosts, and may lack the answers: whether the "
+            "server gave any is not known.",
+            (Advice("Capture without loss, and look whether they are answered then."),),
+        )
     if pair.answered_later:
         return (
             "The server left some calls unanswered",
@@ -99,6 +111,19 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
                     "Capture at the server at the same time: what does not arrive there is lost "
                     "on the way. Look at the server (is it up, has its address moved?), at "
                     "firewalls that forget connections, and at links and switches."
+                ),
+            ),
+        )
+    if pair.datagrams:
+        return (
+            "The server stopped answering" if pair.answered else "The server does not answer",
+            "The client asked again and got no answer. Nothing acknowledges UDP, so that it is "
+            "not known whether the calls arrived: the service or its host was down or hung, or a "
+            "firewall or the network drops them, or the answers.",
+            (
+                Advice(
+                    "Capture at the server at the same time: if the calls arrive there, look at "
+                    "the service (rpcinfo -p, its log); if not, at firewalls and the network."
                 ),
             ),
         )

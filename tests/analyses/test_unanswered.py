@@ -1,0 +1,110 @@
+"""Calls that were never answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.unanswered import Unanswered, unanswered
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
+
+
+def connection(number: int, last_ms: int, **columns: object) -> Row:
+    """A TCP connection whose handshake was captured."""
+    row: Row = {
+        "connection": number,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "first_time": START_NS,
+        "last_time": START_NS + last_ms * MILLISECOND,
+        "syn_rtt": 200_000,
+        "server_segments": 3,
+    }
+    return {**row, **columns}
+
+
+def orphan(at_ms: int, **columns: object) -> Row:
+    """A reply without its call."""
+    row: Row = {
+        "reason": "reply_without_call",
+        "time": START_NS + at_ms * MILLISECOND,
+        "connection": 1,
+        "xid": 99,
+    }
+    return {**row, **columns}
+
+
+CALLS = [call(1, "GETATTR", 5, connection=1), call(2, "READ", None, connection=1, xid=7)]
+
+
+def asked(*connections: Row, notes: tuple[Row, ...] = (), **of_call: object) -> list[Unanswered]:
+    """What is found where the second of two calls, sent after 20 ms, has no answer."""
+    calls = [CALLS[0], {**CALLS[1], **of_call}]
+    with trace_of(calls=calls, connections=connections, notes=notes) as trace:
+        return list(unanswered(trace))
+
+
+def test_a_call_waits_until_the_last_packet_of_its_connection() -> None:
+    (pair,) = asked(connection(1, 2_020), connection(2, 60_000))
+    assert (pair.calls, pair.asked, pair.answered, pair.longest_s) == (1, 2, 1, 2.0)
+    assert asked(connection(1, 30), connection(2, 60_000)) == []
+
+
+def test_one_that_was_sent_again_until_the_last_of_either_side() -> None:
+    (pair,) = asked(connection(1, 30), connection(2, 60_020), transmissions=2)
+    assert (pair.repeated, pair.resent, pair.longest_s) == (1, 0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("resent", "transmissions", "last_ms", "counted"),
+    [
+        (4, 1, 6_000, 4),
+        (2, 1, 6_000, 0),  # Its timer doubles: these were others.
+        (4, 2, 6_000, 0),  # RPC repeated it on a connection that TCP had not cut.
+    ],
+)
+def test_segments_that_say_that_it_did_not_arrive(
+    resent: int, transmissions: int, last_ms: int, counted: int
+) -> None:
+    (pair,) = asked(connection(1, last_ms, client_resent=resent), transmissions=transmissions)
+    assert pair.resent == counted
+
+
+def test_a_call_that_later_ones_overtook_arrived() -> None:
+    calls = [*CALLS, call(3, "GETATTR", 5, connection=1)]
+    with trace_of(calls=calls, connections=[connection(1, 6_000, client_resent=4)]) as trace:
+        (pair,) = unanswered(trace)
+    assert (pair.resent, pair.answered_later) == (0, 1)
+
+
+def test_datagrams_count_where_they_were_sent_again() -> None:
+    udp = connection(1, 9_000, transport="UDP", syn_rtt=None)
+    assert asked(udp) == []
+    (pair,) = asked(udp, transmissions=3)
+    assert pair.datagrams
+    assert (pair.resent, pair.repeated) == (0, 2)
+
+
+@pytest.mark.parametrize("transmissions", [1, 2])
+@pytest.mark.parametrize("lack", ["bytes", "call", "dropped"])
+def test_where_the_capture_lacks_packets_only_calls_that_were_sent_again(
+    lack: str, transmissions: int
+) -> None:
+    """Wherever client and server lack them."""
+    missing = 100 if lack == "bytes" else 0
+    told = meta(dropped_packets=3) if lack == "dropped" else meta()
+    calls = [CALLS[0], {**CALLS[1], "transmissions": transmissions}]
+    notes = [orphan(3_000)] if lack == "call" else []
+    connections = [connection(1, 6_000), connection(2, 6_000, missing_bytes=missing)]
+    with trace_of(told, calls=calls, connections=connections, notes=notes) as trace:
+        assert [pair.lossy for pair in unanswered(trace)] == [True] * (transmissions - 1)
+
+
+def test_a_reply_as_the_capture_begins_is_no_loss() -> None:
+    (pair,) = asked(connection(1, 6_000), notes=(orphan(1),))
+    assert not pair.lossy
+
+
+def test_a_call_whose_reply_stands_before_it_was_answered() -> None:
+    """Some ways to capture mix up the order of both directions."""
+    assert asked(connection(1, 6_000), notes=(orphan(1, xid=7),)) == []

@@ -178,6 +178,58 @@ def test_layouts_that_are_not_used(used: bool, tmp_path: Path) -> None:
     assert ("data_through_mds" in found) is not used
     if not used:
         assert found["data_through_mds"].evidence == (
-            "30 of 30 READs and WRITEs (90 B) went over connections on which the client asked for "
+            "30 of 30 READs and WRITEs (90 B) went to the server that the client asked for "
             "layouts; it got 1 of 1."
         )
+
+
+def _past_layouts(path: Path, *connections: Conversation) -> list[str]:
+    with pcapnfs.open(_written(path, *connections)) as trace:
+        return [
+            finding.evidence
+            for finding in pcapnfs.findings(trace).findings
+            if finding.id == "data_through_mds"
+        ]
+
+
+def _reading(talk: _Talk, number: int, *connections: Conversation) -> None:
+    for place in range(number):
+        talk.compound(
+            connections[place % len(connections)],
+            Compound(1).putfh(_FILE).read(place * 3, 3, _STATE),
+            CompoundReply().putfh().read(b"abc", True),
+        )
+
+
+def test_a_server_that_names_itself_is_read_by_the_layout(tmp_path: Path) -> None:
+    """The capture begins behind EXCHANGE_ID, which would have told."""
+    talk, server = _Talk(), _ports(1001)
+    address = nfs4.file_device_address([("tcp", "10.0.2.10.8.1")])
+    _layout(talk, server, nfs4.file_layout(_DEVICE, []), address, 1)
+    _reading(talk, 40, server)
+    assert _past_layouts(tmp_path, server) == []
+
+
+def test_other_connections_to_the_metadata_server_lead_past_layouts_as_well(
+    tmp_path: Path,
+) -> None:
+    """As with nconnect."""
+    talk, asking, other = _Talk(), _ports(1001), _ports(1002)
+    _exchange(talk, asking, _MDS)
+    _layout(talk, asking, nfs4.file_layout(_DEVICE, []), nfs4.file_device_address(), 1)
+    _reading(talk, 60, asking, other, other)
+    (seen,) = _past_layouts(tmp_path, asking, other)
+    assert seen.startswith("60 of 60 READs and WRITEs")
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_another_mount_is_no_data_server(begun: bool, tmp_path: Path) -> None:
+    """Unless the capture began later, and may lack what named it."""
+    talk, asking, other = _Talk(), _ports(1001), _ports(1005, "10.0.2.99")
+    if begun:
+        _exchange(talk, asking, _MDS)
+    _layout(talk, asking, nfs4.file_layout(_DEVICE, []), nfs4.file_device_address(), 1)
+    _reading(talk, 40, asking)
+    for _ in range(60):
+        talk.call(other, nfs3.read(b"another one.", 0, 3), results.read(b"abc", True))
+    assert bool(_past_layouts(tmp_path, asking, other)) is begun

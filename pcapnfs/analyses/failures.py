@@ -34,7 +34,7 @@ KINDS = {
     "quota": ("NFSERR_DQUOT", "NFS3ERR_DQUOT", "NFS4ERR_DQUOT"),
     "fault": (
         "NFSERR_IO", "NFS3ERR_IO", "NFS4ERR_IO", "NFSERR_NXIO", "NFS3ERR_NXIO", "NFS4ERR_NXIO",
-        "NFS3ERR_SERVERFAULT", "NFS4ERR_SERVERFAULT",
+        "NFS3ERR_SERVERFAULT", "NFS4ERR_SERVERFAULT", "MNT3ERR_IO", "MNT3ERR_SERVERFAULT",
     ),
     "permission": (
         "NFSERR_PERM", "NFS3ERR_PERM", "NFS4ERR_PERM", "NFSERR_ACCES", "NFS3ERR_ACCES",
@@ -60,6 +60,13 @@ NO_ERROR = "(op = 'SEEK' and status_name = 'NFS4ERR_NXIO' or op = 'STARTTLS')"
 """How SEEK says that there is no more data (RFC 7862 section 15.11.3), and a server that it has no
 TLS (RFC 9289 section 4.1)."""
 
+SESSIONS = (
+    "EXCHANGE_ID", "CREATE_SESSION", "BIND_CONN_TO_SESSION", "BACKCHANNEL_CTL", "SETCLIENTID",
+    "SETCLIENTID_CONFIRM",
+)  # fmt: skip
+"""Operations that store nothing in a file system: NFS4ERR_NOSPC says of them that the server has no
+room for a client or its session (RFC 8881 section 18.36)."""
+
 NEEDS = population.Calls(names=STATUSES)
 """Without a call that was answered so there is none."""
 
@@ -82,7 +89,7 @@ class Failures(Record):
     """Address of the server."""
     kind: str
     """`space`, `quota`, `fault`, `permission`, `mount`, `read_only`, `credential`, `owner`,
-    `revoked` or `in_use` (`KINDS`)."""
+    `revoked` or `in_use` (`KINDS`), or `session` (NFS4ERR_NOSPC of `SESSIONS`)."""
     calls: int
     """Calls that were refused."""
     statuses: tuple[str, ...]
@@ -123,11 +130,12 @@ def failures(trace: Trace) -> tuple[Failures, ...]:
 
 
 def _kind() -> str:
-    """SQL: the kind of a status."""
+    """SQL: the kind of a call, by its status."""
     cases = " ".join(
         f"when {among('status_name', names)} then '{kind}'" for kind, names in KINDS.items()
     )
-    return f"case {cases} end"
+    session = f"status_name = 'NFS4ERR_NOSPC' and {among('op', SESSIONS)}"
+    return f"case when {session} then 'session' {cases} end"
 
 
 def _most(value: str, limit: str) -> str:

@@ -1,9 +1,13 @@
-"""Locks that were refused or had to wait: from the first refusal to the lock.
+"""Locks that had to wait: from the first refusal to the lock.
 
-Takes a trace; gives for each client and server the LOCKs (NFSv4, NLM) that met a lock of somebody
-else, how they were granted, and how long that took. A wait is of one client for one range of one
-file; it ends with a LOCK that succeeds, or with NLM's GRANTED callback. Of NFSv4, CB_NOTIFY_LOCK
-only tells the client to ask again (RFC 8881 section 20.11).
+Takes a trace; gives for each client and server the LOCKs (NFSv4, NLM) that were to wait for a lock
+of somebody else, how they were granted, and how long that took. A wait is of one client for one
+range of one file; it ends with a LOCK that succeeds, or with NLM's GRANTED callback. Of NFSv4,
+CB_NOTIFY_LOCK only tells the client to ask again (RFC 8881 section 20.11).
+
+Who only tries (flock -n, F_SETLK) has an answer when it is refused, and waits for nothing: the lock
+type tells (RFC 8881 section 18.10.3; NLM: `block`). Where it was cut off, LOCKs within a minute are
+taken to be of one wait.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ WAITS_READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
         calls="call mount client server callback call_frame call_time reply_time",
-        operations="call op status_name file offset requested",
+        operations="call op status_name file offset requested lock_type",
     ),
 )
 """The columns that tell when clients waited."""
@@ -53,6 +57,12 @@ NEEDS = population.Operations(("LOCK",), names=REFUSED)
 GRANTED = ("NFS4_OK", "NLM4_GRANTED", "NLM_GRANTED", "LCK_GRANTED")
 """Answers to one that took effect."""
 
+WAITING = (3, 4)
+"""Types of LOCKs that are to wait: READW_LT and WRITEW_LT."""
+
+POLLED_NS = 60_000_000_000
+"""Clients that wait ask again sooner: Linux after 1 to 30 s, as long as nobody tells it to."""
+
 FILES_SHOWN = 3
 """Files that are told."""
 
@@ -72,7 +82,7 @@ class LockWaits(Record):
     locks: int
     """Its LOCKs."""
     refused: int
-    """Those of them that met a lock of somebody else."""
+    """Those of them that were to wait, and met a lock of somebody else."""
     waits: int
     """Waits that they make up."""
     granted: int
@@ -173,25 +183,29 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
 
 # A step is a LOCK, or a callback that grants it or tells that it may be asked for again. A callback
 # names the file, of NLM the range as well; one that names no range is of all waits for the file.
-_STEPS = """
+_STEPS = f"""
     create temp table lock_steps as
     with asked as (
         select mount, client, server, operations.op, operations.file, "offset", requested,
                call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,
                coalesce(operations.status_name in $refused, false) as refused,
-               callback, call
+               callback, call, lock_type
         from operations join calls using (call)
         where operations.file is not null
               and ((operations.op = 'LOCK' and not callback
-                    and (operations.status_name in $refused or operations.status_name in $granted))
+                    and (operations.status_name in $granted
+                         or operations.status_name in $refused
+                            and coalesce(lock_type in {WAITING}, true)))
                    or (operations.op in ('GRANTED', 'GRANTED_MSG') and callback))
     ),
     contended as (
         select distinct client, server, file, "offset", requested from asked where refused
     ),
     steps as (
-        select asked.*, sum(refused::integer) over earlier as refusals,
-               lag(refused, 1, false) over earlier as refused_before,
+        select asked.*,
+               lag(refused, 1, false) over earlier
+                   and (callback or lock_type is not null
+                        or asked - lag(asked) over earlier < {POLLED_NS}) as refused_before,
                asked - lag(asked) over earlier as since
         from asked semi join contended using (client, server, file, "offset", requested)
         window earlier as (

@@ -1,7 +1,8 @@
 """Calls that come before any work: finding services, mounting, logging in, Kerberos contexts.
 
 Takes a trace; gives for each client and server what those of one kind took of the clock. A mount
-that hangs for ten seconds does so here, however quick the calls for files are that follow.
+that hangs for ten seconds does so here, however quick the calls for files are that follow. What
+unmounts, lists exports or looks for another service (locks, quotas) is none of it.
 """
 
 from __future__ import annotations
@@ -24,10 +25,20 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server callback program op srt reply_time transmissions rpc_status "
-        "stability call_frame"
+        "stability call_frame call call_time"
     ),
+    columns.of(operations="call text"),
 )
 """The columns that the queries here read."""
+
+MOUNTING = ("MNT", "NULL")
+"""Calls of MOUNT that mount, or ask whether it is there (RFC 1813 section 5.2)."""
+
+FINDING = ("GETPORT", "GETADDR", "GETVERSADDR")
+"""Calls of the portmapper that ask where a service is (RFC 1833)."""
+
+APART_NS = 1_000_000_000
+"""Calls of one mount follow each other sooner; later ones are of another."""
 
 LOGIN = (
     "EXCHANGE_ID", "CREATE_SESSION", "SETCLIENTID", "SETCLIENTID_CONFIRM", "RECLAIM_COMPLETE",
@@ -83,6 +94,9 @@ class Preliminaries(Record):
     """Calls that the server refused because it knew their context no longer; 0 for other kinds."""
     time_s: Mapping[str, float]
     """What they took of the clock, seconds by row of the time budget."""
+    at_once_s: float
+    """The most that those of one mount, login or context took, seconds: no second passed between
+    them."""
     frames: tuple[int, ...]
     """Frames of the longest."""
 
@@ -109,7 +123,9 @@ def _added_up(
     operations: dict[str, Preliminary] = {}
     time_s: dict[str, float] = {}
     frames: list[tuple[int, int]] = []
-    for op, row, calls, longest, repeated, share, examples in told:
+    at_once = 0.0
+    for op, row, calls, longest, repeated, share, examples, most in told:
+        at_once = seconds(most) or 0.0
         before = operations.get(op, Preliminary(op, 0, None, 0))
         operations[op] = Preliminary(
             op=op,
@@ -127,28 +143,58 @@ def _added_up(
         operations=tuple(operations.values())[:OPERATIONS_SHOWN],
         refused=refused if kind == CONTEXTS else 0,
         time_s=time_s,
+        at_once_s=at_once,
         frames=tuple(frame for frame, _ in sorted(frames, key=lambda each: each[::-1])[:EXAMPLES]),
     )
 
 
-# What was never answered is `unanswered`'s.
+# What was never answered is `unanswered`'s. Where a call was cut, what the portmapper was asked for
+# is not known, and may be a mount's.
 _EARLY = f"""
     with early as (
-        select client, server, op, srt, transmissions, stability, call_frame,
-               coalesce(share, 0) as share,
+        select client, server, op, srt, transmissions, stability, call_frame, call, call_time,
+               reply_time, coalesce(share, 0) as share,
                case when program in ({MOUNT}, {PORTMAPPER}) then 'mount'
                     when {among("op", LOGIN)} then 'login' else '{CONTEXTS}' end as kind
         from (
                  select * from calls
                  where not callback and reply_time is not null
-                       and (program in ({MOUNT}, {PORTMAPPER})
+                       and (program = {MOUNT} and {among("op", MOUNTING)}
+                            or program = {PORTMAPPER} and {among("op", FINDING)}
                             or program = {NFS} and {among("op", LOGIN + CONTEXT)})
              ) as calls left join shares using (call)
+             left join (
+                 select operations.call, split_part(text, ' ', 1) as service
+                 from operations where text is not null
+             ) as asked using (call)
+        where program <> {PORTMAPPER} or coalesce(service in ('{NFS}', '{MOUNT}'), true)
+    ),
+    begun as (
+        select *, coalesce(call_time - max(reply_time) over (
+                      partition by client, server, kind order by call_time, call
+                      rows between unbounded preceding and 1 preceding
+                  ) > {APART_NS}, true) as begins
+        from early
+    ),
+    numbered as (
+        select *, sum(begins::integer) over (
+                      partition by client, server, kind order by call_time, call
+                      rows unbounded preceding
+                  ) as number
+        from begun
+    ),
+    at_once as (
+        select client, server, kind, max(taken) as most
+        from (
+            select client, server, kind, number, sum(share) as taken
+            from numbered group by client, server, kind, number
+        ) group by client, server, kind
     )
     select client, server, kind, op, stability, count(*), max(srt),
            count(*) filter (transmissions > 1), sum(share),
-           list((share, call_frame) order by share desc, call_frame)[:$examples]
-    from early group by client, server, kind, op, stability
+           list((share, call_frame) order by share desc, call_frame)[:$examples], any_value(most)
+    from early join at_once using (client, server, kind)
+    group by client, server, kind, op, stability
     order by sum(share) desc, client, server, op, stability
 """
 

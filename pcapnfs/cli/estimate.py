@@ -77,7 +77,7 @@ def estimate(
         result = analysis.model(None, given)
     else:
         reads = columns.together(analysis.READS, trusting.READS)
-        with options.open_trace(captures, port, memory, reads) as trace:
+        with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
             result = analysis.model(trace, given)
             lost = trusting.trust(trace)
     output.answer(result, lambda: views.estimate.screen(result), json=json, trust=lost)

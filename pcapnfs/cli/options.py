@@ -1,7 +1,7 @@
 """Options that commands share, and how they become a trace.
 
-Takes what the user typed; gives an open `Trace` that holds NFS, or raises the sentence that says
-why not.
+Takes what the user typed; gives an open `Trace` that holds NFS or a mount, or raises the sentence
+that says why not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pcapnfs import columns, units
 from pcapnfs.cli import last, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import CaptureError, UsageError
-from pcapnfs.programs import NFS_PROGRAMS
+from pcapnfs.programs import MOUNT, NFS, NFS_PROGRAMS, PORTMAPPER
 from pcapnfs.text import escape, some
 from pcapnfs.views.words import DAMAGES_TOLD, also_damaged
 
@@ -88,8 +88,8 @@ Key = Annotated[
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Also replace endings such as .txt.")]
 
-READS = columns.of(calls="callback program protocol", notes="reason")
-"""The columns that show whether a capture holds NFS."""
+READS = columns.of(calls="call callback program protocol", operations="call text", notes="reason")
+"""The columns that show whether a capture holds NFS, or a mount."""
 
 
 def open_trace(
@@ -98,16 +98,18 @@ def open_trace(
     memory: str | None,
     reads: Columns | None = None,
     *,
+    of_files: bool = False,
     stored: bool = False,
     pseudonyms: Pseudonyms | None = None,
 ) -> Trace:
     """Open the captures or traces named, or those of the command before, and remember them.
 
-    `reads` are the columns that the command will ask for; None: any. `stored` is that of
-    `pcapnfs.open`. With `pseudonyms` the captures are redacted first.
+    `reads` are the columns that the command will ask for; None: any. `of_files` says that it has
+    nothing to say of a mount alone. `stored` is that of `pcapnfs.open`. With `pseudonyms` the
+    captures are redacted first.
 
     Raises:
-        CaptureError: A capture cannot be read, or there is no NFS in it.
+        CaptureError: A capture cannot be read, or there is no NFS in it, nor a mount.
         UsageError: No capture is named or remembered, or the memory limit is no size.
     """
     limit = None if memory is None else units.parse_size(memory)
@@ -135,7 +137,7 @@ def open_trace(
                 progress=report,
             )
     try:
-        demand_nfs(trace)
+        demand_nfs(trace, of_files=of_files)
     except BaseException:
         trace.close()
         raise
@@ -190,11 +192,14 @@ def _unconnected(meta: Meta) -> str:
     return "; ".join(told)
 
 
-def demand_nfs(trace: Trace) -> None:
+def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
     """Refuse a capture without NFS, saying what is in it instead.
 
+    A mount that is refused or hangs has calls of MOUNT or of the portmapper alone; what is asked
+    `of_files` has no answer there.
+
     Raises:
-        CaptureError: No call of NFS, nor of a callback, is in it.
+        CaptureError: No call of NFS, nor of a callback, is in it, nor one that belongs to a mount.
     """
     if trace.meta.nfs_calls:
         return
@@ -205,6 +210,9 @@ def demand_nfs(trace: Trace) -> None:
         {"programs": NFS_PROGRAMS},
     )
     if found.fetchall():
+        return
+    mounting = [str(protocol) for (protocol,) in trace.rows(_MOUNTING)]
+    if mounting and not of_files:
         return
     calls = "select protocol, count(*) from calls group by protocol order by protocol"
     notes = "select reason, count(*) from notes group by reason order by reason"
@@ -236,6 +244,23 @@ def demand_nfs(trace: Trace) -> None:
             "only what servers sent was captured, and no call of a client; capture both "
             "directions: filter by host, not by src or dst"
         )
+    if mounting:
+        advice = (
+            f"only a mount, in calls of {' and '.join(mounting)}: pcapnfs findings says what came "
+            "of it"
+        )
     raise CaptureError(
         f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); {advice}"
     )
+
+
+# Which program the portmapper was asked for stands first in its text: 100005 v3 tcp.
+_MOUNTING = f"""
+    select distinct protocol
+    from calls left join (select operations.call, text from operations) as asked using (call)
+    where not callback
+          and (program = {MOUNT}
+               or program = {PORTMAPPER}
+                  and coalesce(split_part(text, ' ', 1) in ('{NFS}', '{MOUNT}'), false))
+    order by protocol
+"""

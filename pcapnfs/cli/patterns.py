@@ -27,7 +27,7 @@ def patterns(
     from pcapnfs.analyses import trust as trusting
 
     reads = columns.together(analysis.READS, trusting.READS)
-    with options.open_trace(captures, port, memory, reads) as trace:
+    with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
         result = analysis.patterns(trace, top=top)
         lost = trusting.trust(trace)
     output.answer(result, lambda: views.patterns.screen(result), json=json, trust=lost)

@@ -94,7 +94,7 @@ def perfile(
         raise UsageError("groups are sorted by time; --sort is for files")
     selection = costs.Selection(top, sort, show_all, match)
     reads = columns.together(analysis.READS if by is None else pergroup.READS, trusting.READS)
-    with options.open_trace(captures, port, memory, reads) as trace:
+    with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
         lost = trusting.trust(trace)
         if json or csv:
             output.warn(lost)

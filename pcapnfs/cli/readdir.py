@@ -31,7 +31,7 @@ def readdir(
     from pcapnfs.analyses import trust as trusting
 
     reads = columns.together(analysis.READS, trusting.READS)
-    with options.open_trace(captures, port, memory, reads) as trace:
+    with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
         result = analysis.readdir(trace, top=top, sort=sort)
         lost = trusting.trust(trace)
     output.answer(result, lambda: views.caching.readdir(result), json=json, trust=lost)

@@ -61,7 +61,7 @@ def sequence(
     if (file is None) == (name is None):
         raise UsageError("say which file: --file with a path or handle, or --name with a pattern")
     reads = columns.together(analysis.READS, trusting.READS)
-    with options.open_trace(captures, port, memory, reads) as trace:
+    with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
         meant = analysis.wanted(trace, file=file, name=name, top=top, calls=calls)
         found = analysis.of_files(trace, meant.files, calls=meant.calls)
         if wireshark:

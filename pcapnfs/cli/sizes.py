@@ -27,7 +27,7 @@ def sizes(
     from pcapnfs.analyses import trust as trusting
 
     reads = columns.together(analysis.READS, trusting.READS)
-    with options.open_trace(captures, port, memory, reads) as trace:
+    with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
         result = analysis.sizes(trace, listed_too=listed_too)
         lost = trusting.trust(trace)
     output.answer(result, lambda: views.sizes.screen(result), json=json, trust=lost)

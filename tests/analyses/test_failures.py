@@ -78,3 +78,13 @@ def test_what_programs_provoke_or_goes_over_is_none_of_it() -> None:
     ]
     with trace_of(calls=calls) as trace:
         assert failures(trace) == ()
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"),
+    [("CREATE_SESSION", "session"), ("EXCHANGE_ID", "session"), ("LAYOUTGET", "space")],
+)
+def test_a_session_that_has_no_room_fills_no_file_system(op: str, kind: str) -> None:
+    with trace_of(calls=[refused(1, op, "NFS4ERR_NOSPC")]) as trace:
+        (pair,) = failures(trace)
+    assert (pair.kind, pair.statuses) == (kind, ("NFS4ERR_NOSPC",))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.lock_waits import lock_waits
-from tests.unit.rows import Row, call, file, operation, trace_of
+from pcapnfs.analyses.lock_waits import lock_waits, waits
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 FILES = [file(1, "lf")]
 OTHER = "10.0.0.3"
@@ -88,3 +88,50 @@ def test_locks_that_nobody_stands_in_the_way_of_are_nothing_to_tell() -> None:
     (asked, told) = lock(1, "NFS4_OK")
     with trace_of(calls=[asked], operations=[told], files=FILES) as trace:
         assert lock_waits(trace) == ()
+
+
+def typed(number: int, status: str, lock_type: int | None, wait_ms: int = 0) -> tuple[Row, Row]:
+    """A LOCK of a type, sent some time later than its number says."""
+    sent = START_NS + (10 * number + wait_ms) * MILLISECOND
+    asked, told = lock(number, status)
+    times = {"call_time": sent, "reply_time": sent + MILLISECOND}
+    return {**asked, **times}, {**told, "lock_type": lock_type}
+
+
+@pytest.mark.parametrize("lock_type", [1, 2])
+def test_who_only_tries_waits_for_nothing(lock_type: int) -> None:
+    asked = [
+        typed(1, "NFS4ERR_DENIED", lock_type),
+        typed(2, "NFS4ERR_DENIED", lock_type),
+        typed(3, "NFS4_OK", lock_type),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        assert lock_waits(trace) == ()
+        waited = waits(trace)
+    assert waited is None or not len(waited.begin_ns)
+
+
+def test_a_try_in_between_ends_no_wait() -> None:
+    asked = [
+        typed(1, "NFS4ERR_DENIED", 4),
+        typed(2, "NFS4ERR_DENIED", 2),
+        typed(3, "NFS4ERR_DENIED", 4),
+        typed(4, "NFS4_OK", 4),
+    ]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert (pair.locks, pair.refused, pair.waits, pair.granted) == (4, 2, 1, 1)
+    assert pair.waited_s == pytest.approx(0.031)
+
+
+@pytest.mark.parametrize(("lock_type", "waited_s"), [(4, 60.011), (None, 0.001)])
+def test_where_no_type_is_known_a_minute_is_too_long_for_one_wait(
+    lock_type: int | None, waited_s: float
+) -> None:
+    asked = [typed(1, "NFS4ERR_DENIED", lock_type), typed(2, "NFS4_OK", lock_type, 60_000)]
+    calls, operations = zip(*asked, strict=True)
+    with trace_of(calls=calls, operations=operations, files=FILES) as trace:
+        (pair,) = lock_waits(trace)
+    assert pair.waited_s == pytest.approx(waited_s)

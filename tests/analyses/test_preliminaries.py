@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.preliminaries import Preliminary, preliminaries
-from tests.unit.rows import call, trace_of
+from tests.unit.rows import call, operation, trace_of
 
 
 def test_calls_are_added_up_by_kind() -> None:
@@ -28,6 +28,7 @@ def test_calls_are_added_up_by_kind() -> None:
         Preliminary("GETPORT", 1, 0.001, 1),
     )
     assert mount.time_s == pytest.approx({"state": 0.008, "unstable": 0.001})
+    assert mount.at_once_s == pytest.approx(0.009)
     assert mount.frames == (3, 1)
     assert (context.kind, context.calls, context.refused) == ("context", 2, 1)
     assert context.operations == (Preliminary("RPCSEC_GSS_INIT", 2, 0.004, 0),)
@@ -38,3 +39,33 @@ def test_calls_are_added_up_by_kind() -> None:
 def test_calls_for_files_are_none() -> None:
     with trace_of(calls=[call(1, "GETATTR", 1), call(2, "FSINFO", 1)]) as trace:
         assert preliminaries(trace) == ()
+
+
+def test_what_belongs_to_no_mount_is_none() -> None:
+    calls = [
+        call(1, "UMNT", 5, program=100005),
+        call(2, "EXPORT", 5, program=100005),
+        call(3, "DUMP", 5, program=100005),
+        call(4, "DUMP", 5, program=100000),
+        call(5, "GETPORT", 5, program=100000),
+    ]
+    asked = [operation(5, "GETPORT", text="100021 v4 tcp")]
+    with trace_of(calls=calls, operations=asked) as trace:
+        assert preliminaries(trace) == ()
+
+
+@pytest.mark.parametrize("service", ["100003 v3 tcp", "100005 v3 udp"])
+def test_the_services_of_a_mount_are_looked_for(service: str) -> None:
+    asked = [operation(1, "GETPORT", text=service)]
+    with trace_of(calls=[call(1, "GETPORT", 5, program=100000)], operations=asked) as trace:
+        (mount,) = preliminaries(trace)
+    assert (mount.kind, mount.calls) == ("mount", 1)
+
+
+def test_mounts_that_are_apart_are_not_added_up() -> None:
+    """As autofs makes them."""
+    calls = [call(number, "MNT", 2, program=100005, stability="state") for number in (1, 50, 200)]
+    with trace_of(calls=calls) as trace:
+        (mount,) = preliminaries(trace)
+    assert sum(mount.time_s.values()) == pytest.approx(0.006)
+    assert mount.at_once_s == pytest.approx(0.004)

@@ -16,6 +16,22 @@ def test_root_that_is_refused_is_squashed() -> None:
     assert [each.risk is not None for each in risky] == [True]
 
 
+@pytest.mark.parametrize(
+    ("operations", "owned"),
+    [
+        (("READDIRPLUS", "ACCESS", "READ"), False),
+        (("READ", "SETATTR"), True),
+        (("CREATE",), True),
+    ],
+)
+def test_owners_are_spoken_of_where_files_get_them(
+    operations: tuple[str, ...], owned: bool
+) -> None:
+    (seen,) = of_kind(RULE, "permission", users=(0,), operations=operations)
+    assert ("--no-same-owner" in str(seen.advice)) is owned
+    assert ("chown" in seen.why) is owned
+
+
 @pytest.mark.parametrize("users", [(7, 0), ()])
 def test_others_lack_permission(users: tuple[int, ...]) -> None:
     (seen,) = of_kind(RULE, "permission", users=users)

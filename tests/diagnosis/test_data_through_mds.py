@@ -26,7 +26,7 @@ def test_layouts_that_the_client_does_not_use() -> None:
     (seen,) = seen_by(RULE, nothing(layouts=(THROUGH,)))
     assert (seen.severity, seen.confidence) == ("warning", "likely")
     assert seen.seen == (
-        "30 of 40 READs and WRITEs (30.0 MiB) went over connections on which the client asked for "
+        "30 of 40 READs and WRITEs (30.0 MiB) went to the server that the client asked for "
         "layouts; it got 4 of 5 (NFS4ERR_LAYOUTTRYLATER)."
     )
     assert "GETDEVICEINFO" in seen.advice[0].action

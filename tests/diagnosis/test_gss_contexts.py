@@ -15,6 +15,7 @@ CONTEXTS = Preliminaries(
     operations=(Preliminary("RPCSEC_GSS_INIT", 40, 0.03, 0),),
     refused=3,
     time_s={"unstable": 1.2},
+    at_once_s=1.0,
     frames=(5, 1),
 )
 

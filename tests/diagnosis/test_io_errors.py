@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pcapnfs.diagnosis.rules.io_errors import RULE
-from tests.diagnosis.refused import kinds_told, of_kind
+from pcapnfs.diagnosis.rules.no_space import RULE as FULL
+from pcapnfs.record import replace
+from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.refused import REFUSED, kinds_told, of_kind
 
 
 def test_data_that_cannot_be_stored_is_a_problem() -> None:
@@ -15,6 +18,16 @@ def test_data_that_cannot_be_stored_is_a_problem() -> None:
 def test_errors_of_other_calls_are_a_warning() -> None:
     (seen,) = of_kind(RULE, "fault", operations=("SETATTR",))
     assert (seen.severity, seen.title) == ("warning", "The server reports errors")
+
+
+def test_a_session_without_room_is_no_full_file_system() -> None:
+    pair = replace(REFUSED, kind="session", operations=("CREATE_SESSION",), users=(), paths=())
+    (seen,) = seen_by(RULE, nothing(failures=(pair,)))
+    assert (seen.severity, seen.title) == (
+        "warning",
+        "The server has no room for the client's session",
+    )
+    assert seen_by(FULL, nothing(failures=(pair,))) == []
 
 
 def test_nothing_else_is() -> None:

@@ -16,6 +16,7 @@ MOUNTED = Preliminaries(
     operations=(Preliminary("MNT", 1, 10.0, 0), Preliminary("GETPORT", 2, 0.5, 1)),
     refused=0,
     time_s={"state": 10.0, "unstable": 0.6},
+    at_once_s=10.6,
     frames=(5, 1),
 )
 
@@ -36,6 +37,7 @@ def test_logging_in_is_told_apart() -> None:
 
 
 def test_less_than_a_second_and_kerberos_are_none() -> None:
-    quick = replace(MOUNTED, time_s={"state": 0.99})
+    """However many mounts there were."""
+    quick = replace(MOUNTED, at_once_s=0.99)
     assert seen_by(RULE, nothing(preliminaries=(quick,))) == []
     assert seen_by(RULE, nothing(preliminaries=(replace(MOUNTED, kind="context"),))) == []

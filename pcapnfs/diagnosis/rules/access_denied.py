@@ -21,6 +21,9 @@ LEAST = Threshold(
 ROOT = 0
 """The user whom servers map to nobody unless told otherwise."""
 
+OWNED = frozenset({"SETATTR", "CREATE", "MKDIR", "MKNOD", "SYMLINK"})
+"""Operations by which programs give files their owners."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and reason."""
@@ -38,28 +41,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _permission(pair: Failures) -> Observed:
-    root = ROOT in pair.users[:1]
+    if ROOT in pair.users[:1]:
+        return _root(pair)
     return refused.observed(
         pair,
-        "Root is refused: the server does not take it for root"
-        if root
-        else "The server refuses calls for want of permission",
-        "The server maps root to nobody (root_squash, the default of exports(5); NetApp: "
-        "superuser in the export policy), so that chown fails, and files of others cannot be "
-        "read or written. tar and rsync run by root give each file its owner."
-        if root
-        else "The mode, ACL or export does not allow it to the user, as the server sees the user: "
+        "The server refuses calls for want of permission",
+        "The mode, ACL or export does not allow it to the user, as the server sees the user: "
         "with sec=sys by the numbers of the call, of at most 16 groups; with Kerberos by its name.",
         (
-            Advice("As root, keep owners out of it: tar --no-same-owner, rsync --no-owner."),
-            Advice("Do it as a user who may, or on the server."),
-            Advice(
-                "Export with no_root_squash to this client alone, for as long as it takes.",
-                "who is root on the client may then do everything in the export.",
-            ),
-        )
-        if root
-        else (
             Advice(
                 "Compare the user's numbers on client and server (id), and mode and ACL of the "
                 "example files, there."
@@ -69,8 +58,34 @@ def _permission(pair: Failures) -> Observed:
                 "manage-gids in /etc/nfs.conf, section mountd; NetApp: -auth-sys-extended-groups)."
             ),
         ),
-        severity="warning" if root else "note",
-        confidence="likely" if root else "certain",
+        severity="note",
+    )
+
+
+def _root(pair: Failures) -> Observed:
+    owned = not OWNED.isdisjoint(pair.operations)
+    owners = Advice("As root, keep owners out of it: tar --no-same-owner, rsync --no-owner.")
+    return refused.observed(
+        pair,
+        "Root is refused: the server does not take it for root",
+        "The server maps root to nobody (root_squash, the default of exports(5); NetApp: "
+        "superuser in the export policy), so that "
+        + (
+            "chown fails, and files of others cannot be read or written. tar and rsync run by root "
+            "give each file its owner."
+            if owned
+            else "files and directories of others cannot be read, listed or written."
+        ),
+        (
+            *((owners,) if owned else ()),
+            Advice("Do it as a user who may, or on the server."),
+            Advice(
+                "Export with no_root_squash to this client alone, for as long as it takes.",
+                "who is root on the client may then do everything in the export.",
+            ),
+        ),
+        severity="warning",
+        confidence="likely",
     )
 
 

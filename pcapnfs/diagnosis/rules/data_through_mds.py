@@ -56,7 +56,7 @@ def _seen(pair: Layouts) -> str:
     text = (
         f"{units.count(pair.through)} of "
         f"{wording.times(pair.through + pair.apart, 'READ or WRITE', 'READs and WRITEs')} "
-        f"({units.size(pair.through_bytes)}) went over connections on which the client asked for "
+        f"({units.size(pair.through_bytes)}) went to the server that the client asked for "
         f"layouts; it got {units.count(pair.granted)} of {units.count(pair.asked)}"
     )
     return text + (f" ({', '.join(pair.statuses)})." if pair.statuses else ".")

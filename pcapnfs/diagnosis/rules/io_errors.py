@@ -9,6 +9,7 @@ from pcapnfs.diagnosis import refused
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.failures import Failures
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
@@ -17,8 +18,10 @@ DATA = frozenset({"READ", "READ_PLUS", "WRITE", "COMMIT", "LAYOUTCOMMIT"})
 
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
-    """One for each client and server."""
+    """One for each client and server, and of both kinds."""
     for pair in material.failures:
+        if pair.kind == "session":
+            yield _session(pair)
         if pair.kind != "fault":
             continue
         data = bool(DATA.intersection(pair.operations))
@@ -43,9 +46,26 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         )
 
 
+def _session(pair: Failures) -> Observed:
+    return refused.observed(
+        pair,
+        "The server has no room for the client's session",
+        "The server keeps what it last answered for each slot of each session, and records of its "
+        "clients; it says that it can make no more of these. Its file systems need not be full.",
+        (
+            Advice(
+                "See how many clients and sessions the server has (Linux: /proc/fs/nfsd/clients) "
+                "and how much memory; old ones go when their leases run out."
+            ),
+            Advice("Let clients ask for fewer slots (Linux: max_session_slots of the module nfs)."),
+        ),
+        severity="warning",
+    )
+
+
 RULE = Rule(
     id="io_errors",
     title="Errors of the server itself",
-    origin="RFC 1813 section 2.6 (NFS3ERR_IO, NFS3ERR_SERVERFAULT), RFC 8881 section 15.1",
+    origin="RFC 1813 section 2.6 (NFS3ERR_IO, NFS3ERR_SERVERFAULT), RFC 8881 sections 15.1, 18.36",
     judge=judge,
 )

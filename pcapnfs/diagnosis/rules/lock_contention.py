@@ -82,8 +82,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: LockWaits) -> str:
     text = (
-        f"{units.count(pair.refused)} of {times(pair.locks, 'LOCK')} met a lock of somebody "
-        f"else; {times(pair.waits, 'wait')} took {units.duration(pair.waited_s)}"
+        f"{units.count(pair.refused)} of {times(pair.locks, 'LOCK')} had to wait for a lock of "
+        f"somebody else; {times(pair.waits, 'wait')} took {units.duration(pair.waited_s)}"
     )
     if pair.paths:
         text += f" ({', '.join(pair.paths)})"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 LEAST = Threshold(
-    "slow_mount.least", 1.0, "s", "what finding services, mounting or logging in took; below, "
+    "slow_mount.least", 1.0, "s", "what finding services, mounting or logging in took once; below, "
     "nothing is said", "default of this tool: users notice a second",
 )  # fmt: skip
 
@@ -25,8 +25,7 @@ LEAST = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client, server and kind of calls."""
     for pair in material.preliminaries:
-        time_s = sum(pair.time_s.values())
-        if pair.kind == "context" or time_s < values[LEAST.name]:
+        if pair.kind == "context" or pair.at_once_s < values[LEAST.name]:
             continue
         claims = by_row(pair.time_s)
         mount = pair.kind == "mount"

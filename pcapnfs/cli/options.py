@@ -17,7 +17,7 @@ from pcapnfs.cli import last, output
 from pcapnfs.cli.progress import progress
 from pcapnfs.errors import CaptureError, UsageError
 from pcapnfs.programs import MOUNT, NFS, NFS_PROGRAMS, PORTMAPPER
-from pcapnfs.text import escape, some
+from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.words import DAMAGES_TOLD, also_damaged
 
 if TYPE_CHECKING:
@@ -213,6 +213,8 @@ def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
         return
     mounting = [str(protocol) for (protocol,) in trace.rows(_MOUNTING)]
     if mounting and not of_files:
+        if told := _unconnected(trace.meta):
+            output.tell(sentence(told))
         return
     calls = "select protocol, count(*) from calls group by protocol order by protocol"
     notes = "select reason, count(*) from notes group by reason order by reason"

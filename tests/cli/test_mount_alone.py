@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,17 @@ def test_one_that_is_asked_for_another_service_has_nothing_of_a_mount(
 ) -> None:
     assert run(["summarize", _asked_for(tmp_path, _NLM)]) == 1
     assert "no NFS call in it (packets: 3 udp; calls: 1 portmap2)" in capsys.readouterr().err
+
+
+def test_connections_that_came_to_nothing_beside_a_mount_are_told(
+    tmp_path: Path, capsys: Printed
+) -> None:
+    """MOUNT answers, and a firewall keeps NFS itself away."""
+    mount = _mount(tmp_path, refused=True)
+    opened = Conversation(client_port=803, server_port=2049).open(T + 3 * S)
+    capture = opened.capture().write(tmp_path / "nowhere.pcap")
+    whole = capture.read_bytes()
+    (length,) = struct.unpack_from("<I", whole, 24 + 8)
+    capture.write_bytes(whole[: 24 + 16 + length])  # the SYN
+    assert run(["summarize", mount, str(capture)]) == 0
+    assert "1 connection to NFS or its portmapper got no answer" in capsys.readouterr().err

@@ -88,6 +88,9 @@ class ClientClock(Record):
     seconds."""
     locked_s: float
     """The part of its own time in which it waited for locks, seconds."""
+    apart_s: float = 0.0
+    """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
+    its clock."""
 
     @property
     def persist_s(self) -> float:
@@ -243,6 +246,7 @@ def client_clocks(
                 lost_s=(lost_s or {}).get(client, {}),
                 longer_s=(longer_s or {}).get(client, {}),
                 locked_s=(locked_s or {}).get(client, 0.0),
+                apart_s=float(line.apart_s[place]),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

@@ -290,7 +290,7 @@ def measure(
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
-        apart_s=calls.apart_s,
+        apart_s=float(calls.apart_s.sum()),
         sums=sums,
         clients=clocks,
         unread=sealing(trace).mostly or directions(trace).mostly,

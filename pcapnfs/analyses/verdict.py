@@ -81,7 +81,8 @@ class ClientVerdict(Record):
     """Its verdict with the numbers, in English."""
     named: tuple[str, ...]
     """The causes that take the largest share, or a large one, of the time in which it was active,
-    largest first; `unknown` alone where that is half of it; empty without any time."""
+    largest first, without mounting where the sentence tells that; `unknown` alone where that is
+    half of it; empty without any time."""
     storage: str | None
     """What its stable calls look like, as of the verdict; None where no call is stable."""
     causes: tuple[Cause, ...]
@@ -229,10 +230,15 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
 def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     """The verdict, which is about the calls after it, with a mount that took a large share."""
     apart = measured.apart_s
-    if apart < MOUNTING_S or apart < LARGE_SHARE * (apart + measured.span_s):
+    if not _long(apart, apart + measured.span_s):
         return found
     said = f"Mounting took {units.duration(apart)}, and is not counted in what follows."
     return replace(found, sentence=f"{said} {found.sentence}")
+
+
+def _long(apart_s: float, whole_s: float) -> bool:
+    """Whether mounting took so much of some time that it is told."""
+    return apart_s >= MOUNTING_S and apart_s >= LARGE_SHARE * whole_s
 
 
 def client_verdict(clock: ClientClock) -> ClientVerdict:
@@ -290,11 +296,17 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     parts = _owned(evidence, parts)
     causes = causes_of(parts)
     idle = max(0.0, clock.active_s - clock.waited_s - clock.lost_of("client") - clock.lock_s)
-    named = named_of(causes_of(parts | {"client": idle}))
     wall = clock.budget.wall_s
     if clock.active_s < ACTIVE_SHARE * wall:
         told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
-    reasons = _reasons(evidence, causes, named, storage, always=True) if named else ""
+    counted = causes
+    if _long(clock.apart_s, clock.active_s):
+        parts = _without_mounting(clock, parts)
+        counted = causes_of(parts)
+        took = units.duration(clock.apart_s)
+        told += f". Mounting took {took}, and is not counted in what follows"
+    named = named_of(causes_of(parts | {"client": idle}))
+    reasons = _reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(
         client=clock.client,
         clock_s=wall,
@@ -305,6 +317,13 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         storage=storage,
         causes=causes,
     )
+
+
+def _without_mounting(clock: ClientClock, parts: dict[str, float]) -> dict[str, float]:
+    """The parts without the calls that mount and unmount, which are the server's or unknown."""
+    server = min(clock.apart_s, parts["server"])
+    unknown = min(clock.apart_s - server, parts["unknown"])
+    return parts | {"server": parts["server"] - server, "unknown": parts["unknown"] - unknown}
 
 
 def _evidence(clock: ClientClock) -> Evidence:

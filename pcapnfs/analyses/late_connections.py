@@ -81,17 +81,7 @@ class LateConnections(Record):
 def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
     """Put together, for each client and server, the longest first."""
     with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(
-            _LATE,
-            {
-                "late": LATE_NS,
-                "most": HELD_AGAINST_CALLS,
-                "examples": EXAMPLES,
-                "timer": TIMER,
-                "soon": SOON_NS,
-                "handshake": HANDSHAKE_FRAMES,
-            },
-        ).fetchall()
+        rows = cursor.execute(_LATE, _LIMITS | {"examples": EXAMPLES}).fetchall()
     return tuple(
         LateConnections(
             client=client,
@@ -106,7 +96,32 @@ def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
     )
 
 
-_LATE = f"""
+def unreached_s(trace: Trace) -> dict[str, float]:
+    """By client, for how long it had no call under way since it had no connection, seconds.
+
+    Only between its calls, so that it is a part of its time from its first to its last.
+    """
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(_IDLE, _LIMITS).fetchall()
+    found: dict[str, float] = {}
+    reached: dict[str, int] = {}
+    for client, begin, end in rows:
+        # Several connections may be late at once.
+        known = max(integer(begin), reached.get(client, 0))
+        found[client] = found.get(client, 0.0) + (seconds(max(0, integer(end) - known)) or 0.0)
+        reached[client] = max(known, integer(end))
+    return found
+
+
+_LIMITS = {
+    "late": LATE_NS,
+    "most": HELD_AGAINST_CALLS,
+    "timer": TIMER,
+    "soon": SOON_NS,
+    "handshake": HANDSHAKE_FRAMES,
+}
+
+_CONNECTIONS = f"""
     with resends(after, least) as (values {", ".join(map(str, SENT_AGAIN))}),
     begun as (
         select connection, min(call_first_time) as called, min(call_first_frame) as call_frame
@@ -157,6 +172,10 @@ _LATE = f"""
                       > coalesce(max(call_time) filter (reply_time <= first_time), -1)
         )
     )
+"""
+
+_LATE = f"""
+    {_CONNECTIONS}
     select client, server, count(*), max(called - first_time),
            sum(called - first_time) filter (
                first_frame in (select first_frame from latest)
@@ -165,4 +184,15 @@ _LATE = f"""
            max(syn_rtt),
            (list(first_frame order by called - first_time desc, first_frame))[:$examples]
     from late group by client, server order by 4 desc, client, server
+"""
+
+_IDLE = f"""
+    {_CONNECTIONS}
+    select client, first_time, called
+    from latest join (
+             select calls.client, min(call_first_time) as begun
+             from calls where not callback group by calls.client
+         ) as clients using (client)
+    where first_frame not in (from others) and begun < first_time
+    order by client, first_time
 """

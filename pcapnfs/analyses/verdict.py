@@ -87,7 +87,8 @@ class ClientVerdict(Record):
     """What its stable calls look like, as of the verdict; None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
-    time budget, without what of `loss` and `locks` is in them; the others divide the rest of it."""
+    time budget, without what of `loss` and `locks` is in them, and what of the last it waited for
+    a connection is in `waiting`; the others divide the rest of it."""
 
 
 class Verdict(Record):
@@ -149,6 +150,8 @@ class Evidence(Record):
     """Most stable calls were sent again before they were answered."""
     locked_s: float = 0.0
     """The time in which no call was under way since the client waited for a lock."""
+    unreached_s: float = 0.0
+    """The same since it waited for a connection."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -166,6 +169,7 @@ def verdict(evidence: Evidence) -> Verdict:
     lost = min(evidence.lost_s / costs.concurrency, left + costs.round_trips_s)
     late = min(evidence.lost_idle_s, costs.client_time_s)
     locks = min(evidence.locked_s, costs.client_time_s - late)
+    unreached = min(evidence.unreached_s, costs.client_time_s - late - locks)
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
@@ -173,13 +177,13 @@ def verdict(evidence: Evidence) -> Verdict:
         "persistence": persistence,
         "round_trips": round_trips,
         "transfer": max(0.0, transfer),
-        "waiting": waiting,
+        "waiting": waiting + unreached,
         "path": path,
         "loss": lost + late,
         "locks": locks,
         "server": left - unknown,
         "unknown": unknown,
-        "client": costs.client_time_s - late - locks,
+        "client": costs.client_time_s - late - locks - unreached,
     }
     causes = causes_of(_owned(evidence, parts))
     named = named_of(causes)
@@ -222,6 +226,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             few=None if told or not measured.stable_calls else measured.stable_calls,
             resent=measured.resent,
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
+            unreached_s=measured.unreached_s,
         )
     )
     return _with_mounting(measured, found)
@@ -295,7 +300,8 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = causes_of(parts)
-    idle = max(0.0, clock.active_s - clock.waited_s - clock.lost_of("client") - clock.lock_s)
+    known = clock.lost_of("client") + clock.lock_s + clock.connecting_s
+    idle = max(0.0, clock.active_s - clock.waited_s - known)
     wall = clock.budget.wall_s
     if clock.active_s < ACTIVE_SHARE * wall:
         told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"

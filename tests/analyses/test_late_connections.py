@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.late_connections import LateConnections, late_connections
+from pcapnfs.analyses.late_connections import LateConnections, late_connections, unreached_s
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 
@@ -111,3 +111,16 @@ def test_a_call_without_reply_is_under_way_until_a_later_one_is_answered() -> No
     assert idle_of(hanging, call(110, "GETATTR", 1, connection=1)) == [3.001]
     other = call(110, "GETATTR", 1, connection=1, server="10.0.0.9")
     assert idle_of(hanging, other) == [0.0]
+
+
+def test_time_without_connection_is_counted_once_and_between_calls() -> None:
+    """The first connection is there before any call; two others come about together."""
+    calls = [
+        call(200, "GETATTR", 1, connection=1),
+        call(400, "GETATTR", 1, connection=2),
+        call(401, "GETATTR", 1, connection=3),
+    ]
+    connections = [connection(1, 900), connection(2, 2_990), connection(3, 2_995)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        assert sum(pair.connections for pair in late_connections(trace)) == 3
+        assert unreached_s(trace) == {"10.0.0.2": pytest.approx(1.01)}

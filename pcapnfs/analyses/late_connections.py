@@ -11,6 +11,7 @@ was open and not used. One of which the capture may lack calls is left out.
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -69,8 +70,9 @@ class LateConnections(Record):
     longest_s: float
     """The longest time from the first packet of one to its first call, seconds."""
     idle_s: float
-    """Those times added up, of connections beside which no call of the client was under way, those
-    of the fifty latest in the capture, seconds."""
+    """What these times cover together, of connections beside which no call of the client was under
+    way, those of the fifty latest in the capture, seconds. What those to several servers share is
+    that of the one which began first."""
     syn_s: float | None
     """The longest time from the last SYN to the server's answer, seconds; None when the capture
     does not tell."""
@@ -82,17 +84,18 @@ def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
     """Put together, for each client and server, the longest first."""
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(_LATE, _LIMITS | {"examples": EXAMPLES}).fetchall()
+        idle = _idle(cursor.execute(_IDLE, _LIMITS).fetchall())
     return tuple(
         LateConnections(
             client=client,
             server=server,
             connections=integer(many),
             longest_s=seconds(longest) or 0.0,
-            idle_s=seconds(idle) or 0.0,
+            idle_s=seconds(idle[client, server]) or 0.0,
             syn_s=seconds(syn),
             frames=tuple(frames),
         )
-        for client, server, many, longest, idle, syn, frames in rows
+        for client, server, many, longest, syn, frames in rows
     )
 
 
@@ -104,12 +107,20 @@ def unreached_s(trace: Trace) -> dict[str, float]:
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(_IDLE, _LIMITS).fetchall()
     found: dict[str, float] = {}
+    for (client, _), idle_ns in _idle([row for row in rows if row[-1]]).items():
+        found[client] = found.get(client, 0.0) + (seconds(idle_ns) or 0.0)
+    return found
+
+
+def _idle(rows: list[tuple[str, str, int, int, bool]]) -> Counter[tuple[str, str]]:
+    """What idle stretches of time cover, ns, by client and server; they come by client in order."""
+    found: Counter[tuple[str, str]] = Counter()
     reached: dict[str, int] = {}
-    for client, begin, end in rows:
+    for client, server, begin, end, _ in rows:
         # Several connections may be late at once.
-        known = max(integer(begin), reached.get(client, 0))
-        found[client] = found.get(client, 0.0) + (seconds(max(0, integer(end) - known)) or 0.0)
-        reached[client] = max(known, integer(end))
+        known = max(begin, reached.get(client, begin))
+        found[client, server] += max(0, end - known)
+        reached[client] = max(known, end)
     return found
 
 
@@ -177,10 +188,6 @@ _CONNECTIONS = f"""
 _LATE = f"""
     {_CONNECTIONS}
     select client, server, count(*), max(called - first_time),
-           sum(called - first_time) filter (
-               first_frame in (select first_frame from latest)
-               and first_frame not in (from others)
-           ),
            max(syn_rtt),
            (list(first_frame order by called - first_time desc, first_frame))[:$examples]
     from late group by client, server order by 4 desc, client, server
@@ -188,11 +195,11 @@ _LATE = f"""
 
 _IDLE = f"""
     {_CONNECTIONS}
-    select client, first_time, called
+    select client, server, first_time, called, begun < first_time
     from latest join (
              select calls.client, min(call_first_time) as begun
              from calls where not callback group by calls.client
          ) as clients using (client)
-    where first_frame not in (from others) and begun < first_time
-    order by client, first_time
+    where first_frame not in (from others)
+    order by client, first_time, server
 """

@@ -122,5 +122,7 @@ def test_time_without_connection_is_counted_once_and_between_calls() -> None:
     ]
     connections = [connection(1, 900), connection(2, 2_990), connection(3, 2_995)]
     with trace_of(calls=calls, connections=connections) as trace:
-        assert sum(pair.connections for pair in late_connections(trace)) == 3
+        (pair,) = late_connections(trace)
+        assert pair.connections == 3
+        assert pair.idle_s == pytest.approx(2.11)
         assert unreached_s(trace) == {"10.0.0.2": pytest.approx(1.01)}

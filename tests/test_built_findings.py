@@ -9,7 +9,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.diagnosis.finding import Finding
-from pcapnfs.synth.builder import Conversation, Packer, mount3, nfs3, rpc
+from pcapnfs.synth.builder import Capture, Conversation, Packer, mount3, nfs3, rpc
 from pcapnfs.synth.builder.nfs3 import NF3DIR, Fattr3, Sattr3, results
 from pcapnfs.synth.builder.rpc import Request
 from pcapnfs.synth.simulation.options import Options
@@ -179,6 +179,31 @@ def test_a_mount_that_waits_for_dns(tmp_path: Path) -> None:
     assert summary.verdict.sentence.startswith(
         "Mounting took 10.0 s, and is not counted in what follows. The time went into "
     )
+
+
+def test_of_several_clients_each_is_told_what_its_mount_took(tmp_path: Path) -> None:
+    """The last one has mounted at once."""
+    whole = Capture()
+    for client, took_ms in (("10.0.2.11", 10_000), ("10.0.2.12", 8_000), ("10.0.2.13", 10)):
+        mounting = Conversation(client=client, client_port=801, server_port=20048).open(T)
+        mounting.call(1, T + MS, *mount3.mnt("/export"))
+        mounting.reply(1, T + (took_ms + 1) * MS, mount3.mnt_reply(ROOT))
+        talk = Conversation(client=client).open(T + (took_ms + 5) * MS)
+        for number in range(40):
+            at_ns = T + (took_ms + 10 + number * 2) * MS
+            talk.call(number, at_ns, *nfs3.getattr_(ROOT))
+            talk.reply(number, at_ns + MS, results.getattr_(Fattr3(type=NF3DIR, fileid=7)))
+        whole += mounting.capture() + talk.capture()
+    with pcapnfs.open(whole.write(tmp_path / "mounts.pcap")) as trace:
+        verdict = pcapnfs.summarize(trace).verdict
+    assert verdict is not None
+    told = [each.sentence for each in verdict.clients]
+    for sentence, took in zip(told, ("10.0 s", "8.00 s"), strict=False):
+        assert f". Mounting took {took}, and is not counted in what follows: " in sentence
+        assert "its time went into round trips" in sentence
+    assert "Mounting" not in told[2]
+    for each in verdict.clients:
+        assert sum(cause.time_s for cause in each.causes) == pytest.approx(each.clock_s)
 
 
 @pytest.mark.parametrize("contexts", [10, 1])

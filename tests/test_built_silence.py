@@ -22,9 +22,9 @@ SILENCE_NS = CALLS * 10 * MS
 """When the server falls silent."""
 
 
-def answered() -> Conversation:
+def answered(client: str = "10.0.2.11") -> Conversation:
     """Twenty calls in 200 ms, each answered after half a millisecond."""
-    talk = Conversation().open(0)
+    talk = Conversation(client=client).open(0)
     for number in range(1, CALLS + 1):
         at_ns = number * 10 * MS - 5 * MS
         talk.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS // 2, ANSWER)
@@ -212,22 +212,55 @@ def test_segments_that_were_lost_before_the_silence(tmp_path: Path) -> None:
     assert finding.title == "The server stopped answering"
 
 
-@pytest.mark.parametrize("syns", [4, 1])
-def test_a_server_that_answers_no_syn_at_first(syns: int, tmp_path: Path) -> None:
-    """They come after 0, 1, 3 and 7 seconds, and the last one is answered."""
-    first = answered().reset(SILENCE_NS)
-    again = Conversation(client_port=1022).open(SILENCE_NS + (2**syns - 1) // 2 * SECOND)
+def connected_again(syns: int, client: str = "10.0.2.11") -> Capture:
+    """A client whose connection was reset, and which sends so many SYNs for the next one."""
+    first = answered(client).reset(SILENCE_NS)
+    again = Conversation(client=client, client_port=1022)
+    again.open(SILENCE_NS + (2**syns - 1) // 2 * SECOND)
     syn = again.frames[0]
     for earlier in range(syns - 1):
-        again.frames.insert(0, syn.at(SILENCE_NS + (2**earlier - 1) * SECOND))
+        again.frames.insert(earlier, syn.at(SILENCE_NS + (2**earlier - 1) * SECOND))
     begun_ns = syn.time_ns + MS
     for number in range(40, 60):
         at_ns = begun_ns + number * MS
         again.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS // 2, ANSWER)
-    findings = all_found(first.capture() + again.capture(), tmp_path)
+    return first.capture() + again.capture()
+
+
+@pytest.mark.parametrize("syns", [4, 1])
+def test_a_server_that_answers_no_syn_at_first(syns: int, tmp_path: Path) -> None:
+    """They come after 0, 1, 3 and 7 seconds, and the last one is answered."""
+    findings = all_found(connected_again(syns), tmp_path)
     assert ("slow_connect" in findings) is (syns > 1)
     if syns > 1:
         finding = findings["slow_connect"]
         assert finding.severity == "problem"
         assert finding.saving_s == pytest.approx(7.0, rel=0.02)
         assert "client_bound" not in findings
+
+
+@pytest.mark.parametrize("clients", [1, 2])
+def test_the_verdict_calls_time_without_connection_no_client_s_own(
+    clients: int, tmp_path: Path
+) -> None:
+    whole = connected_again(4)
+    if clients == 2:
+        whole += connected_again(4, "10.0.2.12")
+    with pcapnfs.open(whole.write(tmp_path / "again.pcap")) as trace:
+        verdict = pcapnfs.summarize(trace).verdict
+    assert verdict is not None
+    for told in verdict.clients or (verdict,):
+        causes = {each.cause: each.time_s for each in told.causes}
+        assert told.named == ("waiting",)
+        assert causes["waiting"] == pytest.approx(7.0, rel=0.02)
+        assert causes["client"] < 0.5
+
+
+@pytest.mark.parametrize("pause_s", [30, 7])
+def test_a_connection_that_is_open_and_not_used_is_not_late(pause_s: int, tmp_path: Path) -> None:
+    """After 7 s a SYN is sent again for the third time: here are no frames for that."""
+    talk = Conversation(client_port=1022).open(0)
+    for number in range(CALLS):
+        at_ns = pause_s * SECOND + number * 10 * MS
+        talk.call(number, at_ns, *nfs3.getattr_(HANDLE)).reply(number, at_ns + MS, ANSWER)
+    assert "slow_connect" not in all_found(talk.capture(), tmp_path)

@@ -88,6 +88,11 @@ class ClientClock(Record):
     seconds."""
     locked_s: float
     """The part of its own time in which it waited for locks, seconds."""
+    unreached_s: float = 0.0
+    """The part of its own time in which it waited for a connection, seconds."""
+    apart_s: float = 0.0
+    """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
+    its clock."""
 
     @property
     def persist_s(self) -> float:
@@ -120,10 +125,11 @@ class ClientClock(Record):
     def causes(self) -> dict[str, float]:
         """The clock by causes of a verdict, seconds.
 
-        Transfer, waiting and client are rows of the budget, without what of them is loss, and of
-        the last what it waited for locks. The others are divided: a round trip of each call; of
-        stable calls, what they take beyond it, is persistence; what calls took longer for a longer
-        path is the path's; what they stood still is loss; of calls without a known outcome, nobody
+        Transfer, waiting and client are rows of the budget, without what of them is loss. What of
+        the last it waited for locks stands apart, what it waited for a connection is in waiting.
+        The others are divided: a round trip of each call; of stable calls, what they take beyond
+        it, is persistence; what calls took longer for a longer path is the path's; what they stood
+        still is loss; of calls without a known outcome, nobody
         knows; the rest is the server's.
         """
         rtt = self.rtt_s or 0.0
@@ -144,19 +150,25 @@ class ClientClock(Record):
             "persistence": persisted,
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s - moving,
-            "waiting": self.budget.waiting_s,
+            "waiting": self.budget.waiting_s + self.connecting_s,
             "path": path + known,
             "loss": lost + unsure + moving + late,
             "server": left - lost,
             "unknown": unknown,
             "locks": self.lock_s,
-            "client": self.budget.client_s - late - self.lock_s,
+            "client": self.budget.client_s - late - self.lock_s - self.connecting_s,
         }
 
     @property
     def lock_s(self) -> float:
         """What it waited for locks while nothing was lost, seconds."""
         return min(self.locked_s, self.budget.client_s - self.lost_of("client"))
+
+    @property
+    def connecting_s(self) -> float:
+        """What it waited for a connection, without these, seconds."""
+        left = self.budget.client_s - self.lost_of("client") - self.lock_s
+        return min(self.unreached_s, max(0.0, left))
 
     def lost_of(self, row: str) -> float:
         """For how long calls stood still for what was lost, of a row of the budget, seconds.
@@ -188,6 +200,7 @@ def client_clocks(
     lost_s: Mapping[str, Mapping[str, float]] | None = None,
     longer_s: Mapping[str, Mapping[str, float]] | None = None,
     locked_s: Mapping[str, float] | None = None,
+    unreached_s: Mapping[str, float] | None = None,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -201,6 +214,7 @@ def client_clocks(
             seconds.
         longer_s: The same of what calls took longer because the path was longer for a while.
         locked_s: By client, what of its own time it waited for locks, seconds.
+        unreached_s: The same of what it waited for a connection.
     """
     booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
@@ -243,6 +257,8 @@ def client_clocks(
                 lost_s=(lost_s or {}).get(client, {}),
                 longer_s=(longer_s or {}).get(client, {}),
                 locked_s=(locked_s or {}).get(client, 0.0),
+                unreached_s=(unreached_s or {}).get(client, 0.0),
+                apart_s=float(line.apart_s[place]),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

@@ -13,6 +13,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import directions as _directions
+from pcapnfs.analyses import late_connections as _late_connections
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import sealing as _sealing
@@ -31,6 +32,7 @@ from pcapnfs.analyses.call_times import (
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.late_connections import unreached_s
 from pcapnfs.analyses.lock_gaps import lock_gaps
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
@@ -55,6 +57,7 @@ READS = columns.together(
     _directions.READS,
     _sealing.READS,
     _untold.READS,
+    _late_connections.READS,
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
@@ -137,6 +140,8 @@ class Measurement(Record):
     """What calls took longer because the path was longer for a while, likewise."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
+    unreached_s: float
+    """What of the pauses the only client waited for a connection, seconds; 0 of several."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -258,10 +263,10 @@ def measure(
     untimed = trace.meta.start_ns is None
     rtt, source = (None, "none") if untimed else round_trip(small, network.way)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
-    clocks = None
+    clocks, unreached = None, unreached_s(trace)
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in lock_gaps(trace, found)}
-        known = lost_by_client(trace), slower_by_client(trace), locked
+        known = lost_by_client(trace), slower_by_client(trace), locked, unreached
         clocks = client_clocks(found, calls, network.ways, rtt, booked, *known)
     return Measurement(
         files=files,
@@ -286,11 +291,12 @@ def measure(
         lost=calls.lost,
         longer=calls.longer,
         locked=calls.locked,
+        unreached_s=0.0 if clocks else sum(unreached.values()),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
-        apart_s=calls.apart_s,
+        apart_s=float(calls.apart_s.sum()),
         sums=sums,
         clients=clocks,
         unread=sealing(trace).mostly or directions(trace).mostly,

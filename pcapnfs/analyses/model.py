@@ -415,6 +415,7 @@ def _evidence(
         locked_s=0.0
         if measured is None
         else measured.locked.gaps_s * part + measured.locked.pauses_s,
+        unreached_s=0.0 if measured is None else measured.unreached_s,
     )
 
 

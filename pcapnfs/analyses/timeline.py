@@ -186,8 +186,9 @@ class Timeline(Record):
     """What a path that was longer for a while took of it."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
-    apart_s: float
-    """How long the other calls, which mount and unmount, were outstanding, added up, seconds."""
+    apart_s: Floats
+    """By client, how long the other calls, which mount and unmount, were outstanding, added up,
+    seconds."""
 
     def __len__(self) -> int:
         """Number of calls."""
@@ -213,7 +214,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     outcome = chosen & (calls.kind == UNKNOWN)
     unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
     del outcome
-    apart = _whole(intervals, ~chosen)
+    apart = _whole_by_client(intervals, ~chosen)
     longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
     service = facts.pop("srt")
     answered = service >= 0
@@ -428,6 +429,20 @@ def _whole(intervals: Intervals, which: Flags) -> float:
     of = which[intervals.part_of]
     inner = (intervals.part_end - intervals.part_begin)[of].sum()
     return float((intervals.end - intervals.begin)[which].sum() - inner)
+
+
+def _whole_by_client(intervals: Intervals, which: Flags) -> Floats:
+    """The same of each client's, ns."""
+    own, of = np.flatnonzero(which), np.flatnonzero(which[intervals.part_of])
+    whole = np.bincount(
+        intervals.group[own], intervals.end[own] - intervals.begin[own], intervals.groups
+    )
+    inner = np.bincount(
+        intervals.group[intervals.part_of[of]],
+        intervals.part_end[of] - intervals.part_begin[of],
+        intervals.groups,
+    )
+    return np.asarray(whole - inner, np.float64)
 
 
 def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:

@@ -81,12 +81,14 @@ class ClientVerdict(Record):
     """Its verdict with the numbers, in English."""
     named: tuple[str, ...]
     """The causes that take the largest share, or a large one, of the time in which it was active,
-    largest first; `unknown` alone where that is half of it; empty without any time."""
+    largest first, without mounting where the sentence tells that; `unknown` alone where that is
+    half of it; empty without any time."""
     storage: str | None
     """What its stable calls look like, as of the verdict; None where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts of its clock, largest first. `transfer`, `waiting` and `client` are the rows of its
-    time budget, without what of `loss` and `locks` is in them; the others divide the rest of it."""
+    time budget, without what of `loss` and `locks` is in them, and what of the last it waited for
+    a connection is in `waiting`; the others divide the rest of it."""
 
 
 class Verdict(Record):
@@ -148,6 +150,8 @@ class Evidence(Record):
     """Most stable calls were sent again before they were answered."""
     locked_s: float = 0.0
     """The time in which no call was under way since the client waited for a lock."""
+    unreached_s: float = 0.0
+    """The same since it waited for a connection."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -165,6 +169,7 @@ def verdict(evidence: Evidence) -> Verdict:
     lost = min(evidence.lost_s / costs.concurrency, left + costs.round_trips_s)
     late = min(evidence.lost_idle_s, costs.client_time_s)
     locks = min(evidence.locked_s, costs.client_time_s - late)
+    unreached = min(evidence.unreached_s, costs.client_time_s - late - locks)
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
@@ -172,13 +177,13 @@ def verdict(evidence: Evidence) -> Verdict:
         "persistence": persistence,
         "round_trips": round_trips,
         "transfer": max(0.0, transfer),
-        "waiting": waiting,
+        "waiting": waiting + unreached,
         "path": path,
         "loss": lost + late,
         "locks": locks,
         "server": left - unknown,
         "unknown": unknown,
-        "client": costs.client_time_s - late - locks,
+        "client": costs.client_time_s - late - locks - unreached,
     }
     causes = causes_of(_owned(evidence, parts))
     named = named_of(causes)
@@ -221,6 +226,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             few=None if told or not measured.stable_calls else measured.stable_calls,
             resent=measured.resent,
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
+            unreached_s=measured.unreached_s,
         )
     )
     return _with_mounting(measured, found)
@@ -229,10 +235,15 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
 def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     """The verdict, which is about the calls after it, with a mount that took a large share."""
     apart = measured.apart_s
-    if apart < MOUNTING_S or apart < LARGE_SHARE * (apart + measured.span_s):
+    if not _long(apart, apart + measured.span_s):
         return found
     said = f"Mounting took {units.duration(apart)}, and is not counted in what follows."
     return replace(found, sentence=f"{said} {found.sentence}")
+
+
+def _long(apart_s: float, whole_s: float) -> bool:
+    """Whether mounting took so much of some time that it is told."""
+    return apart_s >= MOUNTING_S and apart_s >= LARGE_SHARE * whole_s
 
 
 def client_verdict(clock: ClientClock) -> ClientVerdict:
@@ -289,12 +300,19 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = causes_of(parts)
-    idle = max(0.0, clock.active_s - clock.waited_s - clock.lost_of("client") - clock.lock_s)
-    named = named_of(causes_of(parts | {"client": idle}))
+    known = clock.lost_of("client") + clock.lock_s + clock.connecting_s
+    idle = max(0.0, clock.active_s - clock.waited_s - known)
     wall = clock.budget.wall_s
     if clock.active_s < ACTIVE_SHARE * wall:
         told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
-    reasons = _reasons(evidence, causes, named, storage, always=True) if named else ""
+    counted = causes
+    if _long(clock.apart_s, clock.active_s):
+        parts = _without_mounting(clock, parts)
+        counted = causes_of(parts)
+        took = units.duration(clock.apart_s)
+        told += f". Mounting took {took}, and is not counted in what follows"
+    named = named_of(causes_of(parts | {"client": idle}))
+    reasons = _reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(
         client=clock.client,
         clock_s=wall,
@@ -305,6 +323,13 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         storage=storage,
         causes=causes,
     )
+
+
+def _without_mounting(clock: ClientClock, parts: dict[str, float]) -> dict[str, float]:
+    """The parts without the calls that mount and unmount, which are the server's or unknown."""
+    server = min(clock.apart_s, parts["server"])
+    unknown = min(clock.apart_s - server, parts["unknown"])
+    return parts | {"server": parts["server"] - server, "unknown": parts["unknown"] - unknown}
 
 
 def _evidence(clock: ClientClock) -> Evidence:

@@ -40,7 +40,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "lost": Lost(),
         "longer": Longer(),
         "locked": Locked(),
-        "apart_s": 0.0,
+        "apart_s": np.zeros(1),
         "idle_s": gaps,
         "alone": yes,
     }

@@ -33,7 +33,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="It took long until a connection could be used",
             seen=f"{wording.times(pair.connections, 'connection')} had {'its' if one else 'their'} "
             f"first call {units.duration(pair.longest_s)} after {'its' if one else 'their'} first "
-            f"packet{'' if one else ' at most'}."
+            f"packet{'' if one else ' at most'}, when a SYN without an answer is sent again."
             + (
                 f" No call was under way meanwhile: {units.duration(pair.idle_s)} in all."
                 if pair.idle_s
@@ -45,9 +45,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 else ""
             ),
             why="A client connects when a call waits for it, so that programs on the mount stand "
-            "still, though no call is to be seen. The server did not answer the first SYNs (it "
-            "was down, a firewall dropped them, its queue of new connections was full), or the "
-            "client waited for Kerberos or TLS after the handshake.",
+            "still, though no call is to be seen. It seems that the server did not answer the "
+            "first SYNs: it was down, a firewall dropped them, or its queue of new connections was "
+            "full.",
             advice=(
                 Advice(
                     "Look with the display filter how many SYNs there are, and when. If they come "

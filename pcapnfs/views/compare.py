@@ -74,7 +74,7 @@ FACTORS = {
     "other_s": "rest of the calls, per file",
     "concurrency": "calls at the same time",
     "client_s": "client, per call",
-    "pauses_s": "pauses of the client",
+    "pauses_s": "pauses between calls",
 }
 """What the factors are called."""
 

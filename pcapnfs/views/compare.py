@@ -210,9 +210,10 @@ def remarks(result: Comparison) -> list[str]:
 
 
 def _mounting(result: Comparison) -> list[str]:
-    """What mounting took, where users notice it."""
+    """What mounting took, where users notice it and the capture shows it."""
     before, after = result.before.mounting_s, result.after.mounting_s
-    if max(before, after) < NOTICED_S:
+    known = result.before.known and result.after.known
+    if not known or max(before, after) < NOTICED_S:
         return []
     return [
         f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER; it is "

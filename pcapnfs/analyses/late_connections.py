@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -82,9 +83,7 @@ class LateConnections(Record):
 
 def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
     """Put together, for each client and server, the longest first."""
-    with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(_LATE, _LIMITS | {"examples": EXAMPLES}).fetchall()
-        idle = _idle(cursor.execute(_IDLE, _LIMITS).fetchall())
+    idle = _idle(_stretches(trace))
     return tuple(
         LateConnections(
             client=client,
@@ -95,7 +94,7 @@ def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
             syn_s=seconds(syn),
             frames=tuple(frames),
         )
-        for client, server, many, longest, syn, frames in rows
+        for client, server, many, longest, syn, frames in _late(trace)
     )
 
 
@@ -104,12 +103,31 @@ def unreached_s(trace: Trace) -> dict[str, float]:
 
     Only between its calls, so that it is a part of its time from its first to its last.
     """
-    with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(_IDLE, _LIMITS).fetchall()
     found: dict[str, float] = {}
-    for (client, _), idle_ns in _idle([row for row in rows if row[-1]]).items():
+    for (client, _), idle_ns in _idle([row for row in _stretches(trace) if row[-1]]).items():
         found[client] = found.get(client, 0.0) + (seconds(idle_ns) or 0.0)
     return found
+
+
+def any_late(trace: Trace) -> bool:
+    """Whether there is one: most captures have none to ask further about."""
+    return bool(_late(trace))
+
+
+@once
+def _late(trace: Trace) -> list[tuple[Any, ...]]:
+    """Late connections by client and server."""
+    with closing(trace.cursor()) as cursor:
+        return cursor.execute(_LATE, _LIMITS | {"examples": EXAMPLES}).fetchall()
+
+
+@once
+def _stretches(trace: Trace) -> list[tuple[str, str, int, int, bool]]:
+    """From when to when each had nothing else under way, and whether between its calls."""
+    if not any_late(trace):
+        return []
+    with closing(trace.cursor()) as cursor:
+        return cursor.execute(_IDLE, _LIMITS).fetchall()
 
 
 def _idle(rows: list[tuple[str, str, int, int, bool]]) -> Counter[tuple[str, str]]:

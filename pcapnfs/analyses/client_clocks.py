@@ -129,8 +129,7 @@ class ClientClock(Record):
         the last it waited for locks stands apart, what it waited for a connection is in waiting.
         The others are divided: a round trip of each call; of stable calls, what they take beyond
         it, is persistence; what calls took longer for a longer path is the path's; what they stood
-        still is loss; of calls without a known outcome, nobody
-        knows; the rest is the server's.
+        still is loss; of calls without a known outcome, nobody knows; the rest is the server's.
         """
         rtt = self.rtt_s or 0.0
         round_trips = sum(self.part(row, rtt) for row in KINDS)

@@ -25,9 +25,9 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server callback program op srt reply_time transmissions rpc_status "
-        "stability call_frame call call_time"
+        "stability call_frame call_time",
+        operations="call text",
     ),
-    columns.of(operations="call text"),
 )
 """The columns that the queries here read."""
 

@@ -237,8 +237,12 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     apart = measured.apart_s
     if not _long(apart, apart + measured.span_s):
         return found
-    said = f"Mounting took {units.duration(apart)}, and is not counted in what follows."
-    return replace(found, sentence=f"{said} {found.sentence}")
+    return replace(found, sentence=f"{_mounting(apart)}. {found.sentence}")
+
+
+def _mounting(apart_s: float) -> str:
+    """What it took, a sentence without its end."""
+    return f"Mounting took {units.duration(apart_s)}, and is not counted in what follows"
 
 
 def _long(apart_s: float, whole_s: float) -> bool:
@@ -309,8 +313,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     if _long(clock.apart_s, clock.active_s):
         parts = _without_mounting(clock, parts)
         counted = causes_of(parts)
-        took = units.duration(clock.apart_s)
-        told += f". Mounting took {took}, and is not counted in what follows"
+        told += f". {_mounting(clock.apart_s)}"
     named = named_of(causes_of(parts | {"client": idle}))
     reasons = _reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(

@@ -109,14 +109,18 @@ def unreached_s(trace: Trace) -> dict[str, float]:
     return found
 
 
+@once
 def any_late(trace: Trace) -> bool:
-    """Whether there is one: most captures have none to ask further about."""
-    return bool(_late(trace))
+    """Whether a first call came so late: most captures have none to ask further about."""
+    ((found,),) = trace.rows(_ANY, {"late": LATE_NS})
+    return bool(found)
 
 
 @once
 def _late(trace: Trace) -> list[tuple[Any, ...]]:
     """Late connections by client and server."""
+    if not any_late(trace):
+        return []
     with closing(trace.cursor()) as cursor:
         return cursor.execute(_LATE, _LIMITS | {"examples": EXAMPLES}).fetchall()
 
@@ -200,6 +204,16 @@ _CONNECTIONS = f"""
                    or max(call_time) filter (reply_time is null)
                       > coalesce(max(call_time) filter (reply_time <= first_time), -1)
         )
+    )
+"""
+
+_ANY = """
+    select exists (
+        select 1 from (
+            select connection, min(call_first_time) as called
+            from calls where not callback group by connection
+        ) join (select connection, first_time from connections) as each using (connection)
+        where called - first_time >= $late
     )
 """
 

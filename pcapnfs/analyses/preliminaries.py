@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
+from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    population.CALLS_READS,
     shares.READS,
     columns.of(
         calls="call client server callback program op srt reply_time transmissions rpc_status "
@@ -49,6 +50,9 @@ LOGIN = (
 
 CONTEXT = ("RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT")
 """Calls that make a context of Kerberos (RFC 2203 section 5.2.2)."""
+
+NEEDS = population.Calls(ops=MOUNTING + FINDING + LOGIN + CONTEXT)
+"""Without one of them there is nothing to put together."""
 
 REFUSED = ("RPCSEC_GSS_CREDPROBLEM", "RPCSEC_GSS_CTXPROBLEM")
 """How a server says that it knows a context no longer (RFC 2203 section 5.3.3.3)."""
@@ -103,6 +107,8 @@ class Preliminaries(Record):
 
 def preliminaries(trace: Trace) -> tuple[Preliminaries, ...]:
     """Put together, for each client, server and kind, those that took longest first."""
+    if not NEEDS.met(trace):
+        return ()
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(_EARLY, {"examples": EXAMPLES}).fetchall()

@@ -286,7 +286,8 @@ impl Decoder {
         });
         let connections = &self.connections;
         conversations.finish(|id| connections.get(id));
-        for (connection, refused) in connections.unopened() {
+        for connection in connections.unopened() {
+            let refused = connection.opening.refusals > 0;
             let server = connection.syn.map(|(opener, _)| connection.ends.of(opener.other()));
             let expected = server.is_some_and(|server| conversations.expects_at(server.port()));
             self.meta.refused_connections += u64::from(expected && refused);

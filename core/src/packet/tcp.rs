@@ -35,6 +35,11 @@ impl TcpFlags {
         self.0 & 0x10 != 0
     }
 
+    /// It opens or ends a connection: of SYN, FIN and RST at least one is set.
+    pub const fn bounds(self) -> bool {
+        self.0 & 0x07 != 0
+    }
+
     /// The connection is open and stays so: of ACK, SYN, FIN and RST only ACK is set.
     pub const fn amid(self) -> bool {
         self.0 & 0x17 == 0x10

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use crate::packet::TcpFlags;
 use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::timing::AckTimes;
 
@@ -114,6 +115,13 @@ pub struct SideCounts {
     pub zero_window_ns: i64,
     /// Since when the window has been 0.
     pub zero_since: Option<i64>,
+    /// When it first sent FIN.
+    pub fin: Option<i64>,
+    /// When it first sent RST, not counting what precedes the handshake.
+    pub rst: Option<i64>,
+    /// Bytes at the end of what it sent that the other side has not acknowledged, once the connection
+    /// was flushed; `None` where either is not in the capture.
+    pub unacknowledged: Option<u64>,
 }
 
 impl SideCounts {
@@ -136,6 +144,44 @@ impl SideCounts {
     }
 }
 
+/// How a connection was asked for, and what the answers were until there was one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Opening {
+    /// SYNs of the side that asked.
+    pub syns: u32,
+    /// When the first of them was sent.
+    pub first_ns: Option<i64>,
+    /// SYN+ACKs of the other side.
+    pub syn_acks: u32,
+    /// ACKs without SYN by which it answered: those of a former connection (RFC 9293 section 3.10.7.4,
+    /// RFC 5961 section 4).
+    pub challenges: u32,
+    /// Resets by which it answered, those of the attempts before included.
+    pub refusals: u32,
+    /// Attempts before, by SYNs with other sequence numbers, that came to nothing.
+    pub attempts: u32,
+    /// When the first SYN of the first of these was sent.
+    pub attempted_ns: Option<i64>,
+}
+
+impl Opening {
+    /// Takes a reset, if it is one: copies of it are not told from others.
+    fn refused(&mut self, is_reset: bool) {
+        let asked = self.attempts.saturating_add(self.syns);
+        self.refusals = self.refusals.saturating_add(u32::from(is_reset)).min(asked);
+    }
+
+    /// What precedes the next attempt between the same ports, when this one came to nothing.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            refusals: self.refusals,
+            attempts: self.attempts.saturating_add(1),
+            attempted_ns: self.attempted_ns.or(self.first_ns),
+            ..Self::default()
+        }
+    }
+}
+
 /// What is known about a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
@@ -147,12 +193,14 @@ pub struct Connection {
     pub first: Stamp,
     /// Last frame.
     pub last: Stamp,
-    /// The side that sent the SYN, and when.
+    /// The side that sent the SYN, and when it did last before it was answered.
     pub syn: Option<(Side, i64)>,
     /// When the SYN+ACK came.
     pub syn_ack: Option<i64>,
     /// When the handshake was completed.
     pub established: Option<i64>,
+    /// How it was asked for.
+    pub opening: Opening,
     /// The smaller of the maximum segment sizes that the sides announced.
     pub segment_size: Option<u16>,
     /// Bytes of two full-sized segments.
@@ -174,6 +222,7 @@ impl Connection {
             syn: None,
             syn_ack: None,
             established: None,
+            opening: Opening::default(),
             segment_size: None,
             two_full: two_full(LARGEST_SEGMENT),
             counts: Sides::default(),
@@ -187,6 +236,43 @@ impl Connection {
     pub(super) fn answered(&mut self, side: Side, time_ns: i64, sent_ns: i64, alone: Option<i64>) {
         let full = alone.is_some_and(|bytes| bytes >= self.two_full);
         self.acks.of_mut(side).add(time_ns, sent_ns, alone.is_none(), full);
+    }
+
+    /// Takes what a segment with SYN, FIN or RST tells of how the connection began or ended.
+    #[cold]
+    pub(super) fn bounded(&mut self, side: Side, flags: TcpFlags, time_ns: i64) {
+        let asked_for = self.is_asked_for();
+        let other = self.syn.is_some_and(|(opener, _)| opener != side);
+        let opening = &mut self.opening;
+        match (flags.syn(), flags.ack()) {
+            (true, true) => {
+                opening.syn_acks = opening.syn_acks.saturating_add(1);
+                self.syn_ack.get_or_insert(time_ns);
+            }
+            (true, false) => {
+                if self.syn_ack.is_none() {
+                    self.syn = Some((side, time_ns));
+                    if other {
+                        *opening = Opening::default();
+                    }
+                }
+                opening.syns = opening.syns.saturating_add(1);
+                opening.first_ns.get_or_insert(time_ns);
+            }
+            // The opener's is one of the former connection, as was the answer to its SYN.
+            (false, _) if asked_for => opening.refused(flags.rst() && other),
+            (false, _) => {
+                let counts = self.counts.of_mut(side);
+                let ended = if flags.rst() { &mut counts.rst } else { &mut counts.fin };
+                ended.get_or_insert(time_ns);
+            }
+        }
+    }
+
+    /// Whether it was asked for, and nothing came of it so far.
+    pub(super) fn is_asked_for(&self) -> bool {
+        let Self { syn, syn_ack, counts, .. } = self;
+        syn.is_some() && syn_ack.is_none() && counts.low.segments + counts.high.segments == 0
     }
 
     /// Takes the maximum segment size that a side announced.

@@ -34,7 +34,7 @@ use crate::stream::assembler::{Piece, Stamp};
 use crate::stream::by_id::ById;
 use crate::stream::state::{ACKNOWLEDGED_PATIENCE_NS, State};
 
-pub use crate::stream::connection::{Connection, Event, Side, SideCounts, Sides, Transport};
+pub use crate::stream::connection::{Connection, Event, Opening, Side, SideCounts, Sides, Transport};
 
 /// Number of a connection within one decode.
 pub type ConnectionId = u32;
@@ -147,7 +147,13 @@ impl Connections {
             |state: &State| opens && state.reused_by(side, segment) || state.succeeded_by(side, segment);
         let id = if self.states.get(id).is_some_and(another) {
             self.flush_one(id, &mut sink);
-            self.open(segment.source, segment.destination, Transport::Tcp, stamp)
+            let attempted =
+                self.states.get_mut(id).filter(|_| opens).and_then(|state| state.attempted(stamp));
+            let id = self.open(segment.source, segment.destination, Transport::Tcp, stamp);
+            if let (Some(attempted), Some(state)) = (attempted, self.states.get_mut(id)) {
+                state.connection.opening = attempted;
+            }
+            id
         } else {
             id
         };
@@ -277,15 +283,13 @@ impl Connections {
         for side in [Side::Low, Side::High] {
             while state.give_up(side, &mut |connection, side, event| sink(id, connection, side, event)) {}
         }
+        state.settle();
         self.account(id);
     }
 
-    /// Those that were asked for, and never came about; whether that was refused.
-    pub fn unopened(&self) -> impl Iterator<Item = (&Connection, bool)> {
-        self.states
-            .iter()
-            .filter(|(_, state)| state.is_unopened())
-            .map(|(_, state)| (&state.connection, state.reset))
+    /// Those that were asked for, and never came about, however often.
+    pub fn unopened(&self) -> impl Iterator<Item = &Connection> {
+        self.states.iter().filter(|(_, state)| state.is_unopened()).map(|(_, state)| &state.connection)
     }
 
     /// How many are kept.

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use crate::packet::{Part, Payload, Segment};
 use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
-use crate::stream::connection::{Connection, Event, Side, Sides};
+use crate::stream::connection::{Connection, Event, Opening, Side, Sides};
 use crate::stream::seq::SeqNumber;
 use crate::stream::timing::UnderWay;
 
@@ -42,6 +42,10 @@ const TAIL_LIMIT: i64 = 1 << 21;
 /// After this time a hole at the end is given up, if nothing came meanwhile: longer than the clocks of
 /// two capture ports are apart as a rule, shorter than a reply is held for its call.
 const TAIL_PATIENCE_NS: i64 = 500_000_000;
+
+/// Attempts to connect that are further apart are no longer one wait for the connection. Linux's NFS client
+/// waits up to 5 min between two (`XS_TCP_MAX_REEST_TO`); the first may end a minute after its last SYN.
+const ATTEMPTS_APART_NS: i64 = 6 * 60_000_000_000;
 
 /// What is known of one direction.
 #[derive(Default)]
@@ -80,6 +84,8 @@ pub(super) struct State {
     pub(super) ignored: bool,
     /// A side has ended it at once.
     pub(super) reset: bool,
+    /// It came to nothing, and was asked for again.
+    repeated: bool,
     /// It is among those that wait behind a hole.
     pub(super) listed: bool,
     /// Holes given up because more was held than the limits allow.
@@ -97,6 +103,7 @@ impl State {
             calm: false,
             ignored: false,
             reset: false,
+            repeated: false,
             listed: false,
             overfull: 0,
             held_bytes: 0,
@@ -125,10 +132,17 @@ impl State {
         black_box((last.frame ^ of_sides, of_directions, self.ignored));
     }
 
-    /// Whether it was asked for, and nothing came of it.
+    /// Whether it was asked for, nothing came of it, and it was not asked for again.
     pub(super) fn is_unopened(&self) -> bool {
-        let Connection { syn, syn_ack, counts, .. } = &self.connection;
-        syn.is_some() && syn_ack.is_none() && counts.low.segments + counts.high.segments == 0
+        self.connection.is_asked_for() && !self.repeated
+    }
+
+    /// What the next attempt between the same ports, at a time, is told of this one, if it was asked for and
+    /// nothing came of it.
+    pub(super) fn attempted(&mut self, now: Stamp) -> Option<Opening> {
+        let since_ns = now.time_ns.saturating_sub(self.connection.last.time_ns);
+        self.repeated = self.connection.is_asked_for() && since_ns <= ATTEMPTS_APART_NS;
+        self.repeated.then(|| self.connection.opening.again())
     }
 
     /// Whether a SYN from `side` opens a new connection on the same pair of ports.
@@ -290,6 +304,14 @@ impl State {
         self.directions = Sides::default();
     }
 
+    /// Tells how much of what each side sent was acknowledged, once no more is delivered.
+    pub(super) fn settle(&mut self) {
+        for side in [Side::Low, Side::High] {
+            let unacknowledged = self.directions.of(side).unacknowledged();
+            self.connection.counts.of_mut(side).unacknowledged = unacknowledged;
+        }
+    }
+
     /// Gives up the holes that will not be filled any more.
     pub(super) fn give_up_hopeless(
         &mut self,
@@ -313,26 +335,25 @@ impl State {
     fn handshake(&mut self, side: Side, segment: &Segment<'_>, stamp: Stamp) {
         let connection = &mut self.connection;
         let flags = segment.flags;
-        if flags.syn()
-            && let Some(size) = segment.maximum_segment_size()
-        {
-            connection.announced(size);
+        if flags.bounds() {
+            connection.bounded(side, flags, stamp.time_ns);
         }
-        match (flags.syn(), flags.ack()) {
-            (true, false) if connection.syn_ack.is_none() => {
-                connection.syn = Some((side, stamp.time_ns));
+        if flags.syn() {
+            if let Some(size) = segment.maximum_segment_size() {
+                connection.announced(size);
             }
-            (true, true) => {
-                connection.syn_ack.get_or_insert(stamp.time_ns);
-            }
-            (false, true)
-                if connection.established.is_none()
-                    && connection.syn_ack.is_some()
-                    && connection.syn.is_some_and(|(opener, _)| opener == side) =>
-            {
+        } else if flags.ack()
+            && !flags.rst()
+            && connection.established.is_none()
+            && let Some((opener, _)) = connection.syn
+        {
+            if connection.syn_ack.is_none() {
+                let challenged = opener != side && connection.is_asked_for();
+                let opening = &mut connection.opening;
+                opening.challenges = opening.challenges.saturating_add(u32::from(challenged));
+            } else if opener == side {
                 connection.established = Some(stamp.time_ns);
             }
-            _ => {}
         }
     }
 
@@ -491,6 +512,14 @@ impl Direction {
     /// Bytes of a direction of which nothing was captured. SYN or FIN count as one.
     fn unheard_bytes(&self) -> u64 {
         if self.unheard < 2 { 0 } else { self.unheard }
+    }
+
+    /// Bytes at its end that the other side has not acknowledged.
+    fn unacknowledged(&self) -> Option<u64> {
+        let ahead = self.assembler.next()?.ahead_of(self.acknowledged?);
+        let bytes = ahead.max(0).unsigned_abs();
+        // FIN counts as one more.
+        (ahead >= -1 && bytes <= WINDOW as u64).then_some(bytes)
     }
 
     /// How many bytes an acknowledgement takes in that had none.

@@ -12,6 +12,7 @@ const ACK: u8 = 0x10;
 const FIN_ACK: u8 = 0x11;
 const SYN: u8 = 0x02;
 const SYN_ACK: u8 = 0x12;
+const RST: u8 = 0x04;
 const RST_ACK: u8 = 0x14;
 
 /// Segments as they are captured; sequence numbers count from 1 behind the SYN.
@@ -195,6 +196,133 @@ fn openings_endings_and_keepalives_are_not_timed() {
     wire.send(61_000_010, 'C', RST_ACK, 101, 101, 0);
     wire.send(61_000_020, 'C', FIN_ACK, 101, 101, 0);
     assert_eq!(wire.counts(), [1, 0, 0, 1]);
+}
+
+const SECOND_US: i64 = 1_000_000;
+
+/// SYNs, SYN+ACKs, challenge ACKs, refusals and attempts before.
+fn opening(wire: &Wire) -> [u32; 5] {
+    let Opening { syns, syn_acks, challenges, refusals, attempts, .. } = wire.connection().opening;
+    [syns, syn_acks, challenges, refusals, attempts]
+}
+
+/// A handshake with these initial sequence numbers, at a time.
+fn shake(wire: &mut Wire, at_us: i64, isn: u32) {
+    wire.send(at_us, 'C', SYN, isn, 0, 0);
+    wire.send(at_us + 240, 'S', SYN_ACK, 0, isn + 1, 0);
+    wire.send(at_us + 250, 'C', ACK, isn + 1, 1, 0);
+}
+
+#[test]
+fn a_syn_that_is_sent_again_is_counted_from_the_first() {
+    let mut wire = Wire::default();
+    for at in [0, 1, 3] {
+        wire.send(at * SECOND_US, 'C', SYN, 0, 0, 0);
+    }
+    shake(&mut wire, 7 * SECOND_US, 0);
+    wire.send(7 * SECOND_US + 300, 'S', SYN_ACK, 0, 1, 0); // The ACK was lost.
+    wire.send(7 * SECOND_US + 400, 'C', ACK, 1, 1, 100);
+    assert_eq!(opening(&wire), [4, 2, 0, 0, 0]);
+    let connection = wire.connection();
+    assert_eq!(connection.opening.first_ns, Some(0));
+    assert_eq!(connection.syn, Some((Side::Low, 7 * SECOND_US * US)));
+    assert_eq!(connection.syn_ack, Some((7 * SECOND_US + 240) * US));
+    assert_eq!(connection.established, Some((7 * SECOND_US + 250) * US));
+}
+
+#[test]
+fn a_reset_does_not_complete_a_handshake() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', SYN, 0, 0, 0);
+    wire.send(240, 'S', SYN_ACK, 0, 1, 0);
+    wire.send(250, 'C', RST_ACK, 1, 1, 0);
+    assert_eq!(wire.connection().established, None);
+    assert_eq!(wire.connection().counts.low.rst, Some(250 * US));
+}
+
+#[test]
+fn attempts_that_came_to_nothing_are_told_of_the_connection_that_followed() {
+    let mut wire = Wire::default();
+    for (attempt, isn) in (0_i64..).zip([1_000, 2_000, 3_000]) {
+        wire.send(attempt * 3 * SECOND_US, 'C', SYN, isn, 0, 0);
+        for copy in 0..2 {
+            wire.send(attempt * 3 * SECOND_US + 100 + copy, 'S', RST_ACK, 0, isn + 1, 0);
+        }
+    }
+    wire.send(9 * SECOND_US, 'C', SYN, 4_000, 0, 0);
+    assert_eq!(wire.connections.unopened().count(), 1);
+    shake(&mut wire, 10 * SECOND_US, 4_000);
+    assert_eq!(opening(&wire), [2, 1, 0, 3, 3]);
+    assert_eq!(wire.connection().opening.attempted_ns, Some(0));
+    assert_eq!(wire.connection().counts.high.rst, None);
+    assert_eq!(wire.connections.unopened().count(), 0);
+    // Who wants a connection much later does not still wait for it, nor who had one.
+    wire.send(11 * SECOND_US, 'C', SYN, 5_000, 0, 0);
+    assert_eq!(opening(&wire), [1, 0, 0, 0, 0]);
+    shake(&mut wire, 700 * SECOND_US, 6_000);
+    assert_eq!(opening(&wire), [1, 1, 0, 0, 0]);
+    assert_eq!(wire.connections.unopened().count(), 1);
+}
+
+#[test]
+fn a_syn_on_ports_whose_connection_the_server_still_has_is_answered_by_an_ack() {
+    let mut wire = Wire::default();
+    shake(&mut wire, 0, 0);
+    wire.send(1_000, 'C', ACK, 1, 1, 100);
+    wire.send(2_000, 'S', ACK, 1, 101, 50);
+    let first = wire.id;
+    wire.send(60 * SECOND_US, 'C', SYN, 900_000, 0, 0);
+    wire.send(60 * SECOND_US + 240, 'S', ACK, 51, 101, 0);
+    wire.send(60 * SECOND_US + 250, 'C', RST, 101, 0, 0);
+    shake(&mut wire, 61 * SECOND_US, 900_000);
+    assert_ne!(wire.id, first);
+    assert_eq!(opening(&wire), [2, 1, 1, 0, 0]);
+    let counts = &wire.connection().counts;
+    assert_eq!([counts.low.rst, counts.high.rst, counts.low.fin, counts.high.fin], [None; 4]);
+}
+
+#[test]
+fn acks_behind_a_handshake_that_was_not_captured_whole_are_no_challenges() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', SYN, 0, 0, 0);
+    wire.send(250, 'C', ACK, 1, 1, 100);
+    wire.send(500, 'S', ACK, 1, 101, 0);
+    wire.send(600, 'S', FIN_ACK, 1, 101, 0);
+    assert_eq!(opening(&wire), [1, 0, 0, 0, 0]);
+    assert_eq!(wire.connection().counts.high.fin, Some(600 * US));
+}
+
+#[test]
+fn the_first_fin_and_reset_of_each_side_are_kept() {
+    let mut wire = Wire::default();
+    shake(&mut wire, 0, 0);
+    wire.send(1_000, 'C', FIN_ACK, 1, 1, 0);
+    wire.send(201_000, 'C', FIN_ACK, 1, 1, 0);
+    wire.send(201_100, 'S', RST, 1, 0, 0);
+    wire.send(201_200, 'S', RST, 1, 0, 0);
+    let counts = &wire.connection().counts;
+    assert_eq!((counts.low.fin, counts.low.rst), (Some(1_000 * US), None));
+    assert_eq!((counts.high.fin, counts.high.rst), (None, Some(201_100 * US)));
+}
+
+#[test]
+fn what_the_other_side_never_acknowledged_is_told_at_the_end() {
+    let unacknowledged = |wire: &mut Wire| {
+        wire.connections.flush(|_, _, _, _| ());
+        let counts = &wire.connection().counts;
+        [counts.low.unacknowledged, counts.high.unacknowledged]
+    };
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    assert_eq!(unacknowledged(&mut wire), [None, None]);
+    wire.send(240, 'S', ACK, 1, 61, 50);
+    assert_eq!(unacknowledged(&mut wire), [Some(40), Some(50)]);
+    wire.send(300, 'C', ACK, 101, 51, 100);
+    wire.send(540, 'S', ACK, 51, 201, 0);
+    wire.send(600, 'C', FIN_ACK, 201, 51, 0);
+    assert_eq!(unacknowledged(&mut wire), [Some(0), Some(0)]);
+    wire.send(700, 'S', ACK, 51, 202, 0);
+    assert_eq!(unacknowledged(&mut wire), [Some(0), Some(0)]);
 }
 
 #[test]

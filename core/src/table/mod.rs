@@ -31,7 +31,7 @@ use crate::rpc::message::{Call, Credential, ReplyStatus};
 use crate::rpc::pairing::Request;
 use crate::rpc::record::Record;
 use crate::stream::assembler::Stamp;
-use crate::stream::{Connection, ConnectionId, Side, Sides, Transport};
+use crate::stream::{Connection, ConnectionId, Opening, Side, Sides, Transport};
 use crate::table::columns::{Naming, Row, SPREAD, Word, Wording};
 use crate::table::schema::{
     CallsBatch, ConnectionsBatch, EntriesBatch, FilesBatch, NamesBatch, NotesBatch, OperationsBatch, append,
@@ -226,6 +226,7 @@ impl Tables {
         let syn = connection.syn.map(|(_, time_ns)| time_ns);
         let between = |from: Option<i64>, to: Option<i64>| Some(to?.saturating_sub(from?));
         let opener_is_client = connection.syn.is_some_and(|(opener, _)| opener == client);
+        let opening = if opener_is_client { connection.opening } else { Opening::default() };
         append!(
             &mut *self.connections,
             connection: id,
@@ -244,6 +245,19 @@ impl Tables {
             handshake: connection.established.is_some(),
             syn_rtt: between(syn, connection.syn_ack).filter(|_| opener_is_client),
             ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
+            syns: opening.syns,
+            syn_time: opening.first_ns,
+            syn_acks: opening.syn_acks,
+            syn_ack_time: connection.syn_ack.filter(|_| opener_is_client),
+            challenge_acks: opening.challenges,
+            refusals: opening.refusals,
+            attempts: opening.attempts,
+            attempted_time: opening.attempted_ns,
+            client_fin_time: up.fin,
+            server_fin_time: down.fin,
+            client_rst_time: up.rst,
+            server_rst_time: down.rst,
+            client_unacked: up.unacknowledged,
             client_acks: from_client.alone().count,
             client_ack_min: from_client.alone().least(),
             client_ack_rtt: from_client.prompt(),

@@ -1,12 +1,13 @@
-"""Connections that began long before their first call, since no SYN was answered at first.
+"""Connections that took long to come about: SYNs without an answer, refusals, handshakes repeated.
 
-Takes a trace; gives for each client and server the TCP connections whose handshake was captured and
-whose first call came a second or more after their first packet, when a client sends its SYN again.
-A client connects because a call waits for it.
+Takes a trace; gives for each client and server the TCP connections whose handshake was over a
+second or more after the client first asked for it, when it sends its SYN again. Attempts before
+that came to nothing belong to it. A client connects because a call waits for it: where the first
+one follows at once, the time cost it something; that of attempts before, if it had made calls by
+then.
 
-The table does not tell how many SYNs there were. They come at known times, and each takes a frame:
-a connection whose first call came at another time, or so soon that there are not as many frames,
-was open and not used. One of which the capture may lack calls is left out.
+The packets themselves tell: a connection counts whose first SYN+ACK came so late, or of which SYN
+or SYN+ACK came again. One that was open and not used is none, nor one whose SYN the capture lacks.
 """
 
 from __future__ import annotations
@@ -24,32 +25,17 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.of(
-    calls="client server connection callback call_first_frame call_first_time call_time reply_time",
-    connections="connection transport client server first_frame first_time handshake syn_rtt "
-    "ack_rtt missing_bytes",
-    notes="reason connection time",
+    calls="client server connection callback call_first_time call_time reply_time",
+    connections="connection client server first_frame syn_rtt ack_rtt syns syn_time syn_acks "
+    "syn_ack_time challenge_acks refusals attempts attempted_time",
 )
 """The columns that the queries here read."""
 
 LATE_NS = 1_000_000_000
 """The first SYN that nobody answers is sent again after so long (RFC 6298 section 2)."""
 
-SENT_AGAIN = (
-    (1, 1), (2, 2), (3, 2), (4, 4), (5, 5), (7, 3), (11, 7), (15, 4), (19, 8), (31, 5), (35, 9),
-    (63, 6), (67, 10), (127, 7), (131, 11),
-)  # fmt: skip
-"""After how many seconds a SYN is sent again, and how often it has been by then at least: each time
-after twice as long as before (RFC 6298 section 5), or, as Linux does since 6.5, at first four times
-after as long (`tcp_syn_linear_timeouts`)."""
-
-TIMER = 1 / 8
-"""The part of its time by which a timer may run out later: that of Linux's timer wheel."""
-
 SOON_NS = 100_000_000
 """In which a client sends the call for which it connected."""
-
-HANDSHAKE_FRAMES = 3
-"""What a handshake takes without any SYN that is sent again."""
 
 HELD_AGAINST_CALLS = 50
 """Connections, the latest, that are held against the other calls of their client; more that are
@@ -69,11 +55,22 @@ class LateConnections(Record):
     connections: int
     """Connections that were late."""
     longest_s: float
-    """The longest time from the first packet of one to its first call, seconds."""
+    """The longest time from the first SYN for one, that of an attempt before included, to the end
+    of its handshake, seconds."""
     idle_s: float
-    """What these times cover together, of connections beside which no call of the client was under
-    way, those of the fifty latest in the capture, seconds. What those to several servers share is
-    that of the one which began first."""
+    """What these times cover together, of connections whose first call followed at once and beside
+    which no call of the client was under way, those of the fifty latest in the capture, seconds.
+    What those to several servers share is that of the one which began first."""
+    resent: int
+    """SYNs that the client sent again, those of attempts before not counted."""
+    attempts: int
+    """Attempts before that came to nothing."""
+    refusals: int
+    """Resets by which the server answered SYNs, of these attempts and of the last."""
+    challenges: int
+    """ACKs by which it answered SYNs: it still had a former connection of these ports."""
+    resent_answers: int
+    """SYN+ACKs that it sent again."""
     syn_s: float | None
     """The longest time from the last SYN to the server's answer, seconds; None when the capture
     does not tell."""
@@ -91,10 +88,27 @@ def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
             connections=integer(many),
             longest_s=seconds(longest) or 0.0,
             idle_s=seconds(idle[client, server]) or 0.0,
+            resent=integer(resent),
+            attempts=integer(attempts),
+            refusals=integer(refusals),
+            challenges=integer(challenges),
+            resent_answers=integer(answers),
             syn_s=seconds(syn),
             frames=tuple(frames),
         )
-        for client, server, many, longest, syn, frames in _late(trace)
+        for (
+            client,
+            server,
+            many,
+            longest,
+            resent,
+            attempts,
+            refusals,
+            challenges,
+            answers,
+            syn,
+            frames,
+        ) in _late(trace)
     )
 
 
@@ -111,7 +125,7 @@ def unreached_s(trace: Trace) -> dict[str, float]:
 
 @once
 def any_late(trace: Trace) -> bool:
-    """Whether a first call came so late: most captures have none to ask further about."""
+    """Whether a connection was so late: most captures have none to ask further about."""
     ((found,),) = trace.rows(_ANY, {"late": LATE_NS})
     return bool(found)
 
@@ -122,7 +136,7 @@ def _late(trace: Trace) -> list[tuple[Any, ...]]:
     if not any_late(trace):
         return []
     with closing(trace.cursor()) as cursor:
-        return cursor.execute(_LATE, _LIMITS | {"examples": EXAMPLES}).fetchall()
+        return cursor.execute(_LATE, {"late": LATE_NS, "examples": EXAMPLES}).fetchall()
 
 
 @once
@@ -131,7 +145,7 @@ def _stretches(trace: Trace) -> list[tuple[str, str, int, int, bool]]:
     if not any_late(trace):
         return []
     with closing(trace.cursor()) as cursor:
-        return cursor.execute(_IDLE, _LIMITS).fetchall()
+        return cursor.execute(_IDLE, {"late": LATE_NS, "most": HELD_AGAINST_CALLS, "soon": SOON_NS}).fetchall()
 
 
 def _idle(rows: list[tuple[str, str, int, int, bool]]) -> Counter[tuple[str, str]]:
@@ -146,92 +160,64 @@ def _idle(rows: list[tuple[str, str, int, int, bool]]) -> Counter[tuple[str, str
     return found
 
 
-_LIMITS = {
-    "late": LATE_NS,
-    "most": HELD_AGAINST_CALLS,
-    "timer": TIMER,
-    "soon": SOON_NS,
-    "handshake": HANDSHAKE_FRAMES,
-}
-
-_CONNECTIONS = f"""
-    with resends(after, least) as (values {", ".join(map(str, SENT_AGAIN))}),
-    begun as (
-        select connection, min(call_first_time) as called, min(call_first_frame) as call_frame
-        from calls where not callback group by connection
-    ),
-    slow as (
-        select connection, client, server, first_frame, first_time, called, syn_rtt,
-               call_frame - first_frame as frames,
-               called - first_time - syn_rtt - ack_rtt as until_syn
-        from begun join (
-                 select connections.connection, client, server, first_frame, first_time, syn_rtt,
-                        ack_rtt
-                 from connections
-                 where transport = 'TCP' and handshake and missing_bytes = 0
-             ) as each using (connection)
-        where called - first_time >= $late and call_frame > first_frame
-    ),
-    late as materialized (
-        select client, server, first_frame, first_time, called, syn_rtt
-        from slow
-        where exists (
-                  from resends
-                  where until_syn between after * 1e9 * 0.99 and after * 1e9 * (1 + $timer) + $soon
-                        and frames >= $handshake + least
-              )
-              and not exists (
-                  from notes
-                  where reason = 'reply_without_call' and notes.connection = slow.connection
-                        and notes.time <= called
-              )
-    ),
-    latest as (
-        from late order by called - first_time desc, first_frame limit $most
-    ),
-    others as (
-        select distinct first_frame
-        from (
-            select first_frame
-            from latest join (
-                     select calls.client, calls.server as asked, calls.call_time, calls.reply_time
-                     from calls where not callback
-                 ) as busy using (client)
-            where call_time < called
-            group by first_frame, first_time, asked
-            -- Without reply a call is under way until one that was sent later is answered.
-            having bool_or(reply_time > first_time)
-                   or max(call_time) filter (reply_time is null)
-                      > coalesce(max(call_time) filter (reply_time <= first_time), -1)
-        )
-    )
+_ASKED = """
+    select connection, client, server, first_frame, syn_rtt, syns, syn_acks, challenge_acks,
+           refusals, attempts, syn_time,
+           coalesce(attempted_time, syn_time) as asked, syn_ack_time + ack_rtt as opened
+    from connections
+    where syn_ack_time + ack_rtt - coalesce(attempted_time, syn_time) >= $late
+          -- An ACK that comes late alone may be one whose predecessor the capture lacks.
+          and (syn_ack_time - coalesce(attempted_time, syn_time) >= $late or syns > 1
+               or syn_acks > 1)
 """
 
-_ANY = """
-    select exists (
-        select 1 from (
-            select connection, min(call_first_time) as called
-            from calls where not callback group by connection
-        ) join (select connection, first_time from connections) as each using (connection)
-        where called - first_time >= $late
-    )
-"""
+_ANY = f"select exists ({_ASKED})"
 
 _LATE = f"""
-    {_CONNECTIONS}
-    select client, server, count(*), max(called - first_time),
+    select client, server, count(*), max(opened - asked), sum(greatest(syns, 1) - 1),
+           sum(attempts), sum(refusals), sum(challenge_acks), sum(greatest(syn_acks, 1) - 1),
            max(syn_rtt),
-           (list(first_frame order by called - first_time desc, first_frame))[:$examples]
-    from late group by client, server order by 4 desc, client, server
+           (list(first_frame order by opened - asked desc, first_frame))[:$examples]
+    from ({_ASKED}) group by client, server order by 4 desc, client, server
 """
 
 _IDLE = f"""
-    {_CONNECTIONS}
-    select client, server, first_time, called, begun < first_time
-    from latest join (
-             select calls.client, min(call_first_time) as begun
-             from calls where not callback group by calls.client
-         ) as clients using (client)
-    where first_frame not in (from others)
-    order by client, first_time, server
+    with begun as (
+        select connection, min(call_first_time) as called
+        from calls where not callback group by connection
+    ),
+    clients as (
+        select calls.client, min(call_first_time) as began
+        from calls where not callback group by calls.client
+    ),
+    latest as materialized (
+        select connection, client, server, since as asked, opened, began < since as between_calls
+        from (
+            -- As a mount begins, attempts may be other programs', or the user tried again.
+            select late.*, began, case when began < asked then asked else syn_time end as since
+            from ({_ASKED}) as late join begun using (connection) join clients using (client)
+            where called <= opened + $soon
+        )
+        where opened - since >= $late
+        order by opened - since desc, connection limit $most
+    ),
+    others as (
+        select distinct connection
+        from (
+            select connection
+            from latest join (
+                     select calls.client, calls.server as other, calls.call_time, calls.reply_time
+                     from calls where not callback
+                 ) as busy using (client)
+            where call_time < opened
+            group by connection, asked, other
+            -- Without reply a call is under way until one that was sent later is answered.
+            having bool_or(reply_time > asked)
+                   or max(call_time) filter (reply_time is null)
+                      > coalesce(max(call_time) filter (reply_time <= asked), -1)
+        )
+    )
+    select client, server, asked, opened, between_calls
+    from latest where connection not in (from others)
+    order by client, asked, server
 """

@@ -8,16 +8,17 @@ from pcapnfs.analyses.late_connections import LateConnections, late_connections,
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 
-def connection(number: int, began_ms: int, **columns: object) -> Row:
-    """A TCP connection whose handshake was captured."""
+def connection(number: int, asked_ms: int, opened_ms: int, **columns: object) -> Row:
+    """A TCP connection whose handshake was captured; the last of two SYNs was answered."""
     row: Row = {
         "connection": number,
-        "transport": "TCP",
         "client": "10.0.0.2",
         "server": "10.0.0.1",
         "first_frame": number,
-        "first_time": START_NS + began_ms * MILLISECOND,
-        "handshake": True,
+        "syns": 2,
+        "syn_time": START_NS + asked_ms * MILLISECOND,
+        "syn_acks": 1,
+        "syn_ack_time": START_NS + opened_ms * MILLISECOND - 100_000,
         "syn_rtt": 200_000,
         "ack_rtt": 100_000,
     }
@@ -32,7 +33,11 @@ def test_late_ones_are_told_and_those_beside_which_nothing_went_on_cost() -> Non
         call(251, "GETATTR", 1, connection=2),
         call(400, "GETATTR", 1, connection=3),
     ]
-    connections = [connection(1, 90), connection(2, 500), connection(3, 2_000)]
+    connections = [
+        connection(1, 90, 100),
+        connection(2, 500, 2_500, syns=3, challenge_acks=1),
+        connection(3, 2_000, 4_000, syn_acks=2),
+    ]
     with trace_of(calls=calls, connections=connections) as trace:
         assert late_connections(trace) == (
             LateConnections(
@@ -41,6 +46,11 @@ def test_late_ones_are_told_and_those_beside_which_nothing_went_on_cost() -> Non
                 connections=2,
                 longest_s=2.0,
                 idle_s=2.0,
+                resent=3,
+                attempts=0,
+                refusals=0,
+                challenges=1,
+                resent_answers=1,
                 syn_s=0.0002,
                 frames=(2, 3),
             ),
@@ -48,67 +58,65 @@ def test_late_ones_are_told_and_those_beside_which_nothing_went_on_cost() -> Non
 
 
 def test_udp_and_connections_that_ran_already_are_none() -> None:
+    unknown = {"syns": 0, "syn_time": None, "syn_acks": 0, "syn_ack_time": None}
     calls = [call(200, "GETATTR", 1, connection=1), call(300, "GETATTR", 1, connection=2)]
-    connections = [connection(1, 0, transport="UDP"), connection(2, 0, handshake=False)]
+    connections = [
+        connection(1, 0, 0, transport="UDP", syn_rtt=None, ack_rtt=None, **unknown),
+        connection(2, 0, 0, transport="TCP", syn_rtt=None, ack_rtt=None, **unknown),
+    ]
     with trace_of(calls=calls, connections=connections) as trace:
         assert late_connections(trace) == ()
 
 
 def idle_of(*rows: Row, **columns: object) -> list[float]:
-    """What a connection costs that began after 2 s and had its first call after 3 s more."""
+    """What a connection costs that was asked for after 2 s and came about after 3 s more."""
     calls = [*rows, call(500, "GETATTR", 1, connection=2)]
-    with trace_of(calls=calls, connections=[connection(2, 1_999, **columns)]) as trace:
+    late = connection(2, 2_000, 4_999, **columns)
+    with trace_of(calls=calls, connections=[late]) as trace:
         return [pair.idle_s for pair in late_connections(trace)]
 
 
-def test_one_of_which_bytes_are_missing_is_none() -> None:
-    """They may be those of its first call."""
-    assert idle_of() == [3.001]
-    assert idle_of(missing_bytes=44) == []
-
-
-def test_a_reply_without_call_may_be_that_of_the_first() -> None:
-    calls, connections = [call(500, "GETATTR", 1, connection=2)], [connection(2, 1_990)]
-    for late_ms, told in ((2_500, 0), (6_000, 1)):
-        note = {
-            "reason": "reply_without_call",
-            "connection": 2,
-            "time": START_NS + late_ms * MILLISECOND,
-        }
-        with trace_of(calls=calls, connections=connections, notes=[note]) as trace:
-            assert len(late_connections(trace)) == told
+def test_attempts_that_came_to_nothing_cost_who_had_a_connection_before() -> None:
+    """Else it is a mount that begins, of which each attempt may be another program's."""
+    attempts = {"syns": 1, "attempts": 3, "attempted_time": START_NS + 500 * MILLISECOND}
+    former = call(1, "GETATTR", 1, connection=1)
+    assert idle_of(**attempts) == [2.999]
+    assert idle_of(former, **attempts) == [4.499]
+    assert idle_of(syn_ack_time=START_NS + 2_100 * MILLISECOND, **attempts) == [0.0]
 
 
 @pytest.mark.parametrize(
-    ("took_ms", "frames", "told"),
+    ("opened_ms", "columns", "told"),
     [
-        (1_000, 4, True),
-        (1_000, 3, False),
-        (3_050, 5, True),
-        (3_050, 4, False),
-        (6_500, 100, False),
-        (7_300, 6, True),
-        (31_500, 100, True),
-        (30_000, 100, False),
-        (190_000, 100, False),
+        (999, {}, False),
+        (1_000, {}, True),
+        (1_000, {"syns": 1}, False),
+        (1_100, {"syns": 1}, True),
+        # The SYN+ACK came at once, and what completed the handshake was seen late.
+        (7_000, {"syns": 1, "syn_ack_time": START_NS, "ack_rtt": 7_000_000_000}, False),
+        (7_000, {"syns": 2, "syn_ack_time": START_NS, "ack_rtt": 7_000_000_000}, True),
+        (7_000, {"syn_acks": 2, "syn_ack_time": START_NS, "ack_rtt": 7_000_000_000}, True),
     ],
 )
-def test_a_syn_that_is_sent_again_takes_its_time_and_a_frame(
-    took_ms: int, frames: int, told: bool
+def test_packets_that_were_late_or_came_again_tell(
+    opened_ms: int, columns: dict[str, object], told: bool
 ) -> None:
-    late = connection(2, 0, first_frame=100)
-    first = START_NS + took_ms * MILLISECOND
-    calls = [
-        call(1, "GETATTR", 1, connection=2, call_first_time=first, call_first_frame=100 + frames)
-    ]
-    with trace_of(calls=calls, connections=[late]) as trace:
+    calls = [call(800, "GETATTR", 1, connection=2)]
+    with trace_of(calls=calls, connections=[connection(2, 0, opened_ms, **columns)]) as trace:
         assert bool(late_connections(trace)) is told
+
+
+def test_one_that_is_not_used_at_once_costs_nothing() -> None:
+    for wait_ms, cost_s in ((100, 1.0), (110, 0.0)):
+        calls = [call(100 + wait_ms // 10, "GETATTR", 1, connection=2)]
+        with trace_of(calls=calls, connections=[connection(2, 0, 1_000)]) as trace:
+            assert [pair.idle_s for pair in late_connections(trace)] == [cost_s]
 
 
 def test_a_call_without_reply_is_under_way_until_a_later_one_is_answered() -> None:
     hanging = call(100, "READ", None, connection=1)
     assert idle_of(hanging) == [0.0]
-    assert idle_of(hanging, call(110, "GETATTR", 1, connection=1)) == [3.001]
+    assert idle_of(hanging, call(110, "GETATTR", 1, connection=1)) == [2.999]
     other = call(110, "GETATTR", 1, connection=1, server="10.0.0.9")
     assert idle_of(hanging, other) == [0.0]
 
@@ -120,7 +128,11 @@ def test_time_without_connection_is_counted_once_and_between_calls() -> None:
         call(400, "GETATTR", 1, connection=2),
         call(401, "GETATTR", 1, connection=3),
     ]
-    connections = [connection(1, 900), connection(2, 2_990), connection(3, 2_995)]
+    connections = [
+        connection(1, 900, 2_000),
+        connection(2, 2_990, 3_995),
+        connection(3, 2_995, 4_000),
+    ]
     with trace_of(calls=calls, connections=connections) as trace:
         (pair,) = late_connections(trace)
         assert pair.connections == 3

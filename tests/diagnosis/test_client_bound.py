@@ -52,5 +52,18 @@ def test_what_the_verdict_does_not_name_is_not_told() -> None:
 def test_a_connection_that_was_missing_is_another_thing() -> None:
     found = bound_by("client")
     for idle_s, told in ((1.4, 1), (1.6, 0)):
-        late = LateConnections("10.0.0.2", "10.0.0.1", 1, idle_s, idle_s, None, (1,))
+        late = LateConnections(
+            client="10.0.0.2",
+            server="10.0.0.1",
+            connections=1,
+            longest_s=idle_s,
+            idle_s=idle_s,
+            resent=1,
+            attempts=0,
+            refusals=0,
+            challenges=0,
+            resent_answers=0,
+            syn_s=None,
+            frames=(1,),
+        )
         assert len(seen_by(RULE, replace(found, late_connections=(late,)))) == told

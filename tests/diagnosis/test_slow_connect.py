@@ -2,33 +2,85 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.late_connections import LateConnections
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.slow_connect import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
-LATE = LateConnections("10.0.0.2", "10.0.0.1", 1, 7.0, 7.0, 0.0002, (9,))
+LATE = LateConnections(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    connections=1,
+    longest_s=7.0,
+    idle_s=7.0,
+    resent=3,
+    attempts=0,
+    refusals=0,
+    challenges=0,
+    resent_answers=0,
+    syn_s=0.0002,
+    frames=(9,),
+)
 
 
 def test_what_it_took_is_told_and_claimed() -> None:
     (seen,) = seen_by(RULE, nothing(late_connections=(LATE,)))
     assert seen.seen == (
-        "1 connection had its first call 7.00 s after its first packet, when a SYN without an "
-        "answer is sent again. No call was under way meanwhile: 7.00 s in all. Once the server "
-        "answered a SYN, it took 200 µs."
+        "1 connection came about 7.00 s after its first SYN: the client sent 3 SYNs again. No call "
+        "was under way meanwhile: 7.00 s in all. From the last SYN it took the server 200 µs to "
+        "answer."
     )
-    assert seen.claims == (Claim("client", 7.0),)
+    assert (seen.confidence, seen.claims) == ("certain", (Claim("client", 7.0),))
+    assert "did not answer the first SYNs" in seen.why
 
 
 def test_beside_other_calls_it_costs_nothing() -> None:
-    busy = replace(LATE, connections=2, idle_s=0.0, syn_s=None)
+    busy = replace(LATE, connections=2, idle_s=0.0, syn_s=None, resent=0)
     (seen,) = seen_by(RULE, nothing(late_connections=(busy,)))
-    assert seen.seen == (
-        "2 connections had their first call 7.00 s after their first packet at most, when a SYN "
-        "without an answer is sent again."
-    )
-    assert (seen.severity, seen.claims) == ("note", ())
+    assert seen.seen == "2 connections came about 7.00 s after their first SYN at most."
+    assert (seen.severity, seen.confidence, seen.claims) == ("note", "likely", ())
+    assert "no call is to be seen" not in seen.why
+
+
+@pytest.mark.parametrize(
+    ("pair", "told", "why"),
+    [
+        (
+            replace(LATE, attempts=3, refusals=2),
+            "3 attempts before came to nothing, the server refused 2 SYNs (RST); the client sent",
+            "nothing listens there",
+        ),
+        (
+            replace(LATE, refusals=1),
+            "the server refused 1 SYN (RST); the client sent",
+            "nothing listens",
+        ),
+        (
+            replace(LATE, challenges=1, resent=1),
+            "1 SYN again; the server answered 1 of them with an ACK of a former connection.",
+            "still had the former connection",
+        ),
+        (
+            replace(LATE, resent=0, resent_answers=1),
+            "the server sent 1 SYN+ACK again.",
+            "did not reach the client, or the client's ACK did not reach the server",
+        ),
+        (
+            replace(LATE, resent_answers=2),
+            "3 SYNs again; the server sent 2 SYN+ACKs",
+            "first SYNs: it was",
+        ),
+    ],
+)
+def test_what_the_server_answered_is_the_reason(pair: LateConnections, told: str, why: str) -> None:
+    (seen,) = seen_by(RULE, nothing(late_connections=(pair,)))
+    assert told in seen.seen
+    assert why in seen.why
+    resets = pair.refusals + pair.challenges > 0
+    assert ("reset" in (seen.display_filter or "")) is resets
 
 
 def test_the_threshold_is_a_setting() -> None:

@@ -12,6 +12,10 @@ const LARGEST_SEGMENT: u16 = 8960;
 /// What the timestamps option takes of it (RFC 7323 section 3.2, padded).
 const TIMESTAMPS: i64 = 12;
 
+/// The longest time after which a first SYN is sent again (RFC 1122 section 4.2.3.1; RFC 6298 has 1 s), and
+/// something for a timer that is late.
+const SYN_DUE_NS: i64 = 4_000_000_000;
+
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -158,7 +162,10 @@ pub struct Opening {
     pub challenges: u32,
     /// Resets by which it answered, those of the attempts before included.
     pub refusals: u32,
-    /// Attempts before, by SYNs with other sequence numbers, that came to nothing.
+    /// Those of the attempts before.
+    refused_before: u32,
+    /// Attempts before that came to nothing: between the same ports, by SYNs with other sequence numbers,
+    /// or from other ports.
     pub attempts: u32,
     /// When the first SYN of the first of these was sent.
     pub attempted_ns: Option<i64>,
@@ -171,10 +178,11 @@ impl Opening {
         self.refusals = self.refusals.saturating_add(u32::from(is_reset)).min(asked);
     }
 
-    /// What precedes the next attempt between the same ports, when this one came to nothing.
+    /// What precedes the next attempt, when this one came to nothing.
     pub(super) fn again(&self) -> Self {
         Self {
             refusals: self.refusals,
+            refused_before: self.refusals,
             attempts: self.attempts.saturating_add(1),
             attempted_ns: self.attempted_ns.or(self.first_ns),
             ..Self::default()
@@ -273,6 +281,16 @@ impl Connection {
     pub(super) fn is_asked_for(&self) -> bool {
         let Self { syn, syn_ack, counts, .. } = self;
         syn.is_some() && syn_ack.is_none() && counts.low.segments + counts.high.segments == 0
+    }
+
+    /// Whether nobody waits for it any more that was asked for in vain: it was refused, or no SYN came when
+    /// it would have been sent again.
+    pub(super) fn is_given_up(&self, now_ns: i64) -> bool {
+        let Opening { first_ns, refusals, refused_before, .. } = self.opening;
+        let (Some((_, last_ns)), Some(first_ns)) = (self.syn, first_ns) else { return false };
+        // The timer doubles, so that the next SYN takes about as long as all before took.
+        let due_ns = last_ns.saturating_sub(first_ns).saturating_add(SYN_DUE_NS);
+        refusals > refused_before || now_ns.saturating_sub(last_ns) > due_ns
     }
 
     /// Takes the maximum segment size that a side announced.

@@ -23,7 +23,7 @@ mod state;
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -84,6 +84,8 @@ impl Hash for Ends {
 pub struct Connections {
     states: ById<State>,
     by_ends: HashMap<Ends, ConnectionId, RandomState>,
+    /// By the address of a client and the server's address and port, the last one that was asked for.
+    asked: HashMap<(IpAddr, SocketAddr), ConnectionId, RandomState>,
     count: u32,
     /// Connections looked up before, each in a place that its ends choose: whether it is the one that
     /// is looked for says its state, which is wanted next.
@@ -147,14 +149,16 @@ impl Connections {
             |state: &State| opens && state.reused_by(side, segment) || state.succeeded_by(side, segment);
         let id = if self.states.get(id).is_some_and(another) {
             self.flush_one(id, &mut sink);
-            let attempted =
-                self.states.get_mut(id).filter(|_| opens).and_then(|state| state.attempted(stamp));
+            let before = id;
             let id = self.open(segment.source, segment.destination, Transport::Tcp, stamp);
-            if let (Some(attempted), Some(state)) = (attempted, self.states.get_mut(id)) {
-                state.connection.opening = attempted;
+            if opens {
+                self.asked_for(id, Some(before), segment, stamp);
             }
             id
         } else {
+            if opens && self.get(id).is_some_and(|connection| connection.first == stamp) {
+                self.asked_for(id, None, segment, stamp);
+            }
             id
         };
         if let Some(state) = self.states.get_mut(id) {
@@ -250,6 +254,7 @@ impl Connections {
         let forgotten: Vec<_> =
             gone.iter().filter_map(|id| Some((*id, states.remove(*id)?.connection))).collect();
         self.by_ends.retain(|_, id| states.contains(*id));
+        self.asked.retain(|_, id| states.contains(*id));
         self.forgotten += forgotten.len() as u64;
         forgotten
     }
@@ -363,6 +368,27 @@ impl Connections {
         self.by_ends.insert(ends, id);
         self.remember(&ends, id);
         id
+    }
+
+    /// Tells a connection that a SYN opens what came before: an attempt between the same ports (`before`), or
+    /// the client's last one from another port to this one of the server.
+    #[cold]
+    fn asked_for(
+        &mut self,
+        id: ConnectionId,
+        before: Option<ConnectionId>,
+        segment: &Segment<'_>,
+        stamp: Stamp,
+    ) {
+        let last = self.asked.insert((segment.source.ip(), segment.destination), id);
+        let states = &mut self.states;
+        let mut attempted = |id: Option<ConnectionId>, same_ports| {
+            states.get_mut(id?).and_then(|state| state.attempted(same_ports, stamp))
+        };
+        let Some(opening) = attempted(before, true).or_else(|| attempted(last, false)) else { return };
+        if let Some(state) = self.states.get_mut(id) {
+            state.connection.opening = opening;
+        }
     }
 
     fn remember(&mut self, Ends(one, other, transport): &Ends, id: ConnectionId) {

@@ -137,12 +137,15 @@ impl State {
         self.connection.is_asked_for() && !self.repeated
     }
 
-    /// What the next attempt between the same ports, at a time, is told of this one, if it was asked for and
-    /// nothing came of it.
-    pub(super) fn attempted(&mut self, now: Stamp) -> Option<Opening> {
-        let since_ns = now.time_ns.saturating_sub(self.connection.last.time_ns);
-        self.repeated = self.connection.is_asked_for() && since_ns <= ATTEMPTS_APART_NS;
-        self.repeated.then(|| self.connection.opening.again())
+    /// What the next attempt of the same client, which begins now, is told of this one, if it was asked for
+    /// and nothing came of it. From another port it may be one beside this.
+    pub(super) fn attempted(&mut self, same_ports: bool, now: Stamp) -> Option<Opening> {
+        let connection = &self.connection;
+        let since_ns = now.time_ns.saturating_sub(connection.last.time_ns);
+        let over = same_ports || connection.is_given_up(now.time_ns);
+        let again = connection.is_asked_for() && over && since_ns <= ATTEMPTS_APART_NS;
+        self.repeated |= again;
+        again.then(|| connection.opening.again())
     }
 
     /// Whether a SYN from `side` opens a new connection on the same pair of ports.

@@ -22,6 +22,7 @@ struct Wire {
     id: ConnectionId,
     frame: u64,
     window: Option<u16>,
+    client_port: Option<u16>,
 }
 
 impl Wire {
@@ -35,7 +36,7 @@ impl Wire {
         acknowledgement: u32,
         length: usize,
     ) {
-        let client: SocketAddr = "10.0.0.2:700".parse().unwrap();
+        let client = SocketAddr::new("10.0.0.2".parse().unwrap(), self.client_port.unwrap_or(700));
         let server: SocketAddr = "10.0.0.3:2049".parse().unwrap();
         let (source, destination) = if from == 'C' { (client, server) } else { (server, client) };
         self.frame += 1;
@@ -262,6 +263,35 @@ fn attempts_that_came_to_nothing_are_told_of_the_connection_that_followed() {
     shake(&mut wire, 700 * SECOND_US, 6_000);
     assert_eq!(opening(&wire), [1, 1, 0, 0, 0]);
     assert_eq!(wire.connections.unopened().count(), 1);
+}
+
+#[test]
+fn attempts_from_other_ports_are_those_that_are_over() {
+    for (refused, next_us, attempts) in [(true, 1_000, 1), (false, 1_000, 0), (false, 4 * SECOND_US, 1)] {
+        let mut wire = Wire::default();
+        wire.send(0, 'C', SYN, 0, 0, 0);
+        if refused {
+            wire.send(100, 'S', RST_ACK, 0, 1, 0);
+        }
+        wire.client_port = Some(701);
+        shake(&mut wire, next_us + 1, 900_000);
+        assert_eq!(opening(&wire), [1, 1, 0, u32::from(refused), attempts]);
+        assert_eq!(wire.connections.unopened().count(), usize::from(attempts == 0));
+        // Who has a connection does not wait for it.
+        wire.client_port = Some(702);
+        shake(&mut wire, 100 * SECOND_US, 50_000);
+        assert_eq!(opening(&wire), [1, 1, 0, 0, 0]);
+    }
+    // SYNs after 0, 1 and 3 s: the next one may come after 7 s.
+    for (next_s, attempts) in [(6, 0), (11, 1)] {
+        let mut wire = Wire::default();
+        for at in [0, 1, 3] {
+            wire.send(at * SECOND_US, 'C', SYN, 0, 0, 0);
+        }
+        wire.client_port = Some(701);
+        shake(&mut wire, next_s * SECOND_US, 900_000);
+        assert_eq!(opening(&wire), [1, 1, 0, 0, attempts]);
+    }
 }
 
 #[test]

@@ -444,7 +444,7 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         syn_ack_time     I64  true  "ns"    "When the first of them came."
         challenge_acks   U32  false ""      "ACKs without SYN by which the server answered these SYNs: it still had the former connection of these ports (RFC 9293 section 3.10.7.4, RFC 5961 section 4)."
         refusals         U32  false ""      "Resets by which it answered them, and those of the attempts before."
-        attempts         U32  false ""      "How often the client had asked for a connection between these ports before, by SYNs with other sequence numbers, and nothing came of it; attempts further apart than 6 min do not count."
+        attempts         U32  false ""      "How often the client had asked the server for a connection before, and nothing came of it: between the same ports by SYNs with other sequence numbers, from other ports where that was refused, or no SYN came again. Attempts more than 6 min apart do not count."
         attempted_time   I64  true  "ns"    "When the first SYN of these attempts was sent."
         client_fin_time  I64  true  "ns"    "When the client first sent FIN: it ended the connection."
         server_fin_time  I64  true  "ns"    "The same of the server."

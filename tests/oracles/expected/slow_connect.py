@@ -8,5 +8,5 @@ from tests.oracles.expected.server_restart import restarted
 
 
 def expected(capture: Capture) -> Expected:
-    """A stopped server refuses at once, so that each try is a connection of its own."""
+    """A stopped server refuses; how soon the client asks again, the truth does not tell."""
     return Expected.MAY if restarted(capture) else Expected.NEVER

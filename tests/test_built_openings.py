@@ -1,0 +1,204 @@
+"""Connections that take long to come about, on captures that are built or altered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import pcapnfs
+from pcapnfs.diagnosis.finding import Finding
+from pcapnfs.synth.builder import Capture, Conversation, damage, nfs3
+from pcapnfs.synth.builder.nfs3 import Fattr3, results
+from tests.damage import File
+
+pytest.importorskip("pcapnfs._core")
+
+MS = 1_000_000
+SECOND = 1_000 * MS
+HANDLE = b"a handle"
+ANSWER = results.getattr_(Fattr3(fileid=7))
+SAMPLES = Path(__file__).parents[1] / "samples"
+SYN, SYN_ACK = 0x02, 0x12
+
+
+def worked(talk: Conversation, at_ns: int) -> Conversation:
+    """Twenty calls in 200 ms from then on, each answered after half a millisecond."""
+    for number in range(1, 21):
+        sent_ns, xid = at_ns + number * 10 * MS, at_ns // MS + number
+        talk.call(xid, sent_ns, *nfs3.getattr_(HANDLE)).reply(xid, sent_ns + MS // 2, ANSWER)
+    return talk
+
+
+def before() -> Capture:
+    """The client's former connection, which worked."""
+    return worked(Conversation(client_port=900).open(0), 0).capture()
+
+
+def found(capture: Capture | Path, folder: Path) -> Finding | None:
+    """What the rule says of it."""
+    path = capture if isinstance(capture, Path) else capture.write(folder / "opening.pcap")
+    with pcapnfs.open(path) as trace:
+        told = {finding.id: finding for finding in pcapnfs.findings(trace).findings}
+    return told.get("slow_connect")
+
+
+def attempt(at_ns: int, isn: int, port: int = 1023, *, refused: bool) -> Capture:
+    """A SYN to which nothing comes, or a reset."""
+    talk = Conversation(client_port=port, isns=(isn, 0)).open(at_ns)
+    del talk.frames[1:]
+    return (talk.reset(at_ns + MS) if refused else talk).capture()
+
+
+@pytest.mark.parametrize("after_ms", [1_500, 800])
+def test_a_syn_ack_that_comes_late(after_ms: int, tmp_path: Path) -> None:
+    talk = Conversation().open(SECOND, synack_after_ns=after_ms * MS)
+    worked(talk, SECOND + after_ms * MS)
+    finding = found(before() + talk.capture(), tmp_path)
+    assert (finding is not None) is (after_ms > 1_000)
+    if finding is not None:
+        assert (finding.confidence, finding.severity) == ("likely", "problem")
+        assert finding.saving_s == pytest.approx(1.5, rel=0.01)
+
+
+def test_a_syn_ack_that_is_sent_again(tmp_path: Path) -> None:
+    """The client's answer comes only to the third."""
+    talk = Conversation().open(SECOND, ack_after_ns=3 * SECOND)
+    answer = talk.frames[1]
+    for later_s in (1, 3):
+        talk.retransmit(answer, answer.time_ns + later_s * SECOND)
+    talk.frames.sort(key=lambda frame: frame.time_ns)
+    finding = found(before() + worked(talk, 4 * SECOND + MS).capture(), tmp_path)
+    assert finding is not None
+    assert finding.confidence == "certain"
+    assert "the server sent 2 SYN+ACKs again" in finding.evidence
+    assert "did not reach" in finding.why
+
+
+@pytest.mark.parametrize("ports", [(1023, 1023, 1023), (800, 801, 802)])
+@pytest.mark.parametrize("refused", [True, False])
+def test_attempts_before(refused: bool, ports: tuple[int, ...], tmp_path: Path) -> None:
+    """NFSv4.1 and later take another port each time, earlier versions the same."""
+    capture = before()
+    for second, port in zip((1, 6, 12), ports, strict=True):
+        capture += attempt(second * SECOND, 10_000 * second, port, refused=refused)
+    capture += worked(Conversation().open(22 * SECOND), 22 * SECOND).capture()
+    finding = found(capture, tmp_path)
+    assert finding is not None
+    assert "3 attempts before came to nothing" in finding.evidence
+    assert ("refused 3 SYNs (RST)" in finding.evidence) is refused
+    assert ("nothing listens there" in finding.why) is refused
+    assert finding.saving_s == pytest.approx(21.0, rel=0.01)
+    with pcapnfs.open(tmp_path / "opening.pcap") as trace:
+        assert (trace.meta.refused_connections, trace.meta.silent_connections) == (0, 0)
+
+
+@pytest.mark.parametrize("mounted", [True, False])
+def test_attempts_before_a_mount_may_be_others(mounted: bool, tmp_path: Path) -> None:
+    """A user may have tried again: only where calls went before they cost something."""
+    capture = before() if mounted else Capture()
+    capture += attempt(SECOND, 10_000, refused=True)
+    capture += worked(Conversation().open(60 * SECOND), 60 * SECOND).capture()
+    finding = found(capture, tmp_path)
+    assert finding is not None
+    assert "came about 59.0 s after its first SYN" in finding.evidence
+    assert ("No call was under way meanwhile" in finding.evidence) is mounted
+
+
+def test_connections_that_are_asked_for_at_once_are_no_attempts(tmp_path: Path) -> None:
+    """Several belong to a mount (nconnect), and are answered after half a second."""
+    capture = before()
+    for port in (700, 701, 702):
+        talk = Conversation(client_port=port).open(SECOND + port * MS, 500 * MS)
+        capture += worked(talk, 2 * SECOND + port * 300 * MS).capture()
+    assert found(capture, tmp_path) is None
+
+
+def test_attempts_to_which_nothing_ever_came_are_one_connection(tmp_path: Path) -> None:
+    capture = before()
+    for second, isn in ((1, 10_000), (4, 20_000), (10, 30_000)):
+        capture += attempt(second * SECOND, isn, refused=True)
+    with pcapnfs.open(capture.write(tmp_path / "vain.pcap")) as trace:
+        assert (trace.meta.refused_connections, trace.meta.silent_connections) == (1, 0)
+
+
+def test_a_server_that_still_has_the_former_connection(tmp_path: Path) -> None:
+    """Its ACK is answered by a reset, and the SYN comes again after a second."""
+    former = worked(Conversation().open(0), 0)
+    sent = len(former.frames)
+    former.ack("server", 5 * SECOND + MS)
+    talk = Conversation(isns=(77_000_000, 88_000_000)).open(6 * SECOND)
+    talk.retransmit(talk.frames[0], 5 * SECOND)
+    talk.frames.sort(key=lambda frame: frame.time_ns)
+    former.reset(5 * SECOND + 2 * MS, by="client")
+    assert len(former.frames) == sent + 2
+    finding = found(former.capture() + worked(talk, 6 * SECOND).capture(), tmp_path)
+    assert finding is not None
+    assert "the client sent 1 SYN again; the server answered 1 of them with an ACK of a former " in (
+        finding.evidence
+    )
+    assert finding.saving_s == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize("later_s", [2, 61])
+def test_ports_that_are_used_again(later_s: int, tmp_path: Path) -> None:
+    """Another connection is no attempt that came to nothing."""
+    former = worked(Conversation().open(0), 0).close(SECOND)
+    talk = Conversation(isns=(77_000_000, 88_000_000)).open(later_s * SECOND)
+    again = worked(talk, later_s * SECOND)
+    assert found(former.capture() + again.capture(), tmp_path) is None
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_packets_of_a_handshake_that_the_capture_lost(lost: int, tmp_path: Path) -> None:
+    """Of a connection that is used only later, at that."""
+    talk = worked(Conversation().open(0), 7 * SECOND)
+    assert found(damage.drop(talk.capture(), damage.frames(lost)), tmp_path) is None
+
+
+def test_a_connection_for_which_no_call_waits_costs_nothing(tmp_path: Path) -> None:
+    talk = Conversation().open(4 * SECOND)
+    for earlier_s in (1, 2):
+        talk.frames.insert(earlier_s - 1, talk.frames[-3].at(earlier_s * SECOND))
+    finding = found(before() + worked(talk, 9 * SECOND).capture(), tmp_path)
+    assert finding is not None
+    assert (finding.severity, finding.saving_s) == ("note", None)
+    assert "No call was under way" not in finding.evidence
+
+
+def flags(data: bytes, server_port: int = 2049) -> int | None:
+    """The control bits of a segment over IPv4 and Ethernet from or to a port."""
+    at = 14 + (data[14] & 15) * 4
+    if data[23] != 6 or server_port not in (
+        int.from_bytes(data[at : at + 2]),
+        int.from_bytes(data[at + 2 : at + 4]),
+    ):
+        return None
+    return data[at + 13]
+
+
+def altered(name: str, flag: int, folder: Path, *, seconds: tuple[int, ...]) -> Path:
+    """The last segment with these flags at all these times, and what follows after the last."""
+    file = File.read(SAMPLES / name)
+    assert file is not None
+    at = max(place for place, frame in enumerate(file.frames) if flags(frame.data) == flag)
+    changed = list(file.frames[:at])
+    for later in seconds[:-1]:
+        changed.append(replace(file.frames[at], seconds=file.frames[at].seconds + later))
+    for frame in file.frames[at:]:
+        changed.append(replace(frame, seconds=frame.seconds + seconds[-1]))
+    target = folder / name
+    replace(file, frames=tuple(changed)).write(target)
+    return target
+
+
+@pytest.mark.parametrize("name", ["k61-walk-v3.pcap", "k61-tar-v42.pcap", "opt-noac-v3.pcap"])
+def test_samples_in_which_it_took_longer(name: str, tmp_path: Path) -> None:
+    assert found(SAMPLES / name, tmp_path) is None
+    repeated = found(altered(name, SYN, tmp_path, seconds=(0, 1, 3, 7)), tmp_path)
+    assert repeated is not None
+    assert "the client sent 3 SYNs again" in repeated.evidence
+    delayed = found(altered(name, SYN_ACK, tmp_path, seconds=(2,)), tmp_path)
+    assert delayed is not None
+    assert "again" not in delayed.evidence

@@ -135,8 +135,9 @@ def test_a_server_that_still_has_the_former_connection(tmp_path: Path) -> None:
     assert len(former.frames) == sent + 2
     finding = found(former.capture() + worked(talk, 6 * SECOND).capture(), tmp_path)
     assert finding is not None
-    assert "the client sent 1 SYN again; the server answered 1 of them with an ACK of a former " in (
-        finding.evidence
+    assert (
+        "the client sent 1 SYN again; the server answered 1 of them with an ACK of a former "
+        in (finding.evidence)
     )
     assert finding.saving_s == pytest.approx(1.0, rel=0.01)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -176,6 +177,35 @@ def test_the_last_packet_of_its_connection(end: str, tmp_path: Path) -> None:
     if end == "closed":
         talk.ack("server", SECOND + MS).close(SECOND + 5 * MS)
     assert found(talk.capture() + other(1022, 2 * SECOND).capture(), tmp_path) is None
+
+
+@pytest.mark.parametrize("acknowledged_by", ["server", None])
+def test_a_hang_of_which_another_connection_shows_that_it_lasted(
+    acknowledged_by: str | None, tmp_path: Path
+) -> None:
+    """Nothing follows on its own; where the server's ACK is missing, the capture may lack more."""
+    talk = answered()
+    talk.call(99, SECOND, *nfs3.read(HANDLE, 0, 4096))
+    if acknowledged_by:
+        talk.ack("server", SECOND + 40 * MS)
+    finding = found(talk.capture() + other(1022, 2 * SECOND).capture(), tmp_path)
+    assert (finding is not None) is (acknowledged_by is not None)
+    if finding is not None:
+        assert finding.title == "The server left some calls unanswered"
+        assert "had no answer 4.00 s after it was sent" in finding.evidence
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_who_ended_the_connection(side: Literal["client", "server"], tmp_path: Path) -> None:
+    """Its end is sent again for a minute, in which nobody waits any more."""
+    talk = answered()
+    talk.call(99, SECOND, *nfs3.read(HANDLE, 0, 4096)).ack("server", SECOND + 40 * MS)
+    talk.close(4 * SECOND, by=side)
+    talk.retransmit(talk.frames[-3], 64 * SECOND)
+    finding = found(talk.capture(), tmp_path)
+    assert finding is not None
+    assert "had no answer 3.00 s after it was sent" in finding.evidence
+    assert f"The {side} ended the connection while it waited." in finding.evidence
 
 
 def test_packets_missing_on_another_connection(tmp_path: Path) -> None:

@@ -145,7 +145,9 @@ def _stretches(trace: Trace) -> list[tuple[str, str, int, int, bool]]:
     if not any_late(trace):
         return []
     with closing(trace.cursor()) as cursor:
-        return cursor.execute(_IDLE, {"late": LATE_NS, "most": HELD_AGAINST_CALLS, "soon": SOON_NS}).fetchall()
+        return cursor.execute(
+            _IDLE, {"late": LATE_NS, "most": HELD_AGAINST_CALLS, "soon": SOON_NS}
+        ).fetchall()
 
 
 def _idle(rows: list[tuple[str, str, int, int, bool]]) -> Counter[tuple[str, str]]:

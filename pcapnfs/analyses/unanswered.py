@@ -1,11 +1,13 @@
 """Calls that were never answered although the capture went on: a server that hangs, or is cut off.
 
 Takes a trace; gives for each client and server the calls without a reply that were seen to wait for
-longer than any answered one, and for a second at least. A call waits until the last packet of its
-connection, which may be closed by a client that gave up; one that was sent again, until the last
-packet of either side. Over TCP what is not sent again was acknowledged, if its connection went on;
-over UDP only calls that were sent again count. Calls whose reply the capture may merely lack are
-left out: on connections of which packets were cut or are missing, or of which nothing that the
+longer than any answered one, and for a second at least. A call waits until a side ends its
+connection (a client that gave up, a server that stopped), else until the last packet of it; one
+that was sent again, until the last packet of either side. Where the server acknowledged all that
+was sent on a connection that is still open, the last packet between the two counts, which shows
+that the capture went on. Over TCP what is not sent again was acknowledged, if its connection went
+on; over UDP only calls that were sent again count. Calls whose reply the capture may merely lack
+are left out: on connections of which packets were cut or are missing, or of which nothing that the
 server sent was captured though the client did not repeat itself; and where the capture lacks
 packets of client and server, all that were not sent again.
 """
@@ -32,7 +34,8 @@ READS = columns.together(
         "reply_time srt transmissions file directory",
         connections="connection transport client server first_time last_time segment_size "
         "client_resent server_segments server_acks syn_rtt missing_bytes truncated_bytes "
-        "sealed_bytes",
+        "sealed_bytes client_fin_time client_rst_time server_fin_time server_rst_time "
+        "client_unacked",
         notes="reason connection xid time",
         files="file path",
     ),
@@ -82,14 +85,19 @@ class Unanswered(Record):
     what came before: it answered nothing later there."""
     repeated: int
     """How often the client sent calls of them again (RPC)."""
+    given_up: int
+    """Those whose connection the client ended while they waited."""
+    cut_short: int
+    """Those whose connection the server ended."""
     datagrams: bool
     """All of them went over UDP, where nothing acknowledges them."""
     lossy: bool
     """The capture lacks packets of theirs: bytes on any connection, calls of replies, or some that
     were dropped. Then only calls that were sent again are counted."""
     longest_s: float
-    """How long the one that waited longest was seen to wait: until the last packet of its
-    connection; where it was sent again, until the last of either side; seconds."""
+    """How long the one that waited longest was seen to wait: until its connection was ended, or its
+    last packet; that of any connection of the pair, where the server got all of it; where it was
+    sent again, that of either side; seconds."""
     time_s: float
     """What they took of the clock, seconds."""
     frames: tuple[int, ...]
@@ -128,6 +136,8 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             large=integer(large),
             resent=integer(resent),
             repeated=integer(repeated),
+            given_up=integer(given_up),
+            cut_short=integer(cut_short),
             datagrams=datagrams,
             lossy=lossy,
             longest_s=seconds(longest) or 0.0,
@@ -146,6 +156,8 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             large,
             resent,
             repeated,
+            given_up,
+            cut_short,
             datagrams,
             lossy,
             longest,
@@ -187,10 +199,13 @@ _SILENT = r"""
         select connection, xid, time from notes where reason = $orphan
     ),
     of_pairs as (
-        select client, server, max(first_time) as newest,
+        select client, server, max(first_time) as newest, max(last_time) as seen,
                $dropped or coalesce(sum(missing_bytes), 0) > 0
                or coalesce(bool_or(lonely > $start + coalesce(srt, 0)), false) as lossy
-        from (select connection, client, server, first_time, missing_bytes from connections)
+        from (
+                 select connection, client, server, first_time, last_time, missing_bytes
+                 from connections
+             )
              semi join pairs using (client, server)
              left join (
                  select connection, max(time) as lonely from orphans group by connection
@@ -209,14 +224,26 @@ _SILENT = r"""
                transmissions > 1 and newest <= call_time as repeated_here,
                last_time - call_time as lasted,
                coalesce(srt, 0) as slowest,
-               case when transmissions > 1
-                   then greatest(of_clients.ended, of_servers.ended) else last_time
+               coalesce(client_ended > call_time
+                        and client_ended <= coalesce(server_ended, client_ended), false)
+                   as given_up,
+               coalesce(server_ended > call_time
+                        and server_ended < coalesce(client_ended, server_ended + 1), false)
+                   as cut_short,
+               case when transmissions > 1 then greatest(of_clients.ended, of_servers.ended)
+                    when least(client_ended, server_ended) > call_time
+                        then least(client_ended, server_ended)
+                    when client_unacked = 0 and coalesce(client_ended, server_ended) is null
+                        then greatest(last_time, seen)
+                    else last_time
                end - call_time as waited
         from waiting join of_pairs using (client, server)
                      join (
                          select connection, transport, last_time, segment_size, client_resent,
                                 server_segments, server_acks, syn_rtt, missing_bytes,
-                                truncated_bytes, sealed_bytes
+                                truncated_bytes, sealed_bytes, client_unacked,
+                                least(client_fin_time, client_rst_time) as client_ended,
+                                least(server_fin_time, server_rst_time) as server_ended
                          from connections
                      ) as its using (connection)
                      left join of_clients using (client) left join of_servers using (server)
@@ -229,7 +256,7 @@ _SILENT = r"""
                        and regexp_matches(server, '^2(2[4-9]|3[0-9])\.|\.255$|^[fF][fF]'))
     )
     select call, client, server, connection, op, call_frame, call_time, transmissions, file,
-           directory, transport, lossy, large, waited,
+           directory, transport, lossy, large, waited, given_up, cut_short,
            case when transport = 'TCP' and not overtaken and not repeated_here
                      and lasted between $timeout and $slow_timeout * power(2, client_resent)
                then client_resent else 0
@@ -272,7 +299,8 @@ _PAIRS = """
            coalesce((list(path order by call_frame, path)
                 filter (path is not null))[:10 * $files], []),
            count(*) filter (large), any_value(segments), sum(transmissions - 1),
-           bool_and(transport = 'UDP'), any_value(lossy), max(waited), sum(share),
+           count(*) filter (given_up), count(*) filter (cut_short), bool_and(transport = 'UDP'),
+           any_value(lossy), max(waited), sum(share),
            list_sort(list_distinct(
                list(call_frame order by call_frame)[:2 * $examples]))[:$examples]
     from named join others using (client, server) join of_connections using (client, server)

@@ -108,3 +108,52 @@ def test_a_reply_as_the_capture_begins_is_no_loss() -> None:
 def test_a_call_whose_reply_stands_before_it_was_answered() -> None:
     """Some ways to capture mix up the order of both directions."""
     assert asked(connection(1, 6_000), notes=(orphan(1, xid=7),)) == []
+
+
+def after(late_ms: int) -> int:
+    return START_NS + late_ms * MILLISECOND
+
+
+@pytest.mark.parametrize(
+    ("ends", "waited_s", "given_up", "cut_short"),
+    [
+        ({}, 6.0, 0, 0),
+        ({"client_fin_time": after(3_020)}, 3.0, 1, 0),
+        ({"client_rst_time": after(3_020), "server_rst_time": after(3_021)}, 3.0, 1, 0),
+        ({"server_fin_time": after(2_020), "client_fin_time": after(3_020)}, 2.0, 0, 1),
+        ({"server_rst_time": after(2_020)}, 2.0, 0, 1),
+        # The call was sent on a connection that the server had ended.
+        ({"server_fin_time": after(10)}, 6.0, 0, 0),
+    ],
+)
+def test_a_call_waits_until_a_side_ends_its_connection(
+    ends: dict[str, int], waited_s: float, given_up: int, cut_short: int
+) -> None:
+    (pair,) = asked(connection(1, 6_020, **ends))
+    assert pair.longest_s == waited_s
+    assert (pair.given_up, pair.cut_short) == (given_up, cut_short)
+
+
+def test_one_that_is_given_up_at_once_is_none() -> None:
+    assert asked(connection(1, 6_020, client_fin_time=after(900))) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"client_unacked": 0}, True),
+        ({"client_unacked": 44}, False),
+        ({}, False),
+        ({"client_unacked": 0, "server_fin_time": after(25)}, False),
+        ({"client_unacked": 0, "client_rst_time": after(5)}, False),
+    ],
+)
+def test_where_the_server_got_all_other_connections_show_that_it_is_silent(
+    columns: dict[str, int], told: bool
+) -> None:
+    """Those of the same two hosts: of others the capture may go on alone."""
+    quiet = connection(1, 25, **columns)
+    found = asked(quiet, connection(2, 4_020))
+    assert [pair.longest_s for pair in found] == [4.0] * told
+    assert asked(quiet, connection(2, 4_020, client="10.0.0.3")) == []
+    assert asked(quiet, connection(2, 4_020, missing_bytes=10)) == []

@@ -22,6 +22,8 @@ SILENT = Unanswered(
     large=2,
     resent=0,
     repeated=0,
+    given_up=0,
+    cut_short=0,
     datagrams=False,
     lossy=False,
     longest_s=60.0,
@@ -45,6 +47,17 @@ def test_a_server_that_stops_answering() -> None:
 def test_of_one_call_it_is_told_how_long_it_waited() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, calls=1, large=0),)))
     assert "1 m 0 s after it was sent: a/b." in seen.seen
+
+
+def test_who_ended_the_connection_is_told() -> None:
+    ended = replace(SILENT, given_up=2, cut_short=1)
+    (seen,) = seen_by(RULE, nothing(unanswered=(ended,)))
+    assert "The client ended the connection while 2 of them waited." in seen.seen
+    assert "The server ended the connection while 1 of them waited." in seen.seen
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, given_up=3),)))
+    assert "The client ended the connection while they waited." in seen.seen
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, calls=1, cut_short=1),)))
+    assert "The server ended the connection while it waited." in seen.seen
 
 
 def test_one_that_answers_others_meanwhile() -> None:

@@ -67,11 +67,21 @@ def _seen(pair: Unanswered) -> str:
         )
     if pair.repeated:
         text += f" It sent {wording.times(pair.repeated, 'RPC call')} again."
+    for side, ended in (("client", pair.given_up), ("server", pair.cut_short)):
+        if ended:
+            text += f" The {side} ended the connection while {_of_them(ended, pair.calls)} waited."
     if pair.answered_later:
         text += f" Calls sent later and answered: {units.count(pair.answered_later)}."
     elif pair.answered:
         text += " No call that was sent later was answered."
     return text
+
+
+def _of_them(calls: int, of_calls: int) -> str:
+    """So many of the calls without an answer."""
+    if of_calls == 1:
+        return "it"
+    return "they" if calls == of_calls else f"{units.count(calls)} of them"
 
 
 def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, ...]]:

@@ -1,13 +1,23 @@
 """The operation table of the core.
 
-Takes the JSON text of `_core.operations()`; gives numbers. Names, stability and documentation of
-operations are written once, in the core.
+Takes the JSON text of `_core.operations()`; gives numbers and names. Names, stability and
+documentation of operations are written once, in the core.
 """
 
 from __future__ import annotations
 
 import json
 from functools import cache
+from typing import Any
+
+READING = frozenset({"Unstable", "Read", "State"})
+"""What the table says of operations that modify no object."""
+
+
+@cache
+def modifying_operations() -> tuple[str, ...]:
+    """The names of operations of any protocol that modify objects, or may, sorted."""
+    return tuple(sorted({row["name"] for row in _table() if row["stability"] not in READING}))
 
 
 @cache
@@ -16,7 +26,11 @@ def operation_numbers(protocol: str) -> frozenset[int]:
 
     Empty for a protocol that the table does not name (docs/operations.md has their names).
     """
+    return frozenset(row["number"] for row in _table() if row["protocol"] == protocol)
+
+
+@cache
+def _table() -> tuple[dict[str, Any], ...]:
     from pcapnfs import _core
 
-    rows = json.loads(_core.operations())
-    return frozenset(row["number"] for row in rows if row["protocol"] == protocol)
+    return tuple(json.loads(_core.operations()))

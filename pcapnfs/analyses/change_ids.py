@@ -10,7 +10,7 @@ attributes, `change_info4`, entries of a listing. Whether it changed the object 
 what it knew before and what the server says to have found (RFC 1813 section 2.6 `wcc_data`, RFC
 8881 section 3.3.8 `change_info4`); where the server does not say, by whether a modifying operation
 of its own lies in between or was under way. Where that may have been a RENAME or LINK of which the
-capture does not tell the objects, nothing tells who it was.
+capture does not tell the objects, or a call whose reply it does not hold, nothing tells who it was.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses import parts, population
+from pcapnfs.analyses.directions import ORPHAN_REPLY
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.texts import among, place
+from pcapnfs.operations import modifying_operations
 from pcapnfs.programs import NFS_PROGRAMS
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ READS = columns.together(
         files="file handle name",
         names="call directory name file",
         connections="connection role",
+        notes="connection reason time",
     ),
 )
 """The columns that the queries here read."""
@@ -52,8 +55,11 @@ READS = columns.together(
 MOVES = ("RENAME", "LINK")
 """Operations that change objects which the capture may not tell."""
 
-NEEDS_DOUBT = population.Operations(MOVES)
-"""What must be there for a change to be anybody's."""
+NEEDS_MOVES = population.Operations(MOVES)
+"""What must be there for a change to be that of a move."""
+
+SOON_S = 1.0
+"""A call whose reply is not in the capture was carried out so soon, as nearly all calls are."""
 
 SAME, NOT_SAME = 10009, 10027
 """NFS4ERR_SAME and NFS4ERR_NOT_SAME: how NVERIFY and VERIFY say no (RFC 7530 section 13.1)."""
@@ -74,7 +80,8 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
       purpose was to ask; `open`: the GETATTR in the compound of an OPEN; `verify`: VERIFY or
       NVERIFY on the change attribute.
     - `finding`: `first` (nothing known before), `unchanged`, `self`, `other`; NULL when the reply
-      did not tell, or when a RENAME or LINK of this client in between may have been about it.
+      did not tell, or when a RENAME or LINK of this client in between may have been about it, or a
+      call whose reply, or a reply whose call, is not in the capture.
     - `modified`: the operation itself modified the object. `meddled`: so did one of this client
       since it last knew the change-ID.
     - `known_time`: when it last learnt it; NULL when it never had. Times are the capture's.
@@ -103,8 +110,7 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
             cursor.unregister("walked")
             asked_about.append(asked)
         cursor.register("asked_about", walks.joined(asked_about))
-        if NEEDS_DOUBT.met(trace):
-            _doubt(cursor)
+        _doubt(cursor, moves=NEEDS_MOVES.met(trace))
         yield cursor
     finally:
         cursor.close()
@@ -163,12 +169,16 @@ def _look_beside(cursor: duckdb.DuckDBPyConnection) -> None:
         cursor.execute(statement)
 
 
-def _doubt(cursor: duckdb.DuckDBPyConnection) -> None:
+def _doubt(cursor: duckdb.DuckDBPyConnection, *, moves: bool) -> None:
     """Take back that somebody else made a change that the client itself may have made."""
-    for table, statement in (("unplaced", _UNPLACED), ("doubtful", _DOUBTFUL)):
+    if cursor.execute(_OTHERS).fetchone() is None:
+        return
+    cursor.execute(_UNPLACED)
+    for statement in (_MOVED,) * moves + (_UNANSWERED, _UNASKED):
         cursor.execute(statement)
-        if cursor.execute(f"select 1 from {table} limit 1").fetchone() is None:
-            return
+    cursor.execute(_DOUBTFUL)
+    if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
+        return
     for statement in (_TAKEN_BACK, _KEPT, "drop table learned"):
         cursor.execute(statement)
     cursor.unregister("asked_about")
@@ -282,11 +292,21 @@ _REPLACED = """
             and renames.call > known.call
 """
 
+_OTHERS = "select 1 from learned where finding = 'other'::finding limit 1"
+
+# What the client may have changed, of which nothing more is known: where `file` is NULL any object,
+# or any without a name.
+_UNPLACED = """
+    create temp table unplaced (
+        mount uinteger, begun bigint, ended bigint, file uinteger, unnamed boolean
+    )
+"""
+
 # A RENAME changes ctime and change attribute of its file, and both directories, a LINK its
 # directory. What was cut of them may be any object; a file that was renamed by a name of which the
 # capture tells no handle, any of which it tells no name.
-_UNPLACED = f"""
-    create temp table unplaced as
+_MOVED = f"""
+    insert into unplaced
     with moved as (
         select call, op = 'RENAME' and operations.file in (
                    select files.file from files where handle is null) as without_handle,
@@ -295,32 +315,62 @@ _UNPLACED = f"""
         from operations
         where {among("op", MOVES)} and executed and {among("stability", _MODIFYING)}
     )
-    select mount, call_time, reply_time, cut
+    select mount, call_time, reply_time, null, not cut
     from moved join calls using (call)
     where not callback and reply_time is not null and (cut or without_handle)
+"""
+
+# A reply that is not in the capture may have said that the call changed its objects.
+_UNANSWERED = f"""
+    insert into unplaced
+    with asked as (
+        select call, unnest([operations.file, directory, target_directory]) as file
+        from operations
+        where {among("op", modifying_operations())}
+              and call in (
+                  select calls.call from calls where reply_time is null and not callback)
+    )
+    select mount, call_time, call_time + {int(SOON_S * NANOSECONDS)}, asked.file, false
+    from asked join calls using (call)
+    where asked.file is not null
+"""
+
+# A reply without its call may be that of any.
+_UNASKED = f"""
+    insert into unplaced
+    select mount, time - {int(SOON_S * NANOSECONDS)}, time, null, false
+    from (select connection, time from notes where reason = '{ORPHAN_REPLY}') as replies
+         join (
+             select connection, mount from calls where not callback group by all
+         ) as asking using (connection)
 """
 
 _DOUBTFUL = """
     create temp table doubtful as
     with moments as (
-        select mount, call_time as moment, reply_time as until, cut, null::bigint as row,
-               null::uinteger as file, false as asked, null::bigint as known_time
+        select mount, begun as moment, ended as until, unnamed, null::bigint as row, file,
+               false as asked, null::bigint as known_time
         from unplaced
         union all
         select mount, reply_time, null, null, rowid, file, question is not null, known_time
         from learned where finding = 'other'::finding
     ),
-    renamed as (
-        select *, max(until) over earlier as until_any,
-               max(until) filter (where cut) over earlier as until_cut
+    meant as (
+        select *,
+               max(until) filter (file is null and not unnamed) over of_mount as until_any,
+               max(until) filter (file is null) over of_mount as until_unnamed,
+               max(until) over of_file as until_this
         from moments
-        window earlier as (partition by mount order by moment, row nulls first
+        window of_mount as (partition by mount order by moment, row nulls first
+                            rows between unbounded preceding and current row),
+               of_file as (partition by mount, file order by moment, row nulls first
                            rows between unbounded preceding and current row)
     )
-    select row, mount, file, asked from renamed
+    select row, mount, file, asked from meant
     where row is not null
-          and (until_cut > known_time
-               or until_any > known_time and file in (select file from files where name is null))
+          and (until_any > known_time or until_this > known_time
+               or until_unnamed > known_time
+                  and file in (select file from files where name is null))
 """
 
 _TAKEN_BACK = """

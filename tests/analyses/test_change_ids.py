@@ -8,7 +8,7 @@ import pytest
 
 from pcapnfs.analyses.change_ids import change_ids
 from pcapnfs.trace import Trace
-from tests.unit.rows import Row, call, file, operation, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, operation, trace_of
 
 ASKS = "00000018:00300000"
 """A bitmap with change (bit 3) and size (bit 4)."""
@@ -364,6 +364,54 @@ def test_what_a_rename_of_unknown_objects_may_have_changed_is_not_somebody_elses
     assert learned == [(1, "first"), *((3, finding) for finding in told), (4, "other")]
     others = told.count("other")
     assert counts == (2, others, 1 - others, others + 1)
+
+
+@pytest.mark.parametrize(
+    ("lost", "about", "told"),
+    [
+        ("SETATTR", {"file": 1}, None),
+        ("CREATE", {"directory": 1}, None),
+        ("RENAME", {"directory": 3, "target_directory": 1}, None),
+        # It is about another object, or modifies none.
+        ("SETATTR", {"file": 2}, "other"),
+        ("READ", {"file": 1}, "other"),
+    ],
+)
+def test_what_a_call_without_its_reply_may_have_changed_is_not_somebody_elses(
+    lost: str, about: dict[str, object], told: str | None
+) -> None:
+    first, second = v3(1, "GETATTR", 100), v3(3, "GETATTR", 200)
+    between = (
+        call(2, lost, None, status=None, status_name=None),
+        operation(2, lost, executed=False, status=None, **about),
+    )
+    later = v3(150, "GETATTR", 200), v3(200, "GETATTR", 300)  # more than a second
+    steps = [first, between, second, *later]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    with trace_of(files=[file(1, "a")], **rows) as trace, change_ids(trace) as cursor:
+        learned = cursor.execute("select call, finding from learned order by call").fetchall()
+    assert learned == [(1, "first"), (3, told), (150, "unchanged"), (200, "other")]
+
+
+@pytest.mark.parametrize(("connection", "told"), [(0, None), (1, "other")])
+def test_what_a_reply_without_its_call_may_tell_of_is_not_somebody_elses(
+    connection: int, told: str | None
+) -> None:
+    steps = [v3(1, "GETATTR", 100), v3(3, "GETATTR", 200)]
+    rows = {"calls": [step[0] for step in steps], "operations": [step[1] for step in steps]}
+    orphan = {
+        "reason": "reply_without_call",
+        "layer": "rpc",
+        "frame": 5,
+        "time": START_NS + 25 * MILLISECOND,
+        "connection": connection,
+    }
+    with (
+        trace_of(files=[file(1, "a")], notes=[orphan], **rows) as trace,
+        change_ids(trace) as cursor,
+    ):
+        learned = cursor.execute("select call, finding from learned order by call").fetchall()
+    assert learned == [(1, "first"), (3, told)]
 
 
 def test_entries_of_a_listing_teach_too() -> None:

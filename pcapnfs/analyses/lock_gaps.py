@@ -74,7 +74,7 @@ def stretches(trace: Trace, calls: Outstanding) -> dict[str, Stretches]:
         return {}
     start_ns = trace.meta.start_ns or 0
     number = {client: place for place, client in enumerate(calls.clients)}
-    # The calls of a server that asked back are in no clock.
+    # Calls beside NFS are in no clock.
     known = {mount: number.get(client, -1) for mount, (client, _) in traffic.mounts(trace).items()}
     whose = looked_up(waited.mount, known)
     places = by_group(calls.intervals.group, calls.intervals.groups)

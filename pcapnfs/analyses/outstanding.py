@@ -226,8 +226,8 @@ class _Span(Record):
 
 def _rows(trace: Trace, span: _Span) -> tuple[list[tuple[str, str]], Rows]:
     """The pairs of client and server, and the calls in order of number."""
-    back = traffic.asking_back(trace)
-    mounts = {mount: pair for mount, pair in traffic.mounts(trace).items() if mount not in back}
+    beside = traffic.beside(trace)
+    mounts = {mount: pair for mount, pair in traffic.mounts(trace).items() if mount not in beside}
     pairs = sorted(set(mounts.values()))
     # Without parameters: with them, DuckDB takes fifty times as long to hand over many rows.
     unknown = KINDS.index("unknown")

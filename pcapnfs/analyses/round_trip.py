@@ -140,7 +140,7 @@ class RoundTrips(Record):
     """All round trips of a capture, and what they have in common."""
 
     pairs: tuple[RoundTrip, ...]
-    """Each client and server, most calls first; not servers that asked back about locks."""
+    """Each client and server, most calls first; not what is beside NFS (`traffic.beside`)."""
     path_s: float | None
     """Round trip of the path, seconds: the median over all calls; None when none is known."""
     vantage: Vantage
@@ -174,8 +174,8 @@ ADDITIONS = """
 @once
 def round_trips(trace: Trace) -> RoundTrips:
     """Say how long the round trip is, and where the capture was taken."""
-    back = _asking_back(trace)
-    pairs = tuple(trip for pair, trip in _pairs(trace).items() if pair not in back)
+    beside = _beside(trace)
+    pairs = tuple(trip for pair, trip in _pairs(trace).items() if pair not in beside)
     longest = max(_halves(pairs[0]), key=lambda half: half.rtt_s or 0.0) if pairs else None
     return RoundTrips(
         pairs=pairs,
@@ -185,11 +185,11 @@ def round_trips(trace: Trace) -> RoundTrips:
     )
 
 
-def _asking_back(trace: Trace) -> set[tuple[str, str]]:
-    """Servers that called their own clients, and nothing else: these are no clients."""
-    mounts, back = traffic.mounts(trace), traffic.asking_back(trace)
-    others = {pair for mount, pair in mounts.items() if mount not in back}
-    return {mounts[mount] for mount in back} - others
+def _beside(trace: Trace) -> set[tuple[str, str]]:
+    """Hosts that are no clients of NFS, and whom they called."""
+    mounts, beside = traffic.mounts(trace), traffic.beside(trace)
+    others = {pair for mount, pair in mounts.items() if mount not in beside}
+    return {mounts[mount] for mount in beside} - others
 
 
 def additions(trace: Trace) -> Additions:

@@ -214,28 +214,36 @@ ABOUT_LOCKS = (PORTMAPPER, NLM, NSM)
 """Programs that a server calls at its clients: where their lockd listens, whether it is there, and
 that the server restarted."""
 
+ABOUT_SERVICES = (PORTMAPPER, NSM)
+"""Programs that any host calls: for what listens where, and for whether a host restarted."""
+
 
 @once
-def asking_back(trace: Trace) -> frozenset[int]:
-    """The mounts whose client is a server that called its own client, about locks.
+def beside(trace: Trace) -> frozenset[int]:
+    """The mounts that are none: their hosts are no clients of NFS by what they called.
 
-    It made no other calls there, while that host has NFS from it. GRANTED is a callback anyway.
+    Of a server that called its own client about locks, and nothing else, while that host has NFS
+    from it (GRANTED is a callback anyway); and of a host that called for services alone, whatever
+    the server, while others have NFS.
     """
     lines = of_clients(trace)
     program = lines.numbers["program"]
     others = lines.where(~np.isin(program, ABOUT_LOCKS)).mounts()
     served = set(lines.where(np.isin(program, NFS_PROGRAMS)).mounts().values())
+    at_work = lines.where(~np.isin(program, ABOUT_SERVICES)).mounts().values()
+    clients = {client for client, _ in at_work}
     return frozenset(
         mount
         for mount, (client, server) in mounts(trace).items()
-        if mount not in others and (server, client) in served
+        if mount not in others
+        and ((server, client) in served or (served and client not in clients))
     )
 
 
 def asked(trace: Trace) -> str:
-    """SQL: a condition on calls that clients made, without those of servers that asked back."""
-    back = ", ".join(map(str, sorted(asking_back(trace))))
-    return f"not callback and mount not in ({back})" if back else "not callback"
+    """SQL: a condition on calls that clients made, without those beside NFS."""
+    none = ", ".join(map(str, sorted(beside(trace))))
+    return f"not callback and mount not in ({none})" if none else "not callback"
 
 
 NAMED = f"""(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses import traffic
 from pcapnfs.analyses.capture import capture
 from pcapnfs.analyses.network import network
 from pcapnfs.analyses.phases import phases
 from pcapnfs.analyses.time_budget import time_budget
 from pcapnfs.analyses.timeline import timeline
-from pcapnfs.programs import NLM, PORTMAPPER
+from pcapnfs.programs import MOUNT, NLM, NSM, PORTMAPPER
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
 
 
@@ -107,7 +109,7 @@ def test_a_server_that_asks_its_clients_portmapper_is_no_client() -> None:
         call(6, "GETATTR", 2, mount=7),
     ]
     with trace_of(meta(end_ns=START_NS + 100 * MILLISECOND), calls=calls) as trace:
-        assert traffic.asking_back(trace) == {8}
+        assert traffic.beside(trace) == {8}
         told = capture(trace)
         assert (told.clients, told.servers) == ((client,), (server,))
         found = network(trace)
@@ -118,12 +120,33 @@ def test_a_server_that_asks_its_clients_portmapper_is_no_client() -> None:
         assert timeline(trace, {}).clients == (client,)
 
 
+@pytest.mark.parametrize(
+    ("programs", "clients"),
+    [
+        ((PORTMAPPER, NSM), ("10.0.0.2",)),
+        # Who has locks, or mounts, is one.
+        ((PORTMAPPER, NLM), ("10.0.0.2", "10.0.0.9")),
+        ((PORTMAPPER, MOUNT), ("10.0.0.2", "10.0.0.9")),
+    ],
+)
+def test_who_looks_for_services_alone_is_no_client(
+    programs: tuple[int, ...], clients: tuple[str, ...]
+) -> None:
+    """A monitoring host, say, or the loopback interface of the client."""
+    calls = [call(1, "GETATTR", 2, mount=7)]
+    for number, program in enumerate(programs, 2):
+        calls.append(call(number, "NULL", 1, client="10.0.0.9", mount=8, program=program))
+    with trace_of(calls=calls) as trace:
+        assert capture(trace).clients == clients
+        assert time_budget(trace).total.clients == len(clients)
+
+
 def test_hosts_that_mount_from_each_other_are_clients_both() -> None:
     back: Row = {"client": "10.0.0.1", "server": "10.0.0.2", "mount": 8}
     calls = [call(1, "GETATTR", 2, mount=7), call(2, "GETPORT", 1, **back, program=PORTMAPPER)]
     with trace_of(calls=[*calls, call(3, "GETATTR", 2, **back)]) as trace:
-        assert traffic.asking_back(trace) == frozenset()
+        assert traffic.beside(trace) == frozenset()
     # Who only asks where something listens wanted to mount.
     asked = call(1, "GETPORT", 1, mount=7, program=PORTMAPPER)
     with trace_of(calls=[asked]) as trace:
-        assert traffic.asking_back(trace) == frozenset()
+        assert traffic.beside(trace) == frozenset()

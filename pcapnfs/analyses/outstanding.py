@@ -5,10 +5,12 @@ and into waiting until the server was ready. Promises that parts lie within thei
 the other, and all of them within the span of the capture. Callbacks are the server's calls: left
 out.
 
-- A call without reply is outstanding until a call that the same client sent to the same server
-  later is answered: from then on nothing shows that the client still waits, and a reply that the
-  capture has lost does not count as outstanding for ever. Without such a reply it is outstanding
-  to the capture's end.
+- A call of which the capture shows that nobody answered it (silent_calls.py) is outstanding for as
+  long as it shows that.
+- Any other call without reply is outstanding until a call that the same client sent to the same
+  server later is answered: from then on nothing shows that the client still waits, and a reply that
+  the capture has lost does not count as outstanding for ever. Without such a reply it is
+  outstanding to the capture's end.
 - A call that the server was not ready for (DELAY, GRACE …) is outstanding until the client sends
   the same call again: it waits for the server although no call is on its way.
 - A reply that the capture holds before its call ends it at once.
@@ -26,7 +28,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
-from pcapnfs.analyses import parts, same_calls, traffic
+from pcapnfs.analyses import parts, same_calls, silent_calls, traffic
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.equal_shares import Intervals
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     _network_path.READS,
     same_calls.READS,
+    silent_calls.READS,
     traffic.READS,
     _sealing.CLIENTS_READS,
     columns.of(
@@ -68,7 +71,8 @@ TRANSFER = len(KINDS)
 """Kind of a part in which the call's own bytes were moving."""
 
 WAITING = len(KINDS) + 1
-"""Kind of a part in which the client waited until the server was ready, or reachable."""
+"""Kind of a part in which the client waited until the server was ready, or reachable, or answered
+at all."""
 
 PAUSE_LIMIT_NS = 60_000_000_000
 """Longest pause before the same call comes again. Linux waits for 5 s in NFSv3 and up to 15 s in
@@ -131,6 +135,10 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     of_clients = np.maximum(1, np.bincount(of_pair, counts, len(clients)))
     first = np.minimum(rows["first"], sent, out=rows.pop("first"))
     answered = _answered(rows, pair, span.length_ns)
+    hung, until = _hung(trace, span, rows)
+    answered[hung] = until
+    # Nothing but waiting, as with a refusal.
+    refused[hung] = True
     del rows["sent"]
     np.maximum(answered, sent, out=answered)
     answering, unanswered = rows.pop("answering"), rows.pop("unanswered")
@@ -156,7 +164,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
 
     begins = np.concatenate([seen(part, part.begin) for part in parts])
     ends = np.concatenate([seen(part, part.end) for part in parts])
-    # A call that was refused waited all along.
+    # A call that was refused, or never answered, waited all along.
     kept = ~refused[part_of]
     for piece in pieces(len(pair)):
         first[piece] -= before[pair[piece]]
@@ -274,6 +282,17 @@ def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
         asked = unanswered[pair[unanswered] == each]
         found[asked] = earliest[np.searchsorted(sent[members], rows["sent"][asked], "right")]
     return found
+
+
+def _hung(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
+    """Places of calls that waited for an answer that never came, and until when."""
+    if not rows["unanswered"].any():
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    silent = silent_calls.certain(trace)
+    # Those beside NFS are none of these.
+    known = np.isin(silent["call"], rows["call"])
+    until = span.since_start(silent["until"][known])
+    return find(rows["call"], silent["call"][known]), until
 
 
 def _reached(

@@ -19,6 +19,7 @@ from pcapnfs.analyses import round_trip, shares, traffic
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.tcp_timeouts import TIMEOUT_NS
 from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
@@ -50,9 +51,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-TIMEOUT_NS = 190_000_000
-"""The least retransmission time-out, 200 ms, less what a round trip may vary."""
 
 PAUSE_NS = 1_000_000_000
 """A longer pause before a call is the client's own: a first time-out is hardly ever as long."""

@@ -22,7 +22,7 @@ from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses.arrays import counted, find, pieces
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
-from pcapnfs.analyses.outstanding import KINDS, TRANSFER, outstanding
+from pcapnfs.analyses.outstanding import KINDS, TRANSFER, WAITING, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slowed
@@ -173,7 +173,7 @@ class Timeline(Record):
     """The part of all calls' time in which their own bytes were moving, seconds."""
     postponed_s: float
     """The part of it in which the client waited until the server was ready or reachable, seconds;
-    with the whole of calls that the server asked to send again later."""
+    with the whole of calls that the server asked to send again later, or never answered."""
     put_off_s: float
     """The part of that for which it put off calls on an object (DELAY, JUKEBOX), seconds."""
     unknown_s: float
@@ -207,7 +207,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     calls = calls or outstanding(trace, added_ns=added_ns)
     operations, known, facts = _facts(trace)
     # Captures hold millions of calls: each column goes as soon as nothing needs it any more.
-    refused, chosen = facts.pop("refused"), facts.pop("program")
+    refused, chosen = facts.pop("refused") | (calls.kind == WAITING), facts.pop("program")
     intervals, client = calls.intervals, calls.intervals.group
     transfer, postponed = _parts(intervals, calls.part_kind, refused, chosen)
     put_off = _whole(intervals, facts.pop("put_off") & chosen)

@@ -1,15 +1,7 @@
 """Calls that were never answered although the capture went on: a server that hangs, or is cut off.
 
-Takes a trace; gives for each client and server the calls without a reply that were seen to wait for
-longer than any answered one, and for a second at least. A call waits until a side ends its
-connection (a client that gave up, a server that stopped), else until the last packet of it; one
-that was sent again, until the last packet of either side. Where the server acknowledged all that
-was sent on a connection that is still open, the last packet between the two counts, which shows
-that the capture went on. Over TCP what is not sent again was acknowledged, if its connection went
-on; over UDP only calls that were sent again count. Calls whose reply the capture may merely lack
-are left out: on connections of which packets were cut or are missing, or of which nothing that the
-server sent was captured though the client did not repeat itself; and where the capture lacks
-packets of client and server, all that were not sent again.
+Takes a trace; gives for each client and server the calls without a reply that were seen to wait
+(`silent_calls`) for longer than any answered one.
 """
 
 from __future__ import annotations
@@ -18,10 +10,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import shares
-from pcapnfs.analyses.directions import ORPHAN_REPLY
+from pcapnfs.analyses import shares, silent_calls
 from pcapnfs.analyses.service_time import integer, seconds
-from pcapnfs.analyses.tcp_stalls import TIMEOUT_NS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -29,28 +19,10 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     shares.READS,
-    columns.of(
-        calls="call client server connection callback op xid call_frame call_time call_bytes "
-        "reply_time srt transmissions file directory",
-        connections="connection transport client server first_time last_time segment_size "
-        "client_resent server_segments server_acks syn_rtt missing_bytes truncated_bytes "
-        "sealed_bytes client_fin_time client_rst_time server_fin_time server_rst_time "
-        "client_unacked",
-        notes="reason connection xid time",
-        files="file path",
-    ),
+    silent_calls.READS,
+    columns.of(calls="client server callback call_time reply_time", files="file path"),
 )
 """The columns that the queries here read."""
-
-WAIT_NS = 1_000_000_000
-"""What a call has waited at least. Clients wait for a minute (timeo), users complain after less."""
-
-SLOW_TIMEOUT_NS = 1_000_000_000
-"""The first retransmission time-out, at most on a path in use (RFC 6298 section 2). It doubles each
-time: where fewer segments were sent again than that has come by, those were others."""
-
-SEGMENT_BYTES = 1448
-"""What one segment carries where the handshake was not captured: Ethernet's, with time stamps."""
 
 FILES_SHOWN = 3
 """Files that are told."""
@@ -106,22 +78,11 @@ class Unanswered(Record):
 
 def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
     """Put together, for each client and server, what waited longest first."""
-    if not any_silent(trace):
+    if not silent_calls.any_silent(trace):
         return ()
     shares.register(trace)
+    silent_calls.register(trace)
     with closing(trace.cursor()) as cursor:
-        cursor.execute(
-            _SILENT,
-            {
-                "wait": WAIT_NS,
-                "segment": SEGMENT_BYTES,
-                "timeout": TIMEOUT_NS,
-                "slow_timeout": SLOW_TIMEOUT_NS,
-                "orphan": ORPHAN_REPLY,
-                "start": trace.meta.start_ns,
-                "dropped": any(file.dropped_packets for file in trace.meta.files),
-            },
-        )
         rows = cursor.execute(_PAIRS, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
     return tuple(
         Unanswered(
@@ -166,105 +127,6 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
         ) in rows
     )
 
-
-def any_silent(trace: Trace) -> bool:
-    """Whether any call of a client has no reply: most captures have none to ask further about."""
-    ((found,),) = trace.rows(
-        "select exists (select 1 from calls where reply_time is null and not callback)"
-    )
-    return bool(found)
-
-
-# NLM's procedures of this kind are answered by another call, if at all (X/Open XNFS chapter 10);
-# CALLIT only where it succeeds (RFC 1833 section 3); nor need anybody answer what is sent
-# to many.
-_SILENT = r"""
-    create temp table silent as
-    with waiting as (
-        select call, client, server, connection, op, xid, call_frame, call_time, call_bytes,
-               transmissions, file, directory
-        from calls
-        where reply_time is null and not callback
-              and not regexp_matches(op, '_(MSG|RES)$|^CALLIT$')
-    ),
-    pairs as (select distinct client, server from waiting),
-    of_clients as (select client, max(last_time) as ended from connections group by client),
-    of_servers as (select server, max(last_time) as ended from connections group by server),
-    slowest as (
-        select client, server, max(srt) as srt
-        from calls semi join pairs using (client, server)
-        where not callback and srt is not null group by client, server
-    ),
-    orphans as (
-        select connection, xid, time from notes where reason = $orphan
-    ),
-    of_pairs as (
-        select client, server, max(first_time) as newest, max(last_time) as seen,
-               $dropped or coalesce(sum(missing_bytes), 0) > 0
-               or coalesce(bool_or(lonely > $start + coalesce(srt, 0)), false) as lossy
-        from (
-                 select connection, client, server, first_time, last_time, missing_bytes
-                 from connections
-             )
-             semi join pairs using (client, server)
-             left join (
-                 select connection, max(time) as lonely from orphans group by connection
-             ) as late using (connection)
-             left join slowest using (client, server)
-        group by client, server
-    ),
-    answers as (
-        select connection, max(call_time) as latest
-        from calls where reply_time is not null and not callback group by connection
-    ),
-    judged as (
-        select waiting.*, transport, lossy, client_resent,
-               call_bytes > coalesce(segment_size, $segment) as large,
-               coalesce(latest > call_time, false) as overtaken,
-               transmissions > 1 and newest <= call_time as repeated_here,
-               last_time - call_time as lasted,
-               coalesce(srt, 0) as slowest,
-               coalesce(client_ended > call_time
-                        and client_ended <= coalesce(server_ended, client_ended), false)
-                   as given_up,
-               coalesce(server_ended > call_time
-                        and server_ended < coalesce(client_ended, server_ended + 1), false)
-                   as cut_short,
-               case when transmissions > 1 then greatest(of_clients.ended, of_servers.ended)
-                    when least(client_ended, server_ended) > call_time
-                        then least(client_ended, server_ended)
-                    when client_unacked = 0 and coalesce(client_ended, server_ended) is null
-                        then greatest(last_time, seen)
-                    else last_time
-               end - call_time as waited
-        from waiting join of_pairs using (client, server)
-                     join (
-                         select connection, transport, last_time, segment_size, client_resent,
-                                server_segments, server_acks, syn_rtt, missing_bytes,
-                                truncated_bytes, sealed_bytes, client_unacked,
-                                least(client_fin_time, client_rst_time) as client_ended,
-                                least(server_fin_time, server_rst_time) as server_ended
-                         from connections
-                     ) as its using (connection)
-                     left join of_clients using (client) left join of_servers using (server)
-                     left join slowest using (client, server)
-                     left join answers using (connection)
-        where missing_bytes = 0 and truncated_bytes = 0 and sealed_bytes = 0
-              and (server_segments > 0 or server_acks > 0 or syn_rtt is not null
-                   or client_resent > 0 or transmissions > 1)
-              and not (transport = 'UDP' and server_segments = 0
-                       and regexp_matches(server, '^2(2[4-9]|3[0-9])\.|\.255$|^[fF][fF]'))
-    )
-    select call, client, server, connection, op, call_frame, call_time, transmissions, file,
-           directory, transport, lossy, large, waited, given_up, cut_short,
-           case when transport = 'TCP' and not overtaken and not repeated_here
-                     and lasted between $timeout and $slow_timeout * power(2, client_resent)
-               then client_resent else 0
-           end as resent
-    from judged anti join orphans using (connection, xid)
-    where waited >= greatest($wait, slowest)
-          and (transmissions > 1 or (transport = 'TCP' and not lossy))
-"""
 
 _PAIRS = """
     with first as (

@@ -125,7 +125,7 @@ class Evidence(Record):
     transfer_s: float
     """The part of what calls take beyond both that was moving their bytes."""
     waiting_s: float
-    """The part of it in which the server was not ready, or not reached."""
+    """The part of it in which the server was not ready, was not reached, or did not answer."""
     unknown_s: float
     """The part of it of calls without a known outcome."""
     lost_s: float
@@ -479,7 +479,7 @@ def _reasons(
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
         "again before they were answered"
         if evidence.resent and costs.persist_s
-        else "the server was not ready, or not reached",
+        else "the server was not ready, was not reached, or did not answer",
         "server": "reads, listings, and what else took longer than a round trip",
         "path": f"{units.counted(evidence.longer_calls, 'call')} took "
         f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"

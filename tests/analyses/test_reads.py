@@ -57,6 +57,7 @@ from pcapnfs.analyses import (
     sessions,
     shared_files,
     shares,
+    silent_calls,
     silly_renames,
     sizes,
     slower_path,
@@ -290,8 +291,8 @@ def test_an_answer_needs_each_of_its_columns(
     for kind in (population.Operations, population.Calls):
         asked: Callable[[Any, Trace], bool] = kind.met
         monkeypatch.setattr(kind, "met", lambda *given, asked=asked: asked(*given) or True)
-    any_silent, any_late = unanswered.any_silent, late_connections.any_late
-    monkeypatch.setattr(unanswered, "any_silent", lambda trace: any_silent(trace) or True)
+    any_silent, any_late = silent_calls.any_silent, late_connections.any_late
+    monkeypatch.setattr(silent_calls, "any_silent", lambda trace: any_silent(trace) or True)
     monkeypatch.setattr(late_connections, "any_late", lambda trace: any_late(trace) or True)
     reads, ask = QUESTIONS[question]
     superfluous = []

@@ -59,6 +59,46 @@ def test_each_kind_of_call_has_its_row_and_the_rest_is_the_clients() -> None:
     assert total_ns(budget) == 10_000 * MILLISECOND
 
 
+@pytest.mark.parametrize(
+    ("lacking", "waited"),
+    [
+        ({}, 8_000 - 20),
+        # The capture may lack the reply: nothing shows that the client waits, once others are
+        # answered.
+        ({"missing_bytes": 1}, None),
+        ({"truncated_bytes": 1}, None),
+    ],
+)
+def test_a_call_that_nobody_answers_waits_while_others_are_answered(
+    lacking: dict[str, object], waited: int | None
+) -> None:
+    connection = {
+        "connection": 1,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "first_time": START_NS,
+        "last_time": START_NS + 8_000 * MILLISECOND,
+        "server_segments": 3,
+        **lacking,
+    }
+    rows = [
+        call(2, "READ", None, connection=1),
+        call(200, "GETATTR", 2, connection=1),
+        call(400, "GETATTR", 4, connection=1),
+    ]
+    told = meta(end_ns=START_NS + 10_000 * MILLISECOND)
+    with trace_of(told, calls=rows, connections=[connection]) as trace:
+        (budget,) = time_budget(trace).clients
+    found = rows_of(budget)
+    if waited is None:
+        assert "waiting" not in found
+        assert found["client"] == 10_000 - (2_002 - 20) - 4
+    else:
+        # Two calls are outstanding at once for 6 ms.
+        assert found == {"waiting": waited - 3, "unstable": 3, "client": 10_000 - waited}
+
+
 def test_a_clock_that_ticks_slowly_does_not_end_a_wait_at_once() -> None:
     """Call and refusal have the same time: the call is not the one that the client sent again."""
     rows = [

@@ -39,7 +39,7 @@ def test_a_server_that_stops_answering() -> None:
         "3 of 40 calls (WRITE, GETATTR) had no answer 1 m 0 s after the "
         "first of them was sent: a/b. No call that was sent later was answered."
     )
-    assert seen.claims == (Claim("unknown", 59.0),)
+    assert seen.claims == (Claim("waiting", 59.0),)
     assert seen.confidence == "likely"
     assert "hard" in seen.advice[-1].action
 

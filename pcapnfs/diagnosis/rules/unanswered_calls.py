@@ -32,7 +32,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     for pair in material.unanswered:
         if pair.calls < values[LEAST.name]:
             continue
-        claims = () if pair.lossy else (Claim("unknown", pair.time_s),)
+        claims = () if pair.lossy else (Claim("waiting", pair.time_s),)
         title, why, advice = _told(pair, cut_off=pair.resent >= values[RESENT.name])
         yield Observed(
             severity="note" if pair.lossy else by_cost(material, claims),

@@ -93,6 +93,8 @@ class ClientClock(Record):
     apart_s: float = 0.0
     """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
     its clock."""
+    lacking: bool = False
+    """The capture lacks so much that calls may have been under way where none is (trust)."""
 
     @property
     def persist_s(self) -> float:
@@ -200,6 +202,8 @@ def client_clocks(
     longer_s: Mapping[str, Mapping[str, float]] | None = None,
     locked_s: Mapping[str, float] | None = None,
     unreached_s: Mapping[str, float] | None = None,
+    *,
+    lacking: bool = False,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -214,6 +218,7 @@ def client_clocks(
         longer_s: The same of what calls took longer because the path was longer for a while.
         locked_s: By client, what of its own time it waited for locks, seconds.
         unreached_s: The same of what it waited for a connection.
+        lacking: The capture lacks so much that calls may have been under way where none is.
     """
     booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
@@ -258,6 +263,7 @@ def client_clocks(
                 locked_s=(locked_s or {}).get(client, 0.0),
                 unreached_s=(unreached_s or {}).get(client, 0.0),
                 apart_s=float(line.apart_s[place]),
+                lacking=lacking,
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

@@ -19,6 +19,7 @@ from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
+from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
@@ -39,6 +40,7 @@ from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
 from pcapnfs.analyses.timeline import PAUSE_S, Locked, Longer, Lost, Timeline, timeline
+from pcapnfs.analyses.trust import trust
 from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record, replace
 
@@ -56,6 +58,7 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
+    _trust.READS,
     _untold.READS,
     _late_connections.READS,
     columns.of(files="file identity role listed_only"),
@@ -160,6 +163,8 @@ class Measurement(Record):
     unread: bool
     """Most of the traffic is encrypted, or most calls lack their replies for want of a direction:
     the others do not stand for what the time went into."""
+    lacking: bool
+    """The capture lacks so much that calls may have been under way where none is (trust)."""
 
     @property
     def span_s(self) -> float:
@@ -267,7 +272,8 @@ def measure(
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in lock_gaps(trace, found)}
         known = lost_by_client(trace), slower_by_client(trace), locked, unreached
-        clocks = client_clocks(found, calls, network.ways, rtt, booked, *known)
+        lacking = trust(trace).lacks_much
+        clocks = client_clocks(found, calls, network.ways, rtt, booked, *known, lacking=lacking)
     return Measurement(
         files=files,
         counted=counted,
@@ -300,6 +306,7 @@ def measure(
         sums=sums,
         clients=clocks,
         unread=sealing(trace).mostly or directions(trace).mostly,
+        lacking=trust(trace).lacks_much,
     )
 
 

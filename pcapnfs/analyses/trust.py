@@ -42,6 +42,10 @@ LATE_RETRANSMISSION = "retransmitted_call"
 COUNTED_APART = (ORPHAN_REPLY, DUPLICATE_REPLY, LATE_RETRANSMISSION)
 """Reasons with a field of their own; all others are messages that were not decoded to their end."""
 
+MUCH = 0.05
+"""From so large a share that the capture lacks, a time without a call says nothing: what is lost by
+chance is below a hundredth, as a rule, and a file that is missing of a rotation of ten above."""
+
 
 class Trust(Record):
     """What the capture holds and what it does not."""
@@ -106,6 +110,10 @@ class Trust(Record):
     mistimed_packets: int
     """Packets that state a time that cannot be, before or after all around them: that of the packet
     before stands for it, so that what lasted in between is not known."""
+    lacking_share: float | None
+    """The share of the bytes of captured directions that are missing, or that of calls (by replies
+    without one, but as the capture began), whichever is larger, 0…1; None without calls.
+    Calls without a reply do not count: the server may not have answered."""
     set_back: int
     """How often the clock of the capturing host was set back by more than a second. Times are
     counted on from there: they are later than those that Wireshark shows, by `set_back_s`."""
@@ -158,6 +166,11 @@ class Trust(Record):
         return tls or _directions.mostly(self.calls_alone, self.rpc_calls)
 
     @property
+    def lacks_much(self) -> bool:
+        """Whether so much is not in the capture that calls may be under way where none is."""
+        return (self.lacking_share or 0.0) >= MUCH
+
+    @property
     def lost_bytes(self) -> int:
         """Bytes that are missing of directions that were captured."""
         return self.missing_bytes - self.bytes_alone
@@ -199,9 +212,9 @@ def trust(trace: Trace) -> Trust:
         reason: messages for reason, messages in reasons.items() if reason not in COUNTED_APART
     }
     orphans = reasons.get(ORPHAN_REPLY, 0)
-    missing, truncated, kept, segments = trace.rows(
+    missing, seen, truncated, kept, segments = trace.rows(
         """
-        select sum(missing_bytes), sum(truncated_bytes),
+        select sum(missing_bytes), sum(client_bytes::hugeint + server_bytes), sum(truncated_bytes),
                sum(client_bytes::bigint + server_bytes::bigint - truncated_bytes::bigint)
                    filter (truncated_bytes > 0),
                sum(client_segments + server_segments) filter (truncated_bytes > 0)
@@ -216,6 +229,8 @@ def trust(trace: Trace) -> Trust:
     set_back = [file for file in trace.meta.files if file.set_back]
     set_forward = [file for file in trace.meta.files if file.set_forward]
     damaged = sum(file.damage is not None for file in trace.meta.files)
+    lost = integer(missing) - alone.missing_bytes
+    without = orphans - orphans_at_start - alone.replies
     return Trust(
         rpc_calls=calls,
         rpc_replies=matched + orphans,
@@ -242,6 +257,9 @@ def trust(trace: Trace) -> Trust:
         dropped_packets=sum(dropped) if dropped else None,
         untimed_packets=untimed,
         mistimed_packets=mistimed,
+        lacking_share=max(_share(lost, integer(seen) + lost), _share(without, calls + orphans))
+        if calls
+        else None,
         set_back=sum(file.set_back for file in set_back),
         set_back_s=sum(file.set_back_ns for file in set_back) / NANOSECONDS,
         set_back_frame=set_back[0].set_back_frame if set_back else None,
@@ -280,3 +298,7 @@ def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
     )
     unanswered, orphans = rows[0]
     return integer(unanswered), integer(orphans)
+
+
+def _share(part: int, whole: int) -> float:
+    return max(0.0, part / whole) if whole else 0.0

@@ -152,6 +152,8 @@ class Evidence(Record):
     """The time in which no call was under way since the client waited for a lock."""
     unreached_s: float = 0.0
     """The same since it waited for a connection."""
+    lacking: bool = False
+    """The capture lacks so much that calls may have been under way where none is."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -185,7 +187,7 @@ def verdict(evidence: Evidence) -> Verdict:
         "unknown": unknown,
         "client": costs.client_time_s - late - locks - unreached,
     }
-    causes = causes_of(_owned(evidence, parts))
+    causes = causes_of(_seen(evidence, _owned(evidence, parts)))
     named = named_of(causes)
     all_clients = f" of all {units.count(evidence.clients)} clients, taken as one,"
     whose = "The time" + (all_clients if evidence.clients > 1 else "")
@@ -227,6 +229,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             resent=measured.resent,
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
             unreached_s=measured.unreached_s,
+            lacking=measured.lacking,
         )
     )
     return _with_mounting(measured, found)
@@ -303,7 +306,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts["server"] += parts["persistence"] - persistence
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
-    causes = causes_of(parts)
+    causes = causes_of(_seen(evidence, parts))
     known = clock.lost_of("client") + clock.lock_s + clock.connecting_s
     idle = max(0.0, clock.active_s - clock.waited_s - known)
     wall = clock.budget.wall_s
@@ -312,9 +315,9 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     counted = causes
     if _long(clock.apart_s, clock.active_s):
         parts = _without_mounting(clock, parts)
-        counted = causes_of(parts)
+        counted = causes_of(_seen(evidence, parts))
         told += f". {_mounting(clock.apart_s)}"
-    named = named_of(causes_of(parts | {"client": idle}))
+    named = named_of(causes_of(_seen(evidence, parts | {"client": idle})))
     reasons = _reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(
         client=clock.client,
@@ -362,6 +365,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         forecast=False,
         few=clock.few,
         resent=clock.resent,
+        lacking=clock.lacking,
     )
 
 
@@ -375,6 +379,13 @@ def _owned(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:
         return parts
     waiting = parts["waiting"] + parts["persistence"]
     return parts | {"persistence": 0.0, "waiting": waiting}
+
+
+def _seen(evidence: Evidence, parts: dict[str, float]) -> dict[str, float]:
+    """The parts, with the time without a call where nobody knows whether there was none."""
+    if not evidence.lacking:
+        return parts
+    return parts | {"client": 0.0, "unknown": parts["unknown"] + parts["client"]}
 
 
 def causes_of(parts: Mapping[str, float]) -> tuple[Cause, ...]:
@@ -487,7 +498,9 @@ def _reasons(
         else "for a while a round trip took longer than otherwise",
         "loss": "calls stood still until TCP's retransmission timer ran out",
         "locks": "refused at first; no call was under way meanwhile",
-        "unknown": "no reply, or one that cannot be read",
+        "unknown": "the capture lacks packets: calls may be under way where none is in it"
+        if evidence.lacking
+        else "no reply, or one that cannot be read",
         "client": "no call under way",
     }
     titles = {
@@ -499,7 +512,7 @@ def _reasons(
         "loss": "lost segments",
         "locks": "waiting for locks",
         "server": "the server",
-        "unknown": "calls of unknown outcome",
+        "unknown": "time without a known call" if evidence.lacking else "calls of unknown outcome",
         "client": "the client itself",
     }
     shares = {each.cause: each.share for each in causes}

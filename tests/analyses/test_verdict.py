@@ -220,3 +220,12 @@ def test_stable_calls_that_were_sent_again_waited_for_the_server() -> None:
         "longer than a round trip each, and most were sent again before they were answered)"
     )
     assert "storage" not in told.sentence
+
+
+def test_time_without_a_call_is_nobodys_where_the_capture_lacks_much() -> None:
+    idle = replace(DISK, costs=replace(DISK.costs, client_s=1.0))
+    assert verdict(idle).named == ("client",)
+    lacking = verdict(replace(idle, lacking=True))
+    assert lacking.named == ("unknown",)
+    assert "the capture lacks packets" in lacking.sentence
+    assert {each.cause: each.time_s for each in lacking.causes}["client"] == 0.0

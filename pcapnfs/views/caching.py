@@ -15,7 +15,7 @@ from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import aside, plural
+from pcapnfs.views.words import aside
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,18 +58,18 @@ def readdir(result: Readdir) -> RenderableType:
 
 def listing_sentences(result: Readdir) -> list[str]:
     """What the listings were, most important first."""
-    with_attributes = plural(result.readdirplus_calls, "call", "calls")
+    with_attributes = units.counted(result.readdirplus_calls, "call")
     lines = [
         f"{_directories_listed(result)} with "
         f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
         f"{units.count(result.readdir_calls)} that did not: "
-        f"{_entries(result)}, {units.size(result.bytes)}, "
+        f"{units.counted(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
         f"{units.taken(result.time_s)}."
     ]
     if result.plus_lost or result.plus_won_back:
         lines.append(
-            f"A client gave up asking for attributes {_times(result.plus_lost)}, and took it up "
-            f"again {_times(result.plus_won_back)}."
+            f"A client gave up asking for attributes {units.counted(result.plus_lost, 'time')}, "
+            f"and took it up again {units.counted(result.plus_won_back, 'time')}."
         )
     return lines
 
@@ -77,15 +77,16 @@ def listing_sentences(result: Readdir) -> list[str]:
 def listings_in_short(result: Readdir) -> str:
     """Listings and follow-ups in one sentence."""
     told = (
-        f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes"
+        f"{units.counted(result.readdirplus_calls, 'call')} with attributes"
         f"{_as_readdirplus(result)}, "
         f"{units.count(result.readdir_calls)} without: "
-        f"{_entries(result)} of "
-        f"{plural(result.directories, 'directory', 'directories')}, {units.taken(result.time_s)}"
+        f"{units.counted(result.entries, 'entry', 'entries')} of "
+        f"{units.counted(result.directories, 'directory', 'directories')}, "
+        f"{units.taken(result.time_s)}"
     )
     if not result.follow_ups:
         return f"{told}."
-    follow_ups = plural(result.follow_ups, "follow-up", "follow-ups")
+    follow_ups = units.counted(result.follow_ups, "follow-up")
     return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
 
 
@@ -93,14 +94,7 @@ def _directories_listed(result: Readdir) -> str:
     """How many were listed, at the begin of a sentence."""
     if result.directories is None:
         return "Directories were listed"
-    return f"{plural(result.directories, 'directory', 'directories')} listed"
-
-
-def _entries(result: Readdir) -> str:
-    """How many entries were told."""
-    if result.entries is None:
-        return "an unknown number of entries"
-    return plural(result.entries, "entry", "entries")
+    return f"{units.counted(result.directories, 'directory', 'directories')} listed"
 
 
 def _as_readdirplus(result: Readdir) -> str:
@@ -111,12 +105,12 @@ def _as_readdirplus(result: Readdir) -> str:
 def cache_in_short(result: Cache) -> str:
     """Revalidations in one sentence."""
     told = (
-        f"{plural(result.revalidations, 'revalidation', 'revalidations')}, "
+        f"{units.counted(result.revalidations, 'revalidation')}, "
         f"{units.duration(result.revalidation_s)}: {units.share(result.unchanged_share)} unchanged"
     )
     if not result.invalidations:
         return f"{told}."
-    return f"{told}; somebody else's changes learnt {_times(result.invalidations)}."
+    return f"{told}; somebody else's changes learnt {units.counted(result.invalidations, 'time')}."
 
 
 _FOLLOW_UP_COLUMNS = (
@@ -159,14 +153,14 @@ def _follow_ups(result: Readdir) -> RenderableType:
     parts.append(
         note(
             f"The listed directories themselves were asked for "
-            f"{_times(result.revalidations)}{aside(result.revalidation_s)}."
+            f"{units.counted(result.revalidations, 'time')}{aside(result.revalidation_s)}."
         )
     )
     if result.plus_entries:
         parts.append(
             note(
                 f"{units.count(result.untouched)} of "
-                f"{plural(result.plus_entries, 'entry', 'entries')} with attributes "
+                f"{units.counted(result.plus_entries, 'entry', 'entries')} with attributes "
                 f"{'was' if result.untouched == 1 else 'were'} never touched afterwards."
             )
         )
@@ -245,7 +239,7 @@ def revalidation_sentences(result: Cache) -> list[str]:
     without_file = []
     if result.without_file:
         without_file.append(
-            f"{plural(result.without_file, 'GETATTR', 'GETATTRs')} of unknown objects: handles "
+            f"{units.counted(result.without_file, 'GETATTR')} of unknown objects: handles "
             "were cut at the snaplen or are encrypted."
         )
     if result.revalidations is None and not without_file:
@@ -253,8 +247,8 @@ def revalidation_sentences(result: Cache) -> list[str]:
     if not result.revalidations:
         return without_file or ["No client asked for what it might have known."]
     lines = [
-        f"{plural(result.revalidations, 'revalidation', 'revalidations')} of "
-        f"{plural(result.objects, 'object', 'objects')}, {units.duration(result.revalidation_s)}: "
+        f"{units.counted(result.revalidations, 'revalidation')} of "
+        f"{units.counted(result.objects, 'object')}, {units.duration(result.revalidation_s)}: "
         f"{units.share(result.unchanged_share)} of the answers that could be compared were what "
         "the client knew."
     ]
@@ -288,7 +282,7 @@ def verdict_sentences(mounts: tuple[Mount, ...]) -> list[str]:
         for mount in judged[:MOUNTS_SHOWN]
     ]
     if len(judged) > MOUNTS_SHOWN:
-        more = plural(len(judged) - MOUNTS_SHOWN, "more pair", "more pairs")
+        more = units.counted(len(judged) - MOUNTS_SHOWN, "more pair")
         lines.append(f"{more} of client and server with a verdict.")
     return lines
 
@@ -315,7 +309,7 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
             said = f"too little to judge attribute caching: {escape(mount.too_little)}"
         parts.append(note(f"{_ends(mount)}: {said}."))
     if len(silent) > MOUNTS_SHOWN:
-        more = plural(len(silent) - MOUNTS_SHOWN, "more pair", "more pairs")
+        more = units.counted(len(silent) - MOUNTS_SHOWN, "more pair")
         parts.append(note(f"{more} of client and server without a verdict."))
     return Group(*parts) if parts else note("No client called NFS.")
 
@@ -357,12 +351,12 @@ def data_sentences(result: Cache) -> list[str]:
         )
     if result.invalidations:
         lines.append(
-            f"Clients learnt {_times(result.invalidations)} that somebody else had changed an "
-            "object, asked for or not."
+            f"Clients learnt {units.counted(result.invalidations, 'time')} that somebody else had "
+            "changed an object, asked for or not."
         )
     if result.not_atomic:
         lines.append(
-            f"{plural(result.not_atomic, 'change', 'changes')} of directories that the server did "
+            f"{units.counted(result.not_atomic, 'change')} of directories that the server did "
             "not report atomically: clients must drop what they knew."
         )
     return lines
@@ -371,7 +365,7 @@ def data_sentences(result: Cache) -> list[str]:
 def delegation_sentences(told: Delegations) -> list[str]:
     """What was granted, called back and returned, and what it was good for."""
     lines = [
-        f"{plural(told.opens, 'OPEN', 'OPENs')}: {units.count(told.granted_read)} read and "
+        f"{units.counted(told.opens, 'OPEN')}: {units.count(told.granted_read)} read and "
         f"{units.count(told.granted_write)} write delegations granted, "
         f"{units.count(told.recalled)} recalled, {units.count(told.returned)} returned."
     ]
@@ -382,7 +376,7 @@ def delegation_sentences(told: Delegations) -> list[str]:
         )
     if told.opens_served:
         lines.append(
-            f"At least {plural(told.opens_served, 'open', 'opens')} needed no call, as reads and "
+            f"At least {units.counted(told.opens_served, 'open')} needed no call, as reads and "
             "writes under a delegation show."
         )
     return lines
@@ -438,7 +432,3 @@ def _file_row(row: FileCache, several_clients: bool) -> list[str]:
         units.size(row.bytes_saved) if row.bytes_saved else "",
         unless_zero(row.recalls),
     ]
-
-
-def _times(number: int | None) -> str:
-    return plural(number, "time", "times")

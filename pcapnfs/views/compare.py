@@ -16,7 +16,7 @@ from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
 from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
-from pcapnfs.views.words import lacks, one_way, plural, sealed
+from pcapnfs.views.words import lacks, one_way, sealed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -186,7 +186,7 @@ def remarks(result: Comparison) -> list[str]:
         missing = [
             *([] if direction else lacks(run.trust)),
             *(
-                plural(number, one, many)
+                units.counted(number, one, many)
                 for number, one, many in (
                     (run.trust.truncated_packets, "packet was cut", "packets were cut"),
                     (
@@ -386,16 +386,16 @@ def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]
         ]
         for row in shown
     ]
-    told = f"{plural(len(moved), 'operation', 'operations')} moved beyond chance."
+    told = f"{units.counted(len(moved), 'operation')} moved beyond chance."
     if len(operations) > OPERATIONS:
-        told += f" {plural(len(operations) - OPERATIONS, 'more', 'more')} in JSON."
+        told += f" {units.counted(len(operations) - OPERATIONS, 'more', 'more')} in JSON."
     return [FittedTable(columns, rows, indent=2), note(told)]
 
 
 def about_files(files: FileChanges) -> str:
     """How paths were matched."""
     return (
-        f"{plural(files.both, 'path', 'paths')} on both sides "
+        f"{units.counted(files.both, 'path')} on both sides "
         f"({units.duration(files.both_before_s)} of service before, "
         f"{units.duration(files.both_after_s)} after), "
         f"{units.count(files.only_before)} only before "
@@ -431,7 +431,7 @@ def _files(files: FileChanges) -> list[RenderableType]:
 def about_patterns(patterns: PatternChanges) -> str:
     """How patterns were matched."""
     return (
-        f"{plural(patterns.both, 'pattern', 'patterns')} on both sides, "
+        f"{units.counted(patterns.both, 'pattern')} on both sides, "
         f"{units.count(patterns.came)} came, {units.count(patterns.went)} went."
     )
 

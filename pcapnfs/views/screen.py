@@ -25,7 +25,6 @@ from pcapnfs.views.words import (
     aside,
     moved,
     no_verdict,
-    plural,
     sentence,
     trust_sentences,
 )
@@ -120,7 +119,7 @@ def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:
-    facts = [escape(capture.format or "no format"), plural(capture.packets, "packet", "packets")]
+    facts = [escape(capture.format or "no format"), units.counted(capture.packets, "packet")]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
         start = capture.start[:19].replace("T", " ")
@@ -130,7 +129,7 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
         Text(some(capture.files, NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
-        Text(f"{plural(trust.rpc_calls, 'call', 'calls')}: {protocols or 'none'}"),
+        Text(f"{units.counted(trust.rpc_calls, 'call')}: {protocols or 'none'}"),
         *_data_servers(capture),
     )
 
@@ -139,10 +138,10 @@ def _data_servers(capture: Capture) -> tuple[RenderableType, ...]:
     """Nothing where no connection leads to a data server."""
     if not capture.data_connections:
         return ()
-    connections = plural(
+    connections = units.counted(
         capture.data_connections, "connection to a data server", "connections to data servers"
     )
-    calls = plural(capture.data_calls, "call", "calls")
+    calls = units.counted(capture.data_calls, "call")
     return (Text(f"pNFS: {connections} ({_addresses(capture.data_servers)}), {calls}"),)
 
 
@@ -260,11 +259,11 @@ def _patterns(found: Patterns) -> list[RenderableType]:
 def _files(files: Files, found: Sizes) -> RenderableType:
     facts = [", ".join(addressed(files))]
     if files.other:
-        facts.append(plural(files.other, "other object", "other objects"))
+        facts.append(units.counted(files.other, "other object"))
     if files.listed_only:
         facts.append(f"{units.count(files.listed_only)} only listed")
     if files.absent_names:
-        facts.append(plural(files.absent_names, "name not found", "names not found"))
+        facts.append(units.counted(files.absent_names, "name not found", "names not found"))
     lines: list[RenderableType] = [_note(sentence("; ".join(facts)))]
     if files.regular:
         columns = [

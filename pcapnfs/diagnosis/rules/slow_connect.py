@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -31,7 +30,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="It took long until a connection could be used",
-            seen=f"{wording.times(pair.connections, 'connection')} had {'its' if one else 'their'} "
+            seen=f"{units.counted(pair.connections, 'connection')} had {'its' if one else 'their'} "
             f"first call {units.duration(pair.longest_s)} after {'its' if one else 'their'} first "
             f"packet{'' if one else ' at most'}, when a SYN without an answer is sent again."
             + (
@@ -61,7 +60,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="likely",
-            data=wording.times(pair.connections, "connection"),
+            data=units.counted(pair.connections, "connection"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),

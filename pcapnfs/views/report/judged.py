@@ -22,7 +22,6 @@ from pcapnfs.views.report.blocks import (
     table,
     told,
 )
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +54,7 @@ def in_short(report: Report) -> Table | None:
         for place, each in enumerate(found[:IN_SHORT], 1)
     ]
     hidden = len(found) - len(rows)
-    more = f"{plural(hidden, 'more', 'more')} below." if hidden else ""
+    more = f"{units.counted(hidden, 'more', 'more')} below." if hidden else ""
     return table("What was found", columns, rows, more=more)
 
 

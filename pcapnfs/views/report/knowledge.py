@@ -8,7 +8,6 @@ from pcapnfs import units
 from pcapnfs.views import caching
 from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Facts, Paragraph, Section, quoted
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.cache import Cache, FileCache
@@ -111,7 +110,7 @@ def _directories(found: Readdir) -> Block:
         ]
 
     hidden = (found.directories or 0) - len(found.shown)
-    more = f"{plural(hidden, 'more directory', 'more directories')}." if hidden > 0 else ""
+    more = f"{units.counted(hidden, 'more directory', 'more directories')}." if hidden > 0 else ""
     return blocks.table(
         "Directories that cost most", columns, [row(each) for each in found.shown], more=more
     )

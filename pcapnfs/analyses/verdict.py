@@ -39,7 +39,8 @@ SKEWED = 2.0
 """Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
 
 MOUNTING_S = 1.0
-"""From so many seconds on, and a large share, it is told what mounting took."""
+"""From so many seconds on, users notice what mounting took; a verdict tells of it where it is a
+large share as well."""
 
 ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""

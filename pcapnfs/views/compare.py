@@ -33,9 +33,6 @@ NO_STEPS = "Not told: what the captures lack could make all of it."
 CLOCK_S = 0.5e-9
 """Times are whole nanoseconds: what is less is what adding floats has left."""
 
-NOTICED_S = 1.0
-"""What mounting took is told from here on, seconds."""
-
 OPERATIONS = 16
 """Operations on the screen; JSON has all."""
 
@@ -210,15 +207,12 @@ def remarks(result: Comparison) -> list[str]:
 
 
 def _mounting(result: Comparison) -> list[str]:
-    """What mounting took, where users notice it and the capture shows it."""
-    before, after = result.before.mounting_s, result.after.mounting_s
-    known = result.before.known and result.after.known
-    if not known or max(before, after) < NOTICED_S:
+    """What mounting took, where users noticed it."""
+    if not result.mounting_noticed:
         return []
-    return [
-        f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER; it is "
-        "no part of the run times."
-    ]
+    before = units.duration(result.before.mounting_s)
+    after = units.duration(result.after.mounting_s)
+    return [f"Mounting took {before} BEFORE and {after} AFTER; it is no part of the run times."]
 
 
 def _causes(result: Comparison) -> list[RenderableType]:

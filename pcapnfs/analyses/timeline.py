@@ -32,10 +32,12 @@ from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.lock_gaps import Stretches
     from pcapnfs.analyses.objects import Objects
     from pcapnfs.analyses.outstanding import Added, Outstanding
     from pcapnfs.trace import Trace
@@ -186,6 +188,8 @@ class Timeline(Record):
     """What a path that was longer for a while took of it."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
+    lock_gaps: tuple[_lock_gaps.LockGaps, ...]
+    """What each client waited for them while it had no call outstanding itself."""
     apart_s: Floats
     """By client, how long the other calls, which mount and unmount, were outstanding, added up,
     seconds."""
@@ -247,7 +251,8 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         waited_s=waits,
         share_s=shares,
     )
-    locked = _locked(trace, calls, intervals.begin, order, idle_s)
+    waited_for = _lock_gaps.stretches(trace, calls)
+    locked = _locked(waited_for, intervals.begin, order, idle_s)
     del intervals
     lost = Lost()
     if still is not None and places is not None:
@@ -295,16 +300,16 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         lost=lost,
         longer=longer_path,
         locked=locked,
+        lock_gaps=_lock_gaps.added_up(waited_for),
         apart_s=apart / NANOSECONDS,
     )
 
 
 def _locked(
-    trace: Trace, calls: Outstanding, begin: NDArray[np.int64], order: NDArray[np.int32],
+    waited: Mapping[str, Stretches], begin: NDArray[np.int64], order: NDArray[np.int32],
     idle_s: Floats,
 ) -> Locked:  # fmt: skip
     """What of the gaps before calls in order, seconds, their clients waited for locks."""
-    waited = _lock_gaps.stretches(trace, calls)
     if not waited:
         return Locked()
     idle = np.flatnonzero(idle_s > 0)

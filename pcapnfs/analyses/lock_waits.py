@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -62,12 +63,6 @@ WAITING = (3, 4)
 
 POLLED_NS = 60_000_000_000
 """Clients that wait ask again sooner: Linux after 1 to 30 s, as long as nobody tells it to."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class LockWaits(Record):

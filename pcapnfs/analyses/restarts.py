@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import joined, population, shares
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
@@ -66,9 +67,6 @@ NEEDS = population.Calls(names=(*LOST_STATE, *GRACE))
 MOST = 20
 """Changes of the verifier up to which they are taken for restarts; a server that gives more does
 not keep to the protocol."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Restart(Record):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import shares
 from pcapnfs.analyses.directions import ORPHAN_REPLY
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.tcp_stalls import TIMEOUT_NS
 from pcapnfs.record import Record
@@ -48,12 +49,6 @@ time: where fewer segments were sent again than that has come by, those were oth
 
 SEGMENT_BYTES = 1448
 """What one segment carries where the handshake was not captured: Ethernet's, with time stamps."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Unanswered(Record):

@@ -18,8 +18,8 @@ from pcapnfs.analyses import transfers as _transfers
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.spared import Spared
-from pcapnfs.analyses.transfer_sizes import ALLOWED_READS, allowed
-from pcapnfs.analyses.transfers import MOVING, transfers
+from pcapnfs.analyses.transfer_sizes import ALLOWED_READS, MOVING, allowed
+from pcapnfs.analyses.transfers import transfers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ OWN_SHARE = 0.01
 """A smaller part of a cost is no more than a trace."""
 
 IN_SHORT = 6
-"""Findings that the summary names."""
+"""Findings that the summary and the report name before all others."""
 
 
 def screen(result: Findings) -> RenderableType:

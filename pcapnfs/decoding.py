@@ -105,7 +105,7 @@ def decode(
     demand_ports(ports)
     if stored := next(filter(store.is_trace, captures), None):
         raise UsageError(f"{stored} is a trace; it is named beside others as it is")
-    if os.fspath(target) == "-":
+    if os.fspath(target) == placement.STANDARD_OUTPUT:
         raise UsageError("-: a trace is a directory; name one")
     place = Path(target)
     demand_outside(place)
@@ -161,7 +161,7 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
         raise UsageError("name at least one capture")
     if "" in names:
         raise UsageError("the name of a capture is empty")
-    if names.count("-") > 1:
+    if names.count(meta.STANDARD_INPUT) > 1:
         raise UsageError("-: standard input can be read once; it is named more often")
     demand_once(names)
     return names
@@ -439,7 +439,7 @@ def _is_empty(path: Path) -> bool:
 
 def _source(path: str, before: os.stat_result | None, *, digest: bool) -> store.Source:
     """A capture that was decoded; `before` is the file that had its name when that began."""
-    if path == "-":
+    if path == meta.STANDARD_INPUT:
         return store.Source(path, None)
     known = digests.of(path) if digest else None
     now = None if before is None else _file(path)

@@ -64,9 +64,6 @@ LOG = "1TB"
 """Size of the log at which a database is put in order: in memory there is none, and that would only
 move rows around."""
 
-STANDARD_INPUT = "-"
-"""The path that stands for standard input."""
-
 
 def open(
     paths: PathLike | Sequence[PathLike],
@@ -269,7 +266,11 @@ def _plain_bytes(paths: Sequence[str]) -> float:
     total = 0
     for name in paths:
         path = Path(name)
-        if name == STANDARD_INPUT or path.suffix in COMPRESSED_SUFFIXES or not os.path.isfile(path):
+        if (
+            name == meta.STANDARD_INPUT
+            or path.suffix in COMPRESSED_SUFFIXES
+            or not os.path.isfile(path)
+        ):
             return math.inf
         total += path.stat().st_size
     return total

@@ -291,7 +291,9 @@ def captures(parts: Sequence[Stored]) -> list[str]:
                     f"{source.path}, which {part.directory} was made of, was gone when that was "
                     "written; this needs the packets"
                 )
-            what = "standard input" if source.path == "-" else f"{source.path}, a pipe"
+            what = (
+                "standard input" if source.path == meta.STANDARD_INPUT else f"{source.path}, a pipe"
+            )
             raise CaptureError(
                 f"{part.directory} was made of {what}, which cannot be read a second time"
             )

@@ -213,8 +213,8 @@ def _seen(trace: Trace, clients: Sequence[str]) -> dict[str | None, _Seen]:
         number: list(zip(calls, frames, strict=True))
         for number, calls, frames in trace.rows(_SMALL, parameters)
     }
-    moved: dict[str | None, int] = {None: int(traffic.traffic(trace).numbers["moved"].sum())}
-    for (client, _), moved_bytes in traffic.of_clients(trace).by_pair("moved").items():
+    moved: dict[str | None, int] = {None: int(traffic.traffic(trace).numbers["moved_bytes"].sum())}
+    for (client, _), moved_bytes in traffic.of_clients(trace).by_pair("moved_bytes").items():
         moved[client] = moved.get(client, 0) + moved_bytes
 
     def first(lists: Iterable[Sequence[Any]]) -> tuple[int, ...]:

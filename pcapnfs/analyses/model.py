@@ -22,7 +22,8 @@ from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.readdir import readdir
 from pcapnfs.analyses.resampling import holdout_error, resampled
 from pcapnfs.analyses.savings import LargerWrites, larger_writes
-from pcapnfs.analyses.verdict import Evidence, Verdict, measured_verdict, verdict
+from pcapnfs.analyses.verdict import Verdict, measured_verdict, verdict
+from pcapnfs.analyses.verdict_evidence import Evidence
 from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.verdict import CAUSES, Evidence, Verdict, verdict
+from pcapnfs.analyses.verdict import CAUSES, Verdict, verdict
+from pcapnfs.analyses.verdict_evidence import Evidence
 from pcapnfs.record import replace
 
 DISK = Evidence(

@@ -32,12 +32,6 @@ large share as well."""
 ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
 
-CAUSES = (
-    "persistence", "round_trips", "transfer", "waiting", "path", "loss", "locks", "server",
-    "unknown", "client",
-)  # fmt: skip
-"""Codes of the causes."""
-
 MOSTLY_UNKNOWN = 0.5
 """From this share on, what nobody knows is named alone: any other cause may be in it."""
 

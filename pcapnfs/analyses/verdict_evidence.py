@@ -32,6 +32,20 @@ SKEWED = 2.0
 REST_SHARE = 0.05
 """What is worth mentioning behind the causes."""
 
+TITLES = {
+    "persistence": "persistence",
+    "round_trips": "round trips",
+    "transfer": "transfer",
+    "waiting": "waiting for the server",
+    "path": "a longer path",
+    "loss": "lost segments",
+    "locks": "waiting for locks",
+    "server": "the server",
+    "unknown": "calls of unknown outcome",
+    "client": "the client itself",
+}
+"""What the causes are called, by their codes."""
+
 STORAGE = {
     "disk": "the latency of rotating disks without a write cache that survives a power failure",
     "slow": "several disk accesses a call, or a busy disk",
@@ -79,7 +93,10 @@ class Evidence(Record):
 
 
 def storage_of(evidence: Evidence) -> str | None:
-    """What the storage looks like, from what a stable call takes."""
+    """What the storage looks like, from what a stable call takes: a key of `STORAGE`.
+
+    None without stable calls, or where most were sent again before they were answered.
+    """
     costs = evidence.costs
     if not costs.syncops_per_file or evidence.resent:
         return None
@@ -120,14 +137,36 @@ def reasons(
         evidence: Where the numbers are from.
         causes: All of them, largest first.
         named: Those that are named.
-        storage: What the storage looks like.
+        storage: What the storage looks like, of `storage_of`.
         always: The largest of the others but the client is told, however small it is.
     """
+    details = _details(evidence, storage)
+    shares = {each.cause: each.share for each in causes}
+    told = [f"{TITLES[name]} {units.share(shares[name])} ({details[name]})" for name in named]
+    others = [each for each in causes if each.cause not in named]
+    waits = [each for each in others if each.cause != "client" and each.time_s > 0]
+    least = waits[:1] if always and set(named) == {"client"} else []
+    rest = [
+        f"{TITLES[each.cause]} {units.share(each.share)}"
+        for each in others
+        if (each.share or 0.0) >= REST_SHARE or each in least
+    ]
+    text = "what the capture does not tell: " if named == ("unknown",) else ""
+    text += " and ".join(told)
+    text += f"; {', '.join(rest)}" if rest else ""
+    text += "."
+    if storage == "memory":
+        text += f" Stable calls are answered {STORAGE[storage]}."
+    return text
+
+
+def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
+    """What carries each cause."""
     costs = evidence.costs
     calls = costs.files * costs.rpcs_per_file
     stable = costs.files * costs.syncops_per_file
     only = "" if evidence.few is None else ", too few for more than this run"
-    details = {
+    return {
         "persistence": f"{units.counted(round(stable), 'stable call')} waited "
         f"{units.duration(costs.persist_s)} each for storage"
         + (f": {STORAGE[storage]}" if storage in ("disk", "slow") else "")
@@ -150,35 +189,6 @@ def reasons(
         "unknown": "no reply, or one that cannot be read",
         "client": "no call under way",
     }
-    titles = {
-        "persistence": "persistence",
-        "round_trips": "round trips",
-        "transfer": "transfer",
-        "waiting": "waiting for the server",
-        "path": "a longer path",
-        "loss": "lost segments",
-        "locks": "waiting for locks",
-        "server": "the server",
-        "unknown": "calls of unknown outcome",
-        "client": "the client itself",
-    }
-    shares = {each.cause: each.share for each in causes}
-    told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
-    others = [each for each in causes if each.cause not in named]
-    waits = [each for each in others if each.cause != "client" and each.time_s > 0]
-    least = waits[:1] if always and set(named) == {"client"} else []
-    rest = [
-        f"{titles[each.cause]} {units.share(each.share)}"
-        for each in others
-        if (each.share or 0.0) >= REST_SHARE or each in least
-    ]
-    text = "what the capture does not tell: " if named == ("unknown",) else ""
-    text += " and ".join(told)
-    text += f"; {', '.join(rest)}" if rest else ""
-    text += "."
-    if storage == "memory":
-        text += f" Stable calls are answered {STORAGE[storage]}."
-    return text
 
 
 def _small_s(evidence: Evidence) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.verdict import CAUSES, Verdict, verdict
-from pcapnfs.analyses.verdict_evidence import Evidence
+from pcapnfs.analyses.verdict import Verdict, verdict
+from pcapnfs.analyses.verdict_evidence import TITLES, Evidence
 from pcapnfs.record import replace
 
 DISK = Evidence(
@@ -187,7 +187,7 @@ def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:
 
 def test_shares_add_up_and_every_cause_has_one() -> None:
     told = found(other_s=0.02, transfer_s=5.0, waiting_s=1.0, pauses_s=3.0)
-    assert sorted(each.cause for each in told.causes) == sorted(CAUSES)
+    assert sorted(each.cause for each in told.causes) == sorted(TITLES)
     assert sum(each.share or 0.0 for each in told.causes) == pytest.approx(1)
     assert [each.time_s for each in told.causes] == sorted(
         (each.time_s for each in told.causes), reverse=True

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pcapnfs
-from pcapnfs import digests, memory, meta, placement, schema, store
+from pcapnfs import digests, memory, meta, numbering, placement, schema, store
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.record import Record
 from pcapnfs.text import some
@@ -118,7 +118,7 @@ def decode(
                 parts = write_each(
                     streams, directory, jobs=jobs, ports=ports, digest=True, progress=progress
                 )
-                parts = store.in_order(parts)
+                parts = numbering.in_order(parts)
                 store.write_parts(directory, [part.directory.name for part in parts], tool=tool)
             else:
                 parts = [write(captures, directory, ports=ports, digest=True, progress=progress)]
@@ -127,7 +127,7 @@ def decode(
             size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     except OSError as error:
         raise WriteError(f"{target}: {said(error)}") from error
-    known = store.together(parts)
+    known = numbering.together(parts)
     return Decoded(
         trace=str(target),
         captures=tuple(file.path for file in known.files),
@@ -304,7 +304,7 @@ def write(
         columns={table.name: tuple(column.name for column in table.columns) for table in declared},
         meta=known,
         sources=tuple(_source(path, files.get(path), digest=digest) for path in captures),
-        highest=store.highest(highest),
+        highest=numbering.highest(highest),
         brief=brief,
         named=tuple(captures),
     )

@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from pcapnfs import attached, decoding, digests, holding, meta, schema, store, temporary, units
+from pcapnfs import (
+    attached,
+    decoding,
+    digests,
+    holding,
+    meta,
+    numbering,
+    schema,
+    store,
+    temporary,
+    units,
+)
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
@@ -122,7 +133,7 @@ def open(
             brief = own and not stored and size <= BRIEF_BYTES
             parts = _parts(named, directory.path, ports, columns, progress, holds, brief=brief)
             parts = attached.reach(parts, directory.path)
-            together = store.together(parts)
+            together = numbering.together(parts)
             few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
             if few and columns is not None and not stored and not own:
                 connection, read = _gathered(parts, together, tables, directory.path, limit)
@@ -327,7 +338,7 @@ def _parts(
             ) from error
     elif ports:
         raise UsageError("a trace was decoded before: its ports are named when it is written")
-    return store.in_order(parts)
+    return numbering.in_order(parts)
 
 
 def _demand_once(

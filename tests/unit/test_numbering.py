@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pcapnfs import store
+from pcapnfs import numbering
 from tests.unit.rows import tables
 
 NUMBER = re.compile(
@@ -22,7 +22,7 @@ def test_every_number_of_a_trace_is_counted_on_where_traces_are_put_together() -
         if column.sql in ("UINTEGER", "UBIGINT")
     }
     meant = {name for name, meaning in unsigned.items() if NUMBER.search(meaning)}
-    assert meant - set(store.NUMBERS) == set()
-    assert {name for name in store.NUMBERS if "frame" in name} == {
+    assert meant - set(numbering.NUMBERS) == set()
+    assert {name for name in numbering.NUMBERS if "frame" in name} == {
         name for name in unsigned if "frame" in name
     }

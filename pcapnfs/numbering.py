@@ -73,23 +73,29 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
             for kind, number in more.items():
                 sums[kind] = sums.get(kind, 0) + number
     return meta.Meta(
-        tuple(files),
-        dict(sorted(packets.items())),
-        dict(sorted(limits.items())),
-        sum(part.meta.calls for part in parts),
-        sum(part.meta.undecoded for part in parts),
-        sum(part.meta.nfs_calls for part in parts),
-        max((part.meta.vlan_tags for part in parts), default=0),
-        any(part.meta.hidden for part in parts),
-        sum(part.meta.silent_connections for part in parts),
-        sum(part.meta.refused_connections for part in parts),
+        files=tuple(files),
+        packets=dict(sorted(packets.items())),
+        limits_hit=dict(sorted(limits.items())),
+        calls=sum(part.meta.calls for part in parts),
+        undecoded=sum(part.meta.undecoded for part in parts),
+        nfs_calls=sum(part.meta.nfs_calls for part in parts),
+        vlan_tags=max((part.meta.vlan_tags for part in parts), default=0),
+        hidden=any(part.meta.hidden for part in parts),
+        silent_connections=sum(part.meta.silent_connections for part in parts),
+        refused_connections=sum(part.meta.refused_connections for part in parts),
     )
 
 
 def _moved(file: meta.CaptureFile, before: int) -> meta.CaptureFile:
     """A file whose frames are counted on behind others."""
+
+    def counted_on(frame: int | None) -> int | None:
+        return None if frame is None else frame + before
+
     return replace(
         file,
-        first_frame=None if file.first_frame is None else file.first_frame + before,
-        last_frame=None if file.last_frame is None else file.last_frame + before,
+        first_frame=counted_on(file.first_frame),
+        last_frame=counted_on(file.last_frame),
+        set_back_frame=counted_on(file.set_back_frame),
+        set_forward_frame=counted_on(file.set_forward_frame),
     )

@@ -23,6 +23,7 @@ from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import (
     addressed,
     aside,
+    beside_them,
     moved,
     no_verdict,
     sentence,
@@ -257,13 +258,7 @@ def _patterns(found: Patterns) -> list[RenderableType]:
 
 
 def _files(files: Files, found: Sizes) -> RenderableType:
-    facts = [", ".join(addressed(files))]
-    if files.other:
-        facts.append(units.counted(files.other, "other object"))
-    if files.listed_only:
-        facts.append(f"{units.count(files.listed_only)} only listed")
-    if files.absent_names:
-        facts.append(units.counted(files.absent_names, "name not found", "names not found"))
+    facts = [", ".join(addressed(files)), *beside_them(files)]
     lines: list[RenderableType] = [_note(sentence("; ".join(facts)))]
     if files.regular:
         columns = [

@@ -369,6 +369,18 @@ def addressed(files: Files) -> list[str]:
     ]
 
 
+def beside_them(files: Files) -> list[str]:
+    """How many objects there were that are neither, were not addressed, or are none."""
+    told = []
+    if files.other:
+        told.append(units.counted(files.other, "other object"))
+    if files.listed_only:
+        told.append(f"{units.count(files.listed_only)} only listed")
+    if files.absent_names:
+        told.append(units.counted(files.absent_names, "name not found", "names not found"))
+    return told
+
+
 def moved(files: Files) -> str:
     """How much was read and written, as far as replies tell."""
     read, written = files.bytes_read, files.bytes_written

@@ -20,7 +20,7 @@ from pcapnfs.views.report.blocks import (
     Section,
     told,
 )
-from pcapnfs.views.words import addressed, moved, sentence
+from pcapnfs.views.words import addressed, beside_them, moved, sentence
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.files import Distribution, Files
@@ -68,13 +68,7 @@ def sizes(report: Report) -> Section | None:
 
 
 def _found(found: Files) -> str:
-    facts = addressed(found)
-    if found.other:
-        facts.append(units.counted(found.other, "other object"))
-    if found.listed_only:
-        facts.append(f"{units.count(found.listed_only)} only listed")
-    if found.absent_names:
-        facts.append(units.counted(found.absent_names, "name not found", "names not found"))
+    facts = [*addressed(found), *beside_them(found)]
     return sentence(f"{', '.join(facts)}; {moved(found)}")
 
 

@@ -295,13 +295,6 @@ def _evidence(clock: ClientClock) -> Evidence:
     )
     return Evidence(
         costs=costs,
-        transfer_s=0.0,
-        waiting_s=0.0,
-        unknown_s=0.0,
-        lost_s=0.0,
-        lost_idle_s=0.0,
-        longer_s=0.0,
-        longer_calls=0,
         stable_s=clock.stable_median_s if clock.few is None else None,
         small_s=clock.small_median_s,
         forecast=False,

@@ -60,20 +60,6 @@ class Evidence(Record):
 
     costs: Costs[float]
     """The model's inputs."""
-    transfer_s: float
-    """The part of what calls take beyond both that was moving their bytes."""
-    waiting_s: float
-    """The part of it in which the server was not ready, or not reached."""
-    unknown_s: float
-    """The part of it of calls without a known outcome."""
-    lost_s: float
-    """The part of it in which they stood still until TCP sent again what was lost."""
-    lost_idle_s: float
-    """The same of the time in which no call was under way, of all calls together."""
-    longer_s: float
-    """The part of it that calls took longer because the path was longer for a while."""
-    longer_calls: int
-    """How many of them did; 0 where only the clock of one client is known."""
     stable_s: float | None
     """Median service time of the stable calls; None when persistence was not measured."""
     small_s: float | None
@@ -82,6 +68,20 @@ class Evidence(Record):
     """It is about a run that was not measured."""
     few: int | None
     """Stable calls, where they are too few for a mean; None where they are not."""
+    transfer_s: float = 0.0
+    """The part of what calls take beyond both that was moving their bytes."""
+    waiting_s: float = 0.0
+    """The part of it in which the server was not ready, or not reached."""
+    unknown_s: float = 0.0
+    """The part of it of calls without a known outcome."""
+    lost_s: float = 0.0
+    """The part of it in which they stood still until TCP sent again what was lost."""
+    lost_idle_s: float = 0.0
+    """The same of the time in which no call was under way, of all calls together."""
+    longer_s: float = 0.0
+    """The part of it that calls took longer because the path was longer for a while."""
+    longer_calls: int = 0
+    """How many of them did; 0 where only the clock of one client is known."""
     clients: int = 1
     """Clients whose calls these are."""
     resent: bool = False

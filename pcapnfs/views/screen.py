@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape, some
-from pcapnfs.views import budget, caching, estimate, findings, network, patterns, sizes
+from pcapnfs.views import budget, caching, estimate, findings, listings, network, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -283,7 +283,7 @@ def _listings(result: Readdir) -> tuple[RenderableType, ...]:
     """Nothing where nothing was listed."""
     if not (result.readdir_calls or result.readdirplus_calls):
         return ()
-    return (_heading("Listings"), _note(caching.listings_in_short(result)))
+    return (_heading("Listings"), _note(listings.in_short(result)))
 
 
 def _cache(result: Cache) -> tuple[RenderableType, ...]:
@@ -293,7 +293,7 @@ def _cache(result: Cache) -> tuple[RenderableType, ...]:
         verdicts or result.invalidations
     ):
         return ()
-    lines = (caching.cache_in_short(result), *verdicts)
+    lines = (caching.in_short(result), *verdicts)
     return (_heading("Cache"), *(_note(line) for line in lines))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.views import caching
+from pcapnfs.views import caching, listings
 from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Facts, Paragraph, Section, quoted
 
@@ -24,7 +24,7 @@ def readdir(report: Report) -> Section | None:
     found = report.summary.readdir
     if not (found.readdir_calls or found.readdirplus_calls):
         return None
-    parts: list[Block] = [Paragraph(line) for line in caching.listing_sentences(found)]
+    parts: list[Block] = [Paragraph(line) for line in listings.sentences(found)]
     if found.follow_ups:
         parts.append(_follow_ups(found))
     if found.shown:

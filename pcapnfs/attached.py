@@ -14,10 +14,11 @@ from pathlib import Path
 
 import duckdb
 
-from pcapnfs import schema, store
+from pcapnfs import numbering, schema
 from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError
+from pcapnfs.numbering import NUMBERS
 from pcapnfs.record import replace
-from pcapnfs.store import NUMBERS, Stored
+from pcapnfs.store import Stored
 from pcapnfs.text import some
 
 MERGED_ROWS = 61_440
@@ -161,7 +162,7 @@ def merge(
     merged = Stored(
         directory=directory,
         columns={table.name: tuple(column.name for column in table.columns) for table in tables},
-        meta=store.together(parts),
+        meta=numbering.together(parts),
         sources=(),
         highest={},
         brief=True,
@@ -237,7 +238,7 @@ def _before(parts: Sequence[Stored]) -> list[dict[str, int]]:
     found = []
     for part in parts:
         found.append(before)
-        before = {kind: number + store.span(part, kind) for kind, number in before.items()}
+        before = {kind: number + numbering.span(part, kind) for kind, number in before.items()}
     return found
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pcapnfs
-from pcapnfs import digests, memory, meta, placement, schema, store
+from pcapnfs import digests, memory, meta, numbering, placement, schema, store
 from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.record import Record
 from pcapnfs.text import some
@@ -105,7 +105,7 @@ def decode(
     demand_ports(ports)
     if stored := next(filter(store.is_trace, captures), None):
         raise UsageError(f"{stored} is a trace; it is named beside others as it is")
-    if os.fspath(target) == "-":
+    if os.fspath(target) == placement.STANDARD_OUTPUT:
         raise UsageError("-: a trace is a directory; name one")
     place = Path(target)
     demand_outside(place)
@@ -118,7 +118,7 @@ def decode(
                 parts = write_each(
                     streams, directory, jobs=jobs, ports=ports, digest=True, progress=progress
                 )
-                parts = store.in_order(parts)
+                parts = numbering.in_order(parts)
                 store.write_parts(directory, [part.directory.name for part in parts], tool=tool)
             else:
                 parts = [write(captures, directory, ports=ports, digest=True, progress=progress)]
@@ -127,7 +127,7 @@ def decode(
             size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     except OSError as error:
         raise WriteError(f"{target}: {said(error)}") from error
-    known = store.together(parts)
+    known = numbering.together(parts)
     return Decoded(
         trace=str(target),
         captures=tuple(file.path for file in known.files),
@@ -161,7 +161,7 @@ def named(paths: PathLike | Sequence[PathLike]) -> list[str]:
         raise UsageError("name at least one capture")
     if "" in names:
         raise UsageError("the name of a capture is empty")
-    if names.count("-") > 1:
+    if names.count(meta.STANDARD_INPUT) > 1:
         raise UsageError("-: standard input can be read once; it is named more often")
     demand_once(names)
     return names
@@ -304,7 +304,7 @@ def write(
         columns={table.name: tuple(column.name for column in table.columns) for table in declared},
         meta=known,
         sources=tuple(_source(path, files.get(path), digest=digest) for path in captures),
-        highest=store.highest(highest),
+        highest=numbering.highest(highest),
         brief=brief,
         named=tuple(captures),
     )
@@ -439,7 +439,7 @@ def _is_empty(path: Path) -> bool:
 
 def _source(path: str, before: os.stat_result | None, *, digest: bool) -> store.Source:
     """A capture that was decoded; `before` is the file that had its name when that began."""
-    if path == "-":
+    if path == meta.STANDARD_INPUT:
         return store.Source(path, None)
     known = digests.of(path) if digest else None
     now = None if before is None else _file(path)

@@ -12,6 +12,9 @@ from typing import Any
 
 from pcapnfs.record import Record
 
+STANDARD_INPUT = "-"
+"""The path that stands for standard input, which cannot be read a second time."""
+
 
 class CaptureFile(Record):
     """One capture file."""

@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from pcapnfs import attached, decoding, digests, holding, meta, schema, store, temporary, units
+from pcapnfs import (
+    attached,
+    decoding,
+    digests,
+    holding,
+    meta,
+    numbering,
+    schema,
+    store,
+    temporary,
+    units,
+)
 from pcapnfs import memory as limits
 from pcapnfs.columns import Columns
 from pcapnfs.decoding import PathLike, Progress
@@ -63,9 +74,6 @@ a call."""
 LOG = "1TB"
 """Size of the log at which a database is put in order: in memory there is none, and that would only
 move rows around."""
-
-STANDARD_INPUT = "-"
-"""The path that stands for standard input."""
 
 
 def open(
@@ -125,7 +133,7 @@ def open(
             brief = own and not stored and size <= BRIEF_BYTES
             parts = _parts(named, directory.path, ports, columns, progress, holds, brief=brief)
             parts = attached.reach(parts, directory.path)
-            together = store.together(parts)
+            together = numbering.together(parts)
             few = together.calls <= GATHERED_CALLS * (2 * len(parts) - 1)
             if few and columns is not None and not stored and not own:
                 connection, read = _gathered(parts, together, tables, directory.path, limit)
@@ -269,7 +277,11 @@ def _plain_bytes(paths: Sequence[str]) -> float:
     total = 0
     for name in paths:
         path = Path(name)
-        if name == STANDARD_INPUT or path.suffix in COMPRESSED_SUFFIXES or not os.path.isfile(path):
+        if (
+            name == meta.STANDARD_INPUT
+            or path.suffix in COMPRESSED_SUFFIXES
+            or not os.path.isfile(path)
+        ):
             return math.inf
         total += path.stat().st_size
     return total
@@ -326,7 +338,7 @@ def _parts(
             ) from error
     elif ports:
         raise UsageError("a trace was decoded before: its ports are named when it is written")
-    return store.in_order(parts)
+    return numbering.in_order(parts)
 
 
 def _demand_once(

@@ -27,6 +27,9 @@ from pcapnfs.errors import UsageError
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+STANDARD_OUTPUT = "-"
+"""The path that stands for standard output, which has no place."""
+
 UNFINISHED = ".unfinished-"
 """Between the hidden name of a target and a number, in the name of a directory being filled."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pcapnfs import decoding, placement
 from pcapnfs.errors import CaptureError, PcapnfsError, UsageError, said
+from pcapnfs.meta import STANDARD_INPUT
 
 PathLike = str | os.PathLike[str]
 """How a capture is named."""
@@ -60,11 +61,11 @@ def check(sources: Sequence[Path], target: Path, *, overwrite: bool) -> None:
             a source is no file.
     """
     for source in sources:
-        if str(source) == "-" or (
+        if str(source) == STANDARD_INPUT or (
             os.path.exists(source) and not (os.path.isfile(source) or os.path.isdir(source))
         ):
             raise UsageError(f"{source}: the capture is read twice, so it must be a file")
-    if str(target) == "-":
+    if str(target) == placement.STANDARD_OUTPUT:
         raise UsageError("-: a capture is written into a file; name one")
     if target.suffix in UNWRITTEN:
         kinds = " and ".join(PACKINGS)
@@ -94,7 +95,7 @@ def demand_another(sources: Sequence[Path], target: Path) -> None:
         if any(parent.samefile(source) for parent in above):
             what = "a part of the trace itself" if there else "in the trace itself"
             raise UsageError(f"{target} is {what}; choose another place")
-    if str(target) != "-":
+    if str(target) != placement.STANDARD_OUTPUT:
         decoding.demand_outside(target)
 
 

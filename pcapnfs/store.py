@@ -1,9 +1,9 @@
 """Traces on disk: a directory with a Parquet file for each table, and `meta.json`.
 
-Takes directories; gives what they say of themselves, also of several together, and the captures
-that they were made of. Promises that what is no whole trace of this version is refused with one
-sentence that names the file and what to do. `decoding.py` writes them, `attached.py` puts their
-tables into a database.
+Takes directories; gives what they say of themselves, and the captures that they were made of.
+Promises that what is no whole trace of this version is refused with one sentence that names the
+file and what to do. `decoding.py` writes them, `attached.py` puts their tables into a database,
+`numbering.py` counts on from one to the next.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcapnfs import digests, meta, schema, temporary
 from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError, said
-from pcapnfs.record import Record, plain, replace
+from pcapnfs.record import Record, plain
 
 if TYPE_CHECKING:
     from pcapnfs.digests import Digest
@@ -38,26 +38,6 @@ VERSION = 1
 """Version of the tables' meaning and of meta.json. A trace also tells its columns, so that this
 changes only when the same columns mean something else."""
 
-FRAME = "frame"
-"""The kind of number that packets have."""
-
-NUMBERS = {
-    "call": "call",
-    "connection": "connection",
-    "mount": "mount",
-    "file": "file",
-    "identity": "file",
-    "directory": "file",
-    "target_directory": "file",
-    "parent": "file",
-    "frame": FRAME,
-    "first_frame": FRAME,
-    "call_first_frame": FRAME,
-    "call_frame": FRAME,
-    "reply_first_frame": FRAME,
-    "reply_frame": FRAME,
-}
-"""Columns whose numbers are counted within a trace, each with what is counted."""
 
 FOOTER_END = 8
 """Bytes behind the footer of a Parquet file: its length, and `PAR1`."""
@@ -92,7 +72,7 @@ class Stored(Record):
     sources: tuple[Source, ...]
     """The captures, in the order of `meta.files`; none where several decodes were put together."""
     highest: Mapping[str, int]
-    """The highest number of each kind in `NUMBERS`, but frames."""
+    """The highest number of each kind in `numbering.NUMBERS`, but frames."""
     brief: bool = False
     """Nothing is compressed: the files are not there to stay."""
     named: tuple[str, ...] = ()
@@ -230,48 +210,6 @@ def read(path: str, tables: Sequence[schema.Table], *, reached: Path | None = No
     return found
 
 
-def highest(written: Mapping[str, Mapping[str, Mapping[str, int]]]) -> dict[str, int]:
-    """The highest number of each kind, from what `_core.Writer.finish` says of the columns."""
-    found = {kind: 0 for kind in NUMBERS.values() if kind != FRAME}
-    for table in written.values():
-        for column, number in table["highest"].items():
-            kind = NUMBERS.get(column)
-            if kind in found:
-                found[kind] = max(found[kind], number)
-    return found
-
-
-def in_order(parts: Sequence[Stored]) -> list[Stored]:
-    """Traces in the order of their first packets; those without packets come last."""
-    return sorted(parts, key=lambda part: (part.meta.start_ns is None, part.meta.start_ns or 0))
-
-
-def together(parts: Sequence[Stored]) -> meta.Meta:
-    """What the decoders said of all parts; frames are counted on from one to the next."""
-    files: list[meta.CaptureFile] = []
-    packets: dict[str, int] = {}
-    limits: dict[str, int] = {}
-    before = 0
-    for part in parts:
-        files += [_moved(file, before) for file in part.meta.files]
-        before += span(part, FRAME)
-        for sums, more in ((packets, part.meta.packets), (limits, part.meta.limits_hit)):
-            for kind, number in more.items():
-                sums[kind] = sums.get(kind, 0) + number
-    return meta.Meta(
-        tuple(files),
-        dict(sorted(packets.items())),
-        dict(sorted(limits.items())),
-        sum(part.meta.calls for part in parts),
-        sum(part.meta.undecoded for part in parts),
-        sum(part.meta.nfs_calls for part in parts),
-        max((part.meta.vlan_tags for part in parts), default=0),
-        any(part.meta.hidden for part in parts),
-        sum(part.meta.silent_connections for part in parts),
-        sum(part.meta.refused_connections for part in parts),
-    )
-
-
 def captures(parts: Sequence[Stored]) -> list[str]:
     """The captures that a trace was made of, where they can be read again.
 
@@ -291,7 +229,9 @@ def captures(parts: Sequence[Stored]) -> list[str]:
                     f"{source.path}, which {part.directory} was made of, was gone when that was "
                     "written; this needs the packets"
                 )
-            what = "standard input" if source.path == "-" else f"{source.path}, a pipe"
+            what = (
+                "standard input" if source.path == meta.STANDARD_INPUT else f"{source.path}, a pipe"
+            )
             raise CaptureError(
                 f"{part.directory} was made of {what}, which cannot be read a second time"
             )
@@ -497,20 +437,4 @@ def _source(told: Mapping[str, object]) -> Source:
         str(told["path"]),
         None if kept is None else digests.Digest(**kept),
         gone=bool(told.get("gone", False)),  # Once, it was not told.
-    )
-
-
-def span(part: Stored, kind: str) -> int:
-    """How far a part's numbers reach."""
-    if kind == FRAME:
-        return sum(file.packets for file in part.meta.files)
-    return part.highest.get(kind, 0) + 1
-
-
-def _moved(file: meta.CaptureFile, before: int) -> meta.CaptureFile:
-    """A file whose frames are counted on behind others."""
-    return replace(
-        file,
-        first_frame=None if file.first_frame is None else file.first_frame + before,
-        last_frame=None if file.last_frame is None else file.last_frame + before,
     )

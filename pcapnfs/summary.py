@@ -130,7 +130,9 @@ def summarize(trace: Trace) -> Summary:
         sizes = ask(_sizes.sizes)
         paths = ask(_network.network, top=SHOWN)
         measured = measure(trace, begun.network, begun.calls, begun.booked)
-        clocks = _time_budget.time_budget(trace, begun.calls, begun.booked, top=SHOWN)
+        clocks = _time_budget.time_budget(
+            trace, begun.calls, begun.booked, measured.lock_gaps, top=SHOWN
+        )
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
         listings = _readdir.readdir(trace, top=SHOWN)

@@ -25,7 +25,7 @@ from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
-from pcapnfs.views.compare import in_a_sentence, remarks
+from pcapnfs.views.differences import in_a_sentence, remarks
 from tests.damage import Damage, File, lose, snap
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.unit.rows import ROOT, call, trace_of

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import pcapnfs
-from pcapnfs import store
+from pcapnfs import numbering
 from pcapnfs.record import replace
 from pcapnfs.report import report
 from pcapnfs.schema import Column, Table
@@ -28,7 +28,7 @@ RANGES = {"UINTEGER": (0, 2**32 - 1), "UBIGINT": (0, 2**64 - 1), "BIGINT": (-(2*
 """Of the types of columns, what they hold."""
 
 COUNTED = {
-    *store.NUMBERS,
+    *numbering.NUMBERS,
     "position", "opcode", "program", "version", "minor", "procedure", "transmissions",
     "operations", "executed", "entries",
 }  # fmt: skip

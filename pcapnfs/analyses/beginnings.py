@@ -13,6 +13,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import joined, traffic
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
@@ -33,10 +34,6 @@ READS = columns.together(
 
 MOUNTING = ("MNT", "FSINFO", "PUTROOTFH", "EXCHANGE_ID", "SETCLIENTID", "CREATE_SESSION")
 """Operations that a client sends when it mounts, and hardly ever later."""
-
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Beginning(Record):

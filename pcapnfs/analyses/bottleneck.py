@@ -15,6 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import given, shares, slower_path, tcp_stalls, traffic
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses.call_times import KindOfStable, mostly_resent
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
@@ -42,9 +43,6 @@ READS = columns.together(
 
 NO_CALLS = (0, 0, 0, 0)
 """Number and sums of no calls."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 CLAIMED = ("stable", "unstable", "unstable_write", "read")
 """Rows of the time budget of which a part is the network's."""
@@ -215,8 +213,8 @@ def _seen(trace: Trace, clients: Sequence[str]) -> dict[str | None, _Seen]:
         number: list(zip(calls, frames, strict=True))
         for number, calls, frames in trace.rows(_SMALL, parameters)
     }
-    moved: dict[str | None, int] = {None: int(traffic.traffic(trace).numbers["moved"].sum())}
-    for (client, _), moved_bytes in traffic.of_clients(trace).by_pair("moved").items():
+    moved: dict[str | None, int] = {None: int(traffic.traffic(trace).numbers["moved_bytes"].sum())}
+    for (client, _), moved_bytes in traffic.of_clients(trace).by_pair("moved_bytes").items():
         moved[client] = moved.get(client, 0) + moved_bytes
 
     def first(lists: Iterable[Sequence[Any]]) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.mount_options import Mount, mounts
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS
 from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record
 
@@ -276,7 +276,7 @@ _DATA = f"""
     select call, position, file, {_START} as start, {_STOP} as stop,
            {among("op", READ_OPERATIONS)} as reading
     from operations
-    where {among("op", READ_OPERATIONS + WRITE_OPERATIONS)} and file is not null
+    where {among("op", MOVING)} and file is not null
           and "offset" is not null and "count" > 0
 """
 

@@ -109,7 +109,7 @@ def _pairs(trace: Trace) -> tuple[Pair, ...]:
     groups = {mount: places[pair] for mount, pair in mounts.items() if pair in places}
     open_for = _at_once(trace, f"mount as key from calls where {_ANSWERED}", groups)
     lines = lines.of_mounts(groups)
-    spans = lines.spans("first_answered", "last_answered")
+    spans = lines.spans("first_answered_ns", "last_answered_ns")
     datagrams = {groups[mount] for mount in _over_udp(trace, lines).mounts()}
     in_sessions = {groups[mount] for mount in _sessions.mounts(trace) if mount in groups}
     found = []

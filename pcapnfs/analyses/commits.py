@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import population
 from pcapnfs.analyses import transfers as _transfers
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, number, seconds
 from pcapnfs.analyses.transfers import transfers
 from pcapnfs.record import Record
@@ -23,9 +24,6 @@ READS = _transfers.READS
 
 NEEDS = population.Operations(("COMMIT",), statuses=(0,))
 """Files without a COMMIT that succeeded are none of these."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Commits(Record):

@@ -145,8 +145,8 @@ def span(trace: Trace) -> Span | None:
     known = _answered(trace)
     if not len(known):
         return None
-    start = int(known.numbers["first_answered"].min())
-    end = min(int(known.numbers["last_answered"].max()), start + LONGEST_NS)
+    start = int(known.numbers["first_answered_ns"].min())
+    end = min(int(known.numbers["last_answered_ns"].max()), start + LONGEST_NS)
     return Span(start, end, -(-(end - start + 1) // MOMENTS))
 
 

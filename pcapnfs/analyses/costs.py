@@ -16,7 +16,7 @@ from pcapnfs.analyses.change_ids import ASKS_CHANGE, ASKS_STATE
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import FAILED, integer, seconds
 from pcapnfs.analyses.texts import among
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS
 from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record, replace
 
@@ -140,7 +140,7 @@ DATA = f"""
                {among("op", READ_OPERATIONS)} as reading, "count" as moved
         from operations join files using (file)
         where ("count" is not null or coalesce(status, 0) = 0)
-              and {among("op", READ_OPERATIONS + WRITE_OPERATIONS)}
+              and {among("op", MOVING)}
     )
 """
 """File data that operations moved; NULL where a reply that may have been a success does not say."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.transfer_sizes import MOVING
 from pcapnfs.analyses.untold import known
 from pcapnfs.record import Record
 
@@ -58,7 +58,7 @@ def delegations(cursor: duckdb.DuckDBPyConnection, *, untold: bool) -> Delegatio
     if recalled and returned:
         ((waited, longest),) = cursor.execute(_RECALLS).fetchall()
     if granted_read or granted_write:  # Only an OPEN that succeeded grants one.
-        data = {"data": READ_OPERATIONS + WRITE_OPERATIONS}
+        data = {"data": MOVING}
         ((served,),) = cursor.execute(_SERVED, data).fetchall()
     return Delegations(
         opens=known(integer(opens), unless=untold),

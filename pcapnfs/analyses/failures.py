@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
@@ -71,14 +72,8 @@ room for a client or its session (RFC 8881 section 18.36)."""
 NEEDS = population.Calls(names=STATUSES)
 """Without a call that was answered so there is none."""
 
-FILES_SHOWN = 3
-"""Files that are told."""
-
 USERS_SHOWN = 3
 """Users that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Failures(Record):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -37,9 +38,6 @@ EARLY_NS = 2_000_000
 LATE_NS = 6_000_000
 """How much sooner or later a message may come for its delay to be taken for that of the timer,
 whose ticks are coarse."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class HeldSegments(Record):

@@ -17,6 +17,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -40,9 +41,6 @@ SOON_NS = 100_000_000
 HELD_AGAINST_CALLS = 50
 """Connections, the latest, that are held against the other calls of their client; more that are
 late cost nothing. Each is compared with all of these."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class LateConnections(Record):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
@@ -38,9 +39,6 @@ them, is both, also where the capture lacks the EXCHANGE_ID that says so."""
 
 NEEDS = population.Operations(("LAYOUTGET",))
 """Without one, a client moves its data as it always did."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Layouts(Record):

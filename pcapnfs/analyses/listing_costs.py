@@ -49,7 +49,7 @@ READS = columns.together(
 )
 """The columns that the queries here read."""
 
-NEEDS = population.Operations(("READDIR", "READDIRPLUS"))
+NEEDS = population.Operations(listings.LISTING)
 """Only these list."""
 
 WALK_SHARE = 0.5

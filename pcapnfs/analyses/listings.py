@@ -22,6 +22,9 @@ READS = columns.of(
 )
 """The columns that this reads."""
 
+LISTING = ("READDIR", "READDIRPLUS")
+"""Operations that list."""
+
 TABLE = "listings"
 """The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
 `call_time`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls and
@@ -60,7 +63,7 @@ _ASKED = f"""
            op = 'READDIRPLUS' or coalesce(plus, false) as plus, {_ASKS_NO_TYPE} as asks_no_type,
            cookie, case when status > 0 then coalesce(entries, 0) else entries end as entries,
            requested
-    from operations where {among("op", ("READDIR", "READDIRPLUS"))}
+    from operations where {among("op", LISTING)}
 """
 
 _LISTINGS = f"""

@@ -25,6 +25,7 @@ from pcapnfs.analyses.arrays import (
     pieces,
     quantiles,
 )
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.levels import LATEST_NS, open_at_begin
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.texts import among
@@ -55,9 +56,6 @@ FLOOR = 0.1
 
 SERVERS = 100
 """Servers that are looked at, most calls first: a hostile capture may have one for each call."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Band(Record):

@@ -24,6 +24,7 @@ from pcapnfs.analyses.shares import PAUSE_LIMIT_NS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from numpy.typing import NDArray
@@ -55,9 +56,18 @@ def lock_gaps(trace: Trace, calls: Outstanding) -> tuple[LockGaps, ...]:
         trace: The trace.
         calls: When its calls were outstanding.
     """
+    return added_up(stretches(trace, calls))
+
+
+def added_up(gaps: Mapping[str, Stretches]) -> tuple[LockGaps, ...]:
+    """How long the gaps of each client were, the longest first.
+
+    Args:
+        gaps: By client, in nanoseconds.
+    """
     told = [
         LockGaps(client, float((end - begin).sum()) / NANOSECONDS)
-        for client, (begin, end) in stretches(trace, calls).items()
+        for client, (begin, end) in gaps.items()
     ]
     return tuple(sorted(told, key=lambda each: (-each.time_s, each.client)))
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -62,12 +64,6 @@ WAITING = (3, 4)
 
 POLLED_NS = 60_000_000_000
 """Clients that wait ask again sooner: Linux after 1 to 30 s, as long as nobody tells it to."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class LockWaits(Record):
@@ -125,11 +121,8 @@ def waits(trace: Trace) -> Waits | None:
     """Each wait of each client; None where nobody waited."""
     if not NEEDS.met(trace):
         return None
-    parameters = {"refused": list(REFUSED), "granted": list(GRANTED)}
-    with closing(trace.cursor()) as cursor:
-        cursor.execute(_STEPS, parameters)
-        each = cursor.execute(_EACH).fetchnumpy()
-        locks = cursor.execute(_LOCKS).fetchnumpy()
+    _register(trace)
+    each, locks = trace.arrays(_EACH), trace.arrays(_LOCKS)
     return Waits(each["mount"], each["begun"], each["ended"], locks["call"])
 
 
@@ -137,10 +130,8 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
     """Put together, for each client and server that waited, the longest first."""
     if not NEEDS.met(trace):
         return ()
-    parameters = {"refused": list(REFUSED), "granted": list(GRANTED)}
-    with closing(trace.cursor()) as cursor:
-        cursor.execute(_STEPS, parameters)
-        rows = cursor.execute(_WAITS, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
+    _register(trace)
+    rows = trace.rows(_WAITS, {"files": FILES_SHOWN, "examples": EXAMPLES})
     return tuple(
         LockWaits(
             client=client,
@@ -181,10 +172,17 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
     )
 
 
+@once
+def _register(trace: Trace) -> None:
+    """Make the table `lock_steps` of a trace, unless it is there."""
+    with closing(trace.cursor()) as cursor:
+        cursor.execute(_STEPS, {"refused": list(REFUSED), "granted": list(GRANTED)})
+
+
 # A step is a LOCK, or a callback that grants it or tells that it may be asked for again. A callback
 # names the file, of NLM the range as well; one that names no range is of all waits for the file.
 _STEPS = f"""
-    create temp table lock_steps as
+    create table lock_steps as
     with asked as (
         select mount, client, server, operations.op, operations.file, "offset", requested,
                call_frame as frame, call_time as asked, coalesce(reply_time, call_time) as answered,

@@ -34,7 +34,6 @@ from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
-from pcapnfs.analyses.lock_gaps import lock_gaps
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pcapnfs.analyses.budget import Booked
+    from pcapnfs.analyses.lock_gaps import LockGaps
     from pcapnfs.analyses.outstanding import Outstanding
     from pcapnfs.trace import Trace
 
@@ -143,6 +143,8 @@ class Measurement(Record):
     """What calls took longer because the path was longer for a while, likewise."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
+    lock_gaps: tuple[LockGaps, ...]
+    """What each client waited for them while it had no call outstanding itself."""
     unreached_s: float
     """What of the pauses the only client waited for a connection, seconds; 0 of several."""
     waited_s: float
@@ -270,7 +272,7 @@ def measure(
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks, unreached = None, unreached_s(trace)
     if len(calls.clients) > 1:
-        locked = {each.client: each.time_s for each in lock_gaps(trace, found)}
+        locked = {each.client: each.time_s for each in calls.lock_gaps}
         known = lost_by_client(trace), slower_by_client(trace), locked, unreached
         lacking = trust(trace).lacks_much
         clocks = client_clocks(found, calls, network.ways, rtt, booked, *known, lacking=lacking)
@@ -297,6 +299,7 @@ def measure(
         lost=calls.lost,
         longer=calls.longer,
         locked=calls.locked,
+        lock_gaps=calls.lock_gaps,
         unreached_s=0.0 if clocks else sum(unreached.values()),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,

@@ -22,7 +22,8 @@ from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.readdir import readdir
 from pcapnfs.analyses.resampling import holdout_error, resampled
 from pcapnfs.analyses.savings import LargerWrites, larger_writes
-from pcapnfs.analyses.verdict import Evidence, Verdict, measured_verdict, verdict
+from pcapnfs.analyses.verdict import Verdict, measured_verdict, verdict
+from pcapnfs.analyses.verdict_evidence import Evidence
 from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
@@ -325,11 +326,9 @@ def _put_off_s(measured: Measurement | None) -> float:
     return 0.0 if measured is None else measured.put_off_s / (measured.files or 1)
 
 
-def _more_at_once(measured: Measurement | None, given: Overrides) -> float:
+def _more_at_once(measured: Measurement, given: Overrides) -> float:
     """How many times as many calls are under way as were, where streams are given."""
-    if measured is None or given.streams is None:
-        return 1.0
-    return given.streams / measured.concurrency
+    return 1.0 if given.streams is None else given.streams / measured.concurrency
 
 
 def _network_s(measured: Measurement | None, given: Overrides) -> float | None:
@@ -382,40 +381,34 @@ def _evidence(
     measured: Measurement | None, given: Overrides, costs: Costs[float], missing: tuple[str, ...]
 ) -> Evidence:
     """What the verdict rests on."""
-    part = 0.0 if measured is None else costs.files / (measured.files or 1)
-    told = measured is not None and given.persist_s is None and measured.persist_s is not None
-    added = 0.0 if measured is None else costs.rtt_s - (measured.rtt_s or 0.0)
+    if measured is None:
+        return Evidence(costs=costs, stable_s=None, small_s=None, forecast=True, few=None)
+    part = costs.files / (measured.files or 1)
+    told = given.persist_s is None and measured.persist_s is not None
+    added = costs.rtt_s - (measured.rtt_s or 0.0)
 
     def moved(time_s: float | None) -> float | None:
         """With the round trip that is asked for."""
         return None if time_s is None else time_s + added
 
+    waiting_s = measured.held_s * _more_at_once(measured, given) + measured.put_off_s
     return Evidence(
         costs=costs,
-        transfer_s=0.0
-        if measured is None
-        else (measured.transfer_s - measured.lost.transfer_s) * part,
-        lost_s=0.0 if measured is None else measured.lost.calls_s * part,
-        lost_idle_s=0.0 if measured is None else measured.lost.idle_s * part,
-        longer_s=0.0 if measured is None else measured.longer.calls_s * part,
-        longer_calls=0,
-        waiting_s=0.0
-        if measured is None
-        else (measured.held_s * _more_at_once(measured, given) + measured.put_off_s) * part,
-        unknown_s=0.0
-        if measured is None
-        else measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
-        stable_s=moved(measured.stable_median_s) if measured is not None and told else None,
-        small_s=moved(measured.small_median_s) if measured is not None else None,
+        stable_s=moved(measured.stable_median_s) if told else None,
+        small_s=moved(measured.small_median_s),
         forecast=True,
-        few=measured.stable_calls if measured is not None and FEW in missing else None,
-        clients=1 if measured is None else measured.several,
+        few=measured.stable_calls if FEW in missing else None,
+        transfer_s=(measured.transfer_s - measured.lost.transfer_s) * part,
+        waiting_s=waiting_s * part,
+        unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
+        lost_s=measured.lost.calls_s * part,
+        lost_idle_s=measured.lost.idle_s * part,
+        longer_s=measured.longer.calls_s * part,
+        clients=measured.several,
         resent=_resent(measured, given),
         # A pause is one of the run, whatever the number of files.
-        locked_s=0.0
-        if measured is None
-        else measured.locked.gaps_s * part + measured.locked.pauses_s,
-        unreached_s=0.0 if measured is None else measured.unreached_s,
+        locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
+        unreached_s=measured.unreached_s,
     )
 
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from pcapnfs import walks
 from pcapnfs.analyses import parts, population
 from pcapnfs.analyses.change_ids import age_s, tell
+from pcapnfs.analyses.listings import LISTING
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
 from pcapnfs.analyses.texts import among, number, place
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS, allowed
+from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS, allowed
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -43,12 +44,6 @@ rounding of a kernel's clock)."""
 
 EXAMPLES = 3
 """Frames that are named as examples."""
-
-LISTING = ("READDIR", "READDIRPLUS")
-"""Operations that list,"""
-
-MOVING = (*READ_OPERATIONS, *WRITE_OPERATIONS)
-"""and those that move data."""
 
 LISTED = population.Operations(LISTING)
 """Without these there is nothing to say of listings,"""

@@ -143,8 +143,8 @@ def _too_little(seen: Evidence) -> str | None:
 def _needed(moves: int, visits: int) -> str:
     """One text for all mounts of a hundred thousand that have as little."""
     return (
-        f"{_times(moves, 'move')} from one child of a directory to the next and "
-        f"{_times(visits, 'visit')} of files; {ENOUGH} of either are needed"
+        f"{units.counted(moves, 'move')} from one child of a directory to the next and "
+        f"{units.counted(visits, 'visit')} of files; {ENOUGH} of either are needed"
     )
 
 
@@ -174,11 +174,11 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
     """`noac`, `actimeo=0`, `acdirmin=0` and `acregmin=0`."""
     directories = (
         f"asked for the unchanged directory between {units.count(seen.moves_asked)} of "
-        f"{_times(seen.moves, 'move')} from one child to the next"
+        f"{units.counted(seen.moves, 'move')} from one child to the next"
     )
     files = (
         f"asked at least twice within a second in {units.count(seen.visits_asked_twice)} of "
-        f"{_times(seen.visits, 'visit')} of files, and nothing had changed"
+        f"{units.counted(seen.visits, 'visit')} of files, and nothing had changed"
     )
     whole = ("noac", "actimeo=0,sync") if _writes_through(seen) else ("noac", "actimeo=0")
     frames = seen.frames["moves"]
@@ -190,13 +190,14 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
                 ("acdirmin=0",),
                 "likely",
                 f"{directories}; but for a fresh file only in {units.count(seen.visits_asked)} of "
-                f"{_times(seen.visits, 'visit')}",
+                f"{units.counted(seen.visits, 'visit')}",
                 frames,
             )
         else:
             few = f"too few visits of files to tell which ({units.count(seen.visits)})"
             some = (
-                f"{units.count(seen.visits_asked)} of {_times(seen.visits, 'visit')} of files asked"
+                f"{units.count(seen.visits_asked)} of "
+                f"{units.counted(seen.visits, 'visit')} of files asked"
             )
             yield _verdict(
                 (*whole, "acdirmin=0,sync") if _writes_through(seen) else ("acdirmin=0", *whole),
@@ -241,8 +242,9 @@ def _timeout(seen: Evidence) -> Iterator[Verdict]:
         title=f"actimeo={span} or acdirmin={span}",
         confidence="likely" if seen.pauses_asked >= MANY else "possible",
         evidence=(
-            f"asked for a directory before it used it after {_times(seen.pauses_asked, 'pause')} "
-            f"({_times(seen.pauses_asked_twice, 'time')} twice), from an age of "
+            "asked for a directory before it used it after "
+            f"{units.counted(seen.pauses_asked, 'pause')} "
+            f"({units.counted(seen.pauses_asked_twice, 'time')} twice), from an age of "
             f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
             f"{units.duration(trusted)}; programs that open directories may do the same"
         ),
@@ -256,8 +258,8 @@ def _open_unasked(seen: Evidence) -> Iterator[Verdict]:
         yield _verdict(
             ("nocto",),
             "possible",
-            f"{_times(seen.reads_unasked, 'file')} known from a listing read without a GETATTR "
-            f"before, {units.count(seen.reads_asked)} with one",
+            f"{units.counted(seen.reads_unasked, 'file')} known from a listing read without a "
+            f"GETATTR before, {units.count(seen.reads_asked)} with one",
             (),
         )
 
@@ -269,9 +271,9 @@ def _listings(seen: Evidence) -> Iterator[Verdict]:
     yield _verdict(
         ("nordirplus",),
         "likely" if seen.listings_plain >= ENOUGH else "possible",
-        f"{_times(seen.listings_plain, 'directory', 'directories')} listed without attributes, "
-        "none with them; a client that never asks for them, or a server that has none to give, "
-        "does the same",
+        f"{units.counted(seen.listings_plain, 'directory', 'directories')} listed without "
+        "attributes, none with them; a client that never asks for them, or a server that has none "
+        "to give, does the same",
         seen.frames["listing"],
     )
 
@@ -298,8 +300,8 @@ def _read_size(seen: Evidence) -> Iterator[Verdict]:
             (f"rsize={listing}",),
             "likely" if seen.listings_continued >= FEW else "possible",
             f"listings asked for {units.size(listing)} at a time, though "
-            f"{_times(seen.listings_continued, 'call')} had to go on; no READ or WRITE was larger"
-            f"{_allowed(seen.max_read_bytes)}",
+            f"{units.counted(seen.listings_continued, 'call')} had to go on; no READ or WRITE was "
+            f"larger{_allowed(seen.max_read_bytes)}",
             seen.frames["listing"],
         )
 
@@ -336,8 +338,8 @@ def _write_size(seen: Evidence) -> Iterator[Verdict]:
         yield _verdict(
             (f"wsize={write}",),
             "possible",
-            f"none of {_times(seen.writes, 'WRITE')} brought more than {units.size(write)}, which "
-            f"is also what listings asked for{_allowed(seen.max_write_bytes)}",
+            f"none of {units.counted(seen.writes, 'WRITE')} brought more than {units.size(write)}, "
+            f"which is also what listings asked for{_allowed(seen.max_write_bytes)}",
             seen.frames["write"],
         )
 
@@ -363,9 +365,9 @@ def _synchronous(seen: Evidence) -> Iterator[Verdict]:
         yield _verdict(
             ("sync",),
             "possible",
-            f"{_times(seen.writes_sync, 'WRITE')} of "
-            f"{_times(seen.files_sync, 'file')} asked for stable storage though the next one "
-            "followed; programs that open with O_SYNC do the same",
+            f"{units.counted(seen.writes_sync, 'WRITE')} of "
+            f"{units.counted(seen.files_sync, 'file')} asked for stable storage though the next "
+            "one followed; programs that open with O_SYNC do the same",
             seen.frames["sync"],
         )
 
@@ -380,7 +382,3 @@ def _allowed(limit: int | None) -> str:
     if limit is None:
         return "; what the server allows was not captured"
     return f"; the server allows {units.size(limit)}"
-
-
-def _times(number: int, one: str, many: str | None = None) -> str:
-    return units.counted(number, one, many)

@@ -291,7 +291,7 @@ def _in_use(trace: Trace, pairs: Collection[Pair]) -> dict[Pair, tuple[int, int]
     nfs = known.where(known.numbers["program"] == NFS)
     return {
         pair: (len(begin), most_at_once(begin, end, touching=True))
-        for pair, (begin, end) in nfs.spans("first", "last").items()
+        for pair, (begin, end) in nfs.spans("first_ns", "last_ns").items()
     }
 
 

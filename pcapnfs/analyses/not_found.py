@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import joined, population, shares, traffic
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
@@ -46,9 +47,6 @@ PLACES_SHOWN = 6
 
 ORDERS_SHOWN = 3
 """Search orders that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class MissingName(Record):

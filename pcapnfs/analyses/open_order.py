@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.levels import NONE_OPEN, levels
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
 from pcapnfs.record import Record
@@ -29,9 +30,6 @@ READS = columns.together(
 
 OWNERS = 100
 """Users that are looked at, most OPENs first: a hostile capture may have one for each call."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class OpenOrder(Record):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses import population, shares
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
@@ -62,9 +63,6 @@ CONTEXTS = "context"
 
 OPERATIONS_SHOWN = 4
 """Operations that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Preliminary(Record):

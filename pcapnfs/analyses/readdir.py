@@ -41,7 +41,7 @@ READS = columns.together(
 )
 """The columns that the queries here read."""
 
-NEEDS = population.Operations(("READDIR", "READDIRPLUS"))
+NEEDS = population.Operations(listings.LISTING)
 """Only these list."""
 
 Sort = Literal["time", "calls", "entries", "follow-ups", "name"]

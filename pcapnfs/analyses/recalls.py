@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population, shares
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -37,12 +38,6 @@ NEEDS = population.Operations(("CB_RECALL",))
 
 BEFORE_NS = 1_000_000_000
 """A call that was put off so long before a recall of its file was put off for it."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Recalls(Record):

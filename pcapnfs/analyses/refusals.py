@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population, same_calls, shares
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.outstanding import PAUSE_LIMIT_NS
 from pcapnfs.analyses.same_calls import PUT_OFF
 from pcapnfs.analyses.service_time import integer, seconds
@@ -39,12 +40,6 @@ NEEDS = population.Calls(names=PUT_OFF)
 RECALL_NS = 1_000_000_000
 """A delegation recalled so long before or after a call was put off is why: a server sends both at
 once, or the recall a little later."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Refusals(Record):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import restarts, shares
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
 from pcapnfs.record import Record
@@ -33,9 +34,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class ResentCalls(Record):

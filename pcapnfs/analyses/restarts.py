@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import joined, population, shares
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     import duckdb
 
     from pcapnfs.trace import Trace
@@ -66,9 +70,6 @@ NEEDS = population.Calls(names=(*LOST_STATE, *GRACE))
 MOST = 20
 """Changes of the verifier up to which they are taken for restarts; a server that gives more does
 not keep to the protocol."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Restart(Record):
@@ -119,11 +120,7 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         told = cursor.execute(_VERIFIERS).fetchall()
         if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
             return ()
-        changed = cursor.execute("select distinct server from verifiers").fetchall()
-        verifiers = {str(server): _NO_VERIFIERS for (server,) in changed}
-        for server, number, writes, again, frame in told:
-            known = 1 if again or number > MOST + 1 else integer(number)
-            verifiers[str(server)] = (known, integer(writes), frame if known > 1 else None)
+        verifiers = _verifiers(cursor, told)
         rewritten = {}
         if any(number > 1 for number, _, _ in verifiers.values()):
             rewritten = {
@@ -142,10 +139,10 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
     found = []
     for server in sorted(verifiers.keys() | states.keys()):
         number, writes, frame = verifiers.get(server, _NO_VERIFIERS)
-        lost, names, lost_frames, losers, *of_grace, logins = states.get(
-            server, (0, [], [], 0, 0, 0, 0, [], 0, 0)
-        )
-        refused, grace, span, refused_frames, reclaims = of_grace
+        (
+            lost, names, lost_frames, losers,
+            refused, grace, span, refused_frames, reclaims, logins,
+        ) = states.get(server, _NO_STATES)  # fmt: skip
         if number < 2 and not lost and not refused:
             continue
         calls, size = rewritten.get(server, (0, 0)) if number > 1 else (0, 0)
@@ -175,6 +172,23 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
     return tuple(found)
 
 
+def _verifiers(
+    cursor: duckdb.DuckDBPyConnection, told: Sequence[tuple[Any, ...]]
+) -> dict[str, tuple[int, int, int | None]]:
+    """By server: its verifiers, the replies that told one, and the frame of the first new one.
+
+    Args:
+        cursor: A connection to the trace.
+        told: The rows of `_VERIFIERS`.
+    """
+    servers = cursor.execute("select distinct server from verifiers").fetchall()
+    found = {str(server): _NO_VERIFIERS for (server,) in servers}
+    for server, number, writes, again, frame in told:
+        known = 1 if again or number > MOST + 1 else integer(number)
+        found[str(server)] = (known, integer(writes), frame if known > 1 else None)
+    return found
+
+
 def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     """Make the table `reconnected`: each `connection` that a client began because of a restart."""
     _register(trace)
@@ -189,6 +203,9 @@ def _register(trace: Trace) -> None:
 
 
 _NO_VERIFIERS: tuple[int, int, int | None] = (0, 0, None)
+
+_NO_STATES: tuple[Any, ...] = (0, [], [], 0, 0, 0, 0, [], 0, 0)
+"""A row of `_STATES` without calls."""
 
 _TOLD = """
     told as (

@@ -2,8 +2,7 @@
 
 Takes what TCP shows of each connection; gives for each client and server the two halves of the
 round trip, between capture point and client and between capture point and server, each with its
-source, and the vantage point that they tell. `additions` says by connection what a service time
-lacks of what the client waited.
+source, and the vantage point that they tell.
 
 A half is the lower quartile of the handshakes, or of the ACKs that came alone and were not delayed,
 whichever is less. ACKs that came with data took longer by what the end did meanwhile: their 5th
@@ -14,13 +13,13 @@ client's next call is one, too (docs/definitions.md).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses import given, traffic
 from pcapnfs.analyses.once import once
-from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
+from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -149,28 +148,6 @@ class RoundTrips(Record):
     """What the longer half of the pair with most calls rests on."""
 
 
-class Additions(Record):
-    """What is to be added to service times, so that they are what the client waited."""
-
-    ns: Mapping[int, int]
-    """Nanoseconds by connection; 0 where it is not known."""
-    unknown: frozenset[int]
-    """Connections for which it is not known."""
-
-    def parameters(self) -> dict[str, object]:
-        """What `ADDITIONS` asks for."""
-        return {"connections": list(self.ns), "additions": list(self.ns.values())}
-
-
-ADDITIONS = """
-    additions as (
-        select unnest($connections::uinteger[]) as connection,
-               unnest($additions::bigint[]) as addition
-    )
-"""
-"""The additions as rows, with the parameters that `Additions.parameters` gives."""
-
-
 @once
 def round_trips(trace: Trace) -> RoundTrips:
     """Say how long the round trip is, and where the capture was taken."""
@@ -190,23 +167,6 @@ def _beside(trace: Trace) -> set[tuple[str, str]]:
     mounts, beside = traffic.mounts(trace), traffic.beside(trace)
     others = {pair for mount, pair in mounts.items() if mount not in beside}
     return {mounts[mount] for mount in beside} - others
-
-
-def additions(trace: Trace) -> Additions:
-    """Say by connection how much longer the client waited than the service time.
-
-    In nanoseconds: 0 where the capture was taken at the client, else the round trip between capture
-    point and client.
-    """
-    pairs = _pairs(trace)
-    ns: dict[int, int] = {}
-    unknown = set()
-    for number, client, server in trace.each("select connection, client, server from connections"):
-        addition = pairs[client, server].addition_s if (client, server) in pairs else None
-        ns[number] = round((addition or 0.0) * NANOSECONDS)
-        if addition is None:
-            unknown.add(number)
-    return Additions(ns, frozenset(unknown))
 
 
 _CONNECTIONS = """

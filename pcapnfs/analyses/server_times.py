@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import given, round_trip, shares, slower_path, tcp_stalls, traffic
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
@@ -32,9 +33,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class ServerTime(Record):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses import parts, shares
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
@@ -36,12 +37,6 @@ CHANGES = (*WRITE_OPERATIONS, "SETATTR")
 
 USES = (*CHANGES, *READ_OPERATIONS, "GETATTR", "ACCESS", "OPEN")
 """Operations by which a client uses a file, or asks for its attributes."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class SharedFile(Record):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population, shares
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -34,12 +35,6 @@ NEEDS = population.Operations(("RENAME",), statuses=(0,))
 
 SILLY_NAME = r"\.nfs[0-9A-Fa-f.]{4,32}"
 """The names that clients make up."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class SillyRenames(Record):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses import round_trip, shares, tcp_stalls
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
@@ -83,9 +84,6 @@ TABLE = "slower_path"
 """The table that `register` makes, with a row for each call that was under way while the path to
 its server was known to be longer: `call`, `client`, `call_frame`; `row` of the time budget;
 `inside`, what its service time holds for that, ns, and `part`, what it took of the clock, ns."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 Side = Literal["client", "server"]
 """An end of the path."""

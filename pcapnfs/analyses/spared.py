@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -33,9 +34,6 @@ class Spared(Record):
 
 NONE = Spared(0, 0.0, 0.0, ())
 """No calls."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 def columns(which: str, name: str = "spared") -> str:

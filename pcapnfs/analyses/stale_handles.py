@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.texts import among
 from pcapnfs.programs import NFS
@@ -37,15 +38,9 @@ STALE = (70, 10014)
 NEEDS = population.Calls(statuses=STALE)
 """Without a call that was refused so there is none."""
 
-FILES_SHOWN = 3
-"""Files that are told."""
-
 FILES_MOST = 60
 """Files that are told of all clients and servers: each is looked for among all removals, and many
 may have had the same name."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class StaleFile(Record):

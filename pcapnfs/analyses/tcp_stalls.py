@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import round_trip, shares, traffic
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
@@ -61,9 +62,6 @@ TABLE = "tcp_stalls"
 whether it was outstanding `longer` ns than others, or came late; `inside`, what of that is in its
 service time, ns; `own`: nothing else makes it long, since it was sent once and not told to come
 again."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Stalled(Record):

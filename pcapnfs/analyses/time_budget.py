@@ -54,6 +54,7 @@ def time_budget(
     trace: Trace,
     calls: Outstanding | None = None,
     booked: Booked | None = None,
+    gaps: tuple[LockGaps, ...] | None = None,
     *,
     top: int = CLIENTS,
 ) -> TimeBudget:
@@ -63,6 +64,7 @@ def time_budget(
         trace: The trace.
         calls: Its calls, where they are known already.
         booked: They added up, likewise.
+        gaps: What clients waited for locks, likewise.
         top: Clients that get a budget and phases of their own; 0 for all.
 
     Raises:
@@ -77,5 +79,5 @@ def time_budget(
         clients=clients,
         phases=phases(trace, found, [budget.client or "" for budget in clients]),
         slower_paths=slower_paths(trace),
-        lock_gaps=lock_gaps(trace, found),
+        lock_gaps=lock_gaps(trace, found) if gaps is None else gaps,
     )

@@ -32,12 +32,15 @@ from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from pcapnfs.analyses.lock_gaps import Stretches
     from pcapnfs.analyses.objects import Objects
     from pcapnfs.analyses.outstanding import Added, Outstanding
+    from pcapnfs.analyses.tcp_stalls import Stalled
     from pcapnfs.trace import Trace
 
     Floats = NDArray[np.float64]
@@ -186,6 +189,8 @@ class Timeline(Record):
     """What a path that was longer for a while took of it."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
+    lock_gaps: tuple[_lock_gaps.LockGaps, ...]
+    """What each client waited for them while it had no call outstanding itself."""
     apart_s: Floats
     """By client, how long the other calls, which mount and unmount, were outstanding, added up,
     seconds."""
@@ -218,16 +223,11 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
     service = facts.pop("srt")
     answered = service >= 0
-    still = stalled(trace)
-    places = None if still is None else find(calls.call, still.call)
     for piece in pieces(len(service)):
         service[piece] += longer[connection[piece]]
     service[~answered] = 0
-    unsure = np.zeros(0, np.bool_)
-    if still is not None and places is not None:
-        service[places] = np.maximum(service[places] - still.inside_ns, 0)
-        still.longer_ns[~chosen[places]] = 0
-        unsure = calls.kind[places] == UNKNOWN
+    still = stalled(trace)
+    lost = Lost() if still is None else _losses_taken_out(still, calls, service, chosen)
     longer_path = _path_taken_out(trace, calls, service, chosen)
     shows = answered & ~refused
     del connection, refused, answered
@@ -247,22 +247,12 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         waited_s=waits,
         share_s=shares,
     )
-    locked = _locked(trace, calls, intervals.begin, order, idle_s)
+    waited_for = _lock_gaps.stretches(trace, calls)
+    locked = _locked(waited_for, intervals.begin, order, idle_s)
     del intervals
-    lost = Lost()
-    if still is not None and places is not None:
-        late = np.zeros(len(service))
-        late[places] = still.late_ns
-        lost = Lost(
-            calls_s=float(still.longer_ns.sum()) / NANOSECONDS,
-            transfer_s=float(still.longer_ns[still.transfer].sum()) / NANOSECONDS,
-            unknown_s=float(still.longer_ns[unsure & ~still.transfer].sum()) / NANOSECONDS,
-            idle_s=float(np.minimum(late[order] / NANOSECONDS, idle_s).sum()),
-        )
-        del late
-    service_s = np.empty(len(order))
-    for piece in pieces(len(order)):
-        np.divide(service[order[piece]], NANOSECONDS, out=service_s[piece])
+    if still is not None:
+        lost = replace(lost, idle_s=_late_s(still, calls, order, idle_s))
+    service_s = _seconds(service, order)
     del service
     once, shows = facts.pop("once")[order], shows[order]
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
@@ -295,16 +285,16 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         lost=lost,
         longer=longer_path,
         locked=locked,
+        lock_gaps=_lock_gaps.added_up(waited_for),
         apart_s=apart / NANOSECONDS,
     )
 
 
 def _locked(
-    trace: Trace, calls: Outstanding, begin: NDArray[np.int64], order: NDArray[np.int32],
+    waited: Mapping[str, Stretches], begin: NDArray[np.int64], order: NDArray[np.int32],
     idle_s: Floats,
 ) -> Locked:  # fmt: skip
     """What of the gaps before calls in order, seconds, their clients waited for locks."""
-    waited = _lock_gaps.stretches(trace, calls)
     if not waited:
         return Locked()
     idle = np.flatnonzero(idle_s > 0)
@@ -316,6 +306,28 @@ def _locked(
     pause = idle_s[idle[np.searchsorted(gaps[1], last)]] >= PAUSE_S
     length = (last - first) / NANOSECONDS
     return Locked(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
+
+
+def _losses_taken_out(
+    still: Stalled, calls: Outstanding, service: NDArray[np.int64], chosen: Flags
+) -> Lost:
+    """Take from service times, ns, what calls stood still for what was lost; say how much."""
+    places = find(calls.call, still.call)
+    service[places] = np.maximum(service[places] - still.inside_ns, 0)
+    longer = np.where(chosen[places], still.longer_ns, 0)
+    unsure = (calls.kind[places] == UNKNOWN) & ~still.transfer
+    return Lost(
+        calls_s=float(longer.sum()) / NANOSECONDS,
+        transfer_s=float(longer[still.transfer].sum()) / NANOSECONDS,
+        unknown_s=float(longer[unsure].sum()) / NANOSECONDS,
+    )
+
+
+def _late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s: Floats) -> float:
+    """How much later calls in order came for what was lost, while none was outstanding, seconds."""
+    late = np.zeros(len(calls.call))
+    late[find(calls.call, still.call)] = still.late_ns
+    return float(np.minimum(late[order] / NANOSECONDS, idle_s).sum())
 
 
 def _path_taken_out(
@@ -363,6 +375,14 @@ def _idle(intervals: Intervals, number: int) -> tuple[NDArray[np.int32], Floats,
     for piece in pieces(number):
         idle_s[piece] = np.maximum(before[piece], 0) / NANOSECONDS
     return order, idle_s, alone
+
+
+def _seconds(times_ns: NDArray[np.int64], order: NDArray[np.int32]) -> Floats:
+    """The times of calls in order, seconds."""
+    found = np.empty(len(order))
+    for piece in pieces(len(order)):
+        np.divide(times_ns[order[piece]], NANOSECONDS, out=found[piece])
+    return found
 
 
 def _added(

@@ -281,11 +281,12 @@ def by_pair(trace: Trace) -> Counter[tuple[str, str]]:
 _TRAFFIC = """
     select mount, any_value(client) as client, any_value(server) as server, connection, callback,
            program, version, count(*) as calls, count(reply_time) as answered,
-           min(call_first_time) as first, max(greatest(reply_time, call_first_time)) as last,
-           coalesce(min(call_first_time) filter (reply_time is not null), 0) as first_answered,
+           min(call_first_time) as first_ns,
+           max(greatest(reply_time, call_first_time)) as last_ns,
+           coalesce(min(call_first_time) filter (reply_time is not null), 0) as first_answered_ns,
            coalesce(max(greatest(reply_time, call_first_time))
-                        filter (reply_time is not null), 0) as last_answered,
-           (sum(call_bytes::bigint) + coalesce(sum(reply_bytes::bigint), 0))::bigint as moved
+                        filter (reply_time is not null), 0) as last_answered_ns,
+           (sum(call_bytes::bigint) + coalesce(sum(reply_bytes::bigint), 0))::bigint as moved_bytes
     from calls group by mount, connection, callback, program, version
     order by mount, connection, callback, program, version
 """

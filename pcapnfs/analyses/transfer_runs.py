@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import given, population, shares, spared
 from pcapnfs.analyses import transfers as _transfers
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.spared import Spared
-from pcapnfs.analyses.transfer_sizes import ALLOWED_READS, allowed
-from pcapnfs.analyses.transfers import MOVING, transfers
+from pcapnfs.analyses.transfer_sizes import ALLOWED_READS, MOVING, allowed
+from pcapnfs.analyses.transfers import transfers
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ _MERGED = f"""
            coalesce(sum(left_out), 0), sum((share * (left_out / calls))::bigint),
            sum((stable_share * (left_out / calls))::bigint),
            sum((pause * (left_out / calls))::bigint),
-           coalesce(arg_max(frame, (left_out, -frame::bigint), {spared.EXAMPLES})
+           coalesce(arg_max(frame, (left_out, -frame::bigint), {EXAMPLES})
                         filter (left_out > 0), [])
     from fewer group by mount, reading
 """
@@ -221,7 +222,7 @@ _SYNCHRONOUS = f"""
                filter (synchronous),
            coalesce(sum(sync) filter (synchronous), 0), sum(sync_share) filter (synchronous),
            sum(sync_pause) filter (synchronous),
-           coalesce(min(frame::bigint, {spared.EXAMPLES}) filter (synchronous), [])
+           coalesce(min(frame::bigint, {EXAMPLES}) filter (synchronous), [])
     from written left join floors using (mount)
     group by mount
 """

@@ -35,6 +35,9 @@ READ_OPERATIONS = ("READ", "READ_PLUS")
 WRITE_OPERATIONS = ("WRITE",)
 """Operations that take file data."""
 
+MOVING = READ_OPERATIONS + WRITE_OPERATIONS
+"""Both."""
+
 REACH = f'case when greatest("offset", requested) < {1 << 62} then "offset" + requested end'
 """SQL: the first byte behind what a READ or a WRITE asks for; NULL where one of the two is not
 known, or so large, by damage, that the sum may have no place in 64 bits."""
@@ -103,7 +106,7 @@ _MOVED = f"""
            count(*) filter ("count" is null and coalesce(operations.status, 0) = 0),
            max(requested), max(requested) filter ("offset" is not null), max({REACH})
     from operations join calls using (call)
-    where {among("operations.op", (*READ_OPERATIONS, *WRITE_OPERATIONS))} and {_OF_CLIENT}
+    where {among("operations.op", MOVING)} and {_OF_CLIENT}
     group by mount, reading
 """
 

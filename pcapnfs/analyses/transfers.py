@@ -14,7 +14,7 @@ from pcapnfs.analyses import joined, parts, population, shares, traffic
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.texts import among
-from pcapnfs.analyses.transfer_sizes import READ_OPERATIONS, WRITE_OPERATIONS
+from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ READS = columns.together(
     ),
 )
 """The columns that the queries here read."""
-
-MOVING = (*READ_OPERATIONS, *WRITE_OPERATIONS)
-"""Operations that move data."""
 
 COMMITTING = "COMMIT"
 """The one that makes sure of it."""

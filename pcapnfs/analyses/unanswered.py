@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares, silent_calls
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -23,12 +24,6 @@ READS = columns.together(
     columns.of(calls="client server callback call_time reply_time", files="file path"),
 )
 """The columns that the queries here read."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Unanswered(Record):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.verdict_evidence import Evidence, reasons, storage_of, typical_share
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -24,31 +25,12 @@ LARGE_SHARE = 0.3
 """A cause that takes more of the time is named beside the largest. Practitioners call a run bound
 by persistence from 30 % of the time on (docs/method.md)."""
 
-ROTATION_S = (0.004, 0.012)
-"""Rotational latency and seek of a disk: half a turn takes 2 ms at 15,000 and 5.6 ms at 5,400
-turns a minute, and a seek 3 to 9 ms. A disk behind a write cache that survives a power failure
-answers faster."""
-
-FAST_DIFFERENCE_S = 0.0003
-"""Below this, a stable call costs no more than a log device or a cache would take."""
-
-FAST_RATIO = 1.5
-"""And when it takes less than so many round trips, it may not have been on any storage at all."""
-
-SKEWED = 2.0
-"""Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
-
 MOUNTING_S = 1.0
-"""From so many seconds on, and a large share, it is told what mounting took."""
+"""From so many seconds on, users notice what mounting took; a verdict tells of it where it is a
+large share as well."""
 
 ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
-
-CAUSES = (
-    "persistence", "round_trips", "transfer", "waiting", "path", "loss", "locks", "server",
-    "unknown", "client",
-)  # fmt: skip
-"""Codes of the causes."""
 
 MOSTLY_UNKNOWN = 0.5
 """From this share on, what nobody knows is named alone: any other cause may be in it."""
@@ -117,52 +99,13 @@ class Verdict(Record):
     """What the clients beyond these waited, in a sentence; None without any."""
 
 
-class Evidence(Record):
-    """What the sentence is made of; times in seconds."""
-
-    costs: Costs[float]
-    """The model's inputs."""
-    transfer_s: float
-    """The part of what calls take beyond both that was moving their bytes."""
-    waiting_s: float
-    """The part of it in which the server was not ready, was not reached, or did not answer."""
-    unknown_s: float
-    """The part of it of calls without a known outcome."""
-    lost_s: float
-    """The part of it in which they stood still until TCP sent again what was lost."""
-    lost_idle_s: float
-    """The same of the time in which no call was under way, of all calls together."""
-    longer_s: float
-    """The part of it that calls took longer because the path was longer for a while."""
-    longer_calls: int
-    """How many of them did; 0 where only the clock of one client is known."""
-    stable_s: float | None
-    """Median service time of the stable calls; None when persistence was not measured."""
-    small_s: float | None
-    """The same of the calls that show the round trip; None without any."""
-    forecast: bool
-    """It is about a run that was not measured."""
-    few: int | None
-    """Stable calls, where they are too few for a mean; None where they are not."""
-    clients: int = 1
-    """Clients whose calls these are."""
-    resent: bool = False
-    """Most stable calls were sent again before they were answered."""
-    locked_s: float = 0.0
-    """The time in which no call was under way since the client waited for a lock."""
-    unreached_s: float = 0.0
-    """The same since it waited for a connection."""
-    lacking: bool = False
-    """The capture lacks so much that calls may have been under way where none is."""
-
-
 def verdict(evidence: Evidence) -> Verdict:
     """Name the causes."""
     costs = evidence.costs
     transfer = costs.beyond_s and min(evidence.transfer_s / costs.concurrency, costs.beyond_s)
     waiting = evidence.waiting_s / costs.concurrency
-    storage = _storage(evidence)
-    persistence = costs.persistence_s * (_typical(evidence) if storage == "memory" else 1.0)
+    storage = storage_of(evidence)
+    persistence = costs.persistence_s * (typical_share(evidence) if storage == "memory" else 1.0)
     beyond = costs.beyond_s + costs.persistence_s - persistence
     left = max(0.0, beyond - max(0.0, transfer) - waiting)
     path = min(evidence.longer_s / costs.concurrency, left)
@@ -193,7 +136,7 @@ def verdict(evidence: Evidence) -> Verdict:
     whose = "The time" + (all_clients if evidence.clients > 1 else "")
     verb = "would go into" if evidence.forecast else "went into"
     return Verdict(
-        sentence=f"{whose} {verb} {_reasons(evidence, causes, named, storage)}"
+        sentence=f"{whose} {verb} {reasons(evidence, causes, named, storage)}"
         if named
         else NOTHING,
         named=named,
@@ -299,10 +242,10 @@ NOTHING = "No call took any time."
 def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     """What one client's time went into; the sentence begins with what is told."""
     evidence = _evidence(clock)
-    storage = _storage(evidence)
+    storage = storage_of(evidence)
     parts = clock.causes()
     if storage == "memory":
-        persistence = parts["persistence"] * _typical(evidence)
+        persistence = parts["persistence"] * typical_share(evidence)
         parts["server"] += parts["persistence"] - persistence
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
@@ -318,13 +261,13 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         counted = causes_of(_seen(evidence, parts))
         told += f". {_mounting(clock.apart_s)}"
     named = named_of(causes_of(_seen(evidence, parts | {"client": idle})))
-    reasons = _reasons(evidence, counted, named, storage, always=True) if named else ""
+    told_reasons = reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(
         client=clock.client,
         clock_s=wall,
         waited_s=clock.waited_s,
         active_s=clock.active_s,
-        sentence=f"{told}: its time went into {reasons}" if named else f"{told}. {NOTHING}",
+        sentence=f"{told}: its time went into {told_reasons}" if named else f"{told}. {NOTHING}",
         named=named,
         storage=storage,
         causes=causes,
@@ -353,13 +296,6 @@ def _evidence(clock: ClientClock) -> Evidence:
     )
     return Evidence(
         costs=costs,
-        transfer_s=0.0,
-        waiting_s=0.0,
-        unknown_s=0.0,
-        lost_s=0.0,
-        lost_idle_s=0.0,
-        longer_s=0.0,
-        longer_calls=0,
         stable_s=clock.stable_median_s if clock.few is None else None,
         small_s=clock.small_median_s,
         forecast=False,
@@ -406,133 +342,3 @@ def named_of(causes: tuple[Cause, ...]) -> tuple[str, ...]:
         for place, each in enumerate(causes)
         if each.time_s > 0 and (place == 0 or (each.share or 0.0) >= LARGE_SHARE)
     )
-
-
-def _storage(evidence: Evidence) -> str | None:
-    """What the storage looks like, from what a stable call takes."""
-    costs = evidence.costs
-    if not costs.syncops_per_file or evidence.resent:
-        return None
-    if evidence.stable_s is not None:
-        small = _small_s(evidence)
-        more = evidence.stable_s - small
-        if more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small:
-            return "memory"
-    persist = costs.persist_s
-    if persist < ROTATION_S[0]:
-        return "flash"
-    return "disk" if persist <= ROTATION_S[1] else "slow"
-
-
-def _small_s(evidence: Evidence) -> float:
-    """What a call that needs no storage usually takes."""
-    return evidence.costs.rtt_s if evidence.small_s is None else evidence.small_s
-
-
-def _skewed(evidence: Evidence) -> str:
-    """What a call usually takes, where that is far from the mean."""
-    usual = _small_s(evidence)
-    if evidence.costs.rtt_s <= SKEWED * usual:
-        return ""
-    return f" in the mean, {units.duration(usual)} in the median"
-
-
-def _typical(evidence: Evidence) -> float:
-    """The part of persistence, 0…1, that usual stable calls have.
-
-    Where they are as fast as others, the mean is that of a few slow ones: a busy server or
-    processor, which delays any call.
-    """
-    if evidence.stable_s is None or not evidence.costs.persist_s:
-        return 1.0
-    more = evidence.stable_s - _small_s(evidence)
-    return min(1.0, max(0.0, more / evidence.costs.persist_s))
-
-
-_STORAGE = {
-    "disk": "the latency of rotating disks without a write cache that survives a power failure",
-    "slow": "several disk accesses a call, or a busy disk",
-    "flash": "faster than a disk turns",
-    "memory": "as fast as from memory: an async export, or a log device or protected write cache",
-}
-
-
-def _reasons(
-    evidence: Evidence,
-    causes: tuple[Cause, ...],
-    named: tuple[str, ...],
-    storage: str | None,
-    *,
-    always: bool = False,
-) -> str:
-    """The causes that are named with what carries them, and the others with their shares.
-
-    Args:
-        evidence: Where the numbers are from.
-        causes: All of them, largest first.
-        named: Those that are named.
-        storage: What the storage looks like.
-        always: The largest of the others but the client is told, however small it is.
-    """
-    costs = evidence.costs
-    calls = costs.files * costs.rpcs_per_file
-    stable = costs.files * costs.syncops_per_file
-    only = "" if evidence.few is None else ", too few for more than this run"
-    details = {
-        "persistence": f"{units.counted(round(stable), 'stable call')} waited "
-        f"{units.duration(costs.persist_s)} each for storage"
-        + (f": {_STORAGE[storage]}" if storage in ("disk", "slow") else "")
-        + only,
-        "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
-        f"{units.duration(costs.rtt_s)}{_skewed(evidence)}",
-        "transfer": "data on the wire",
-        "waiting": f"{units.counted(round(stable), 'stable call')} took "
-        f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
-        "again before they were answered"
-        if evidence.resent and costs.persist_s
-        else "the server was not ready, was not reached, or did not answer",
-        "server": "reads, listings, and what else took longer than a round trip",
-        "path": f"{units.counted(evidence.longer_calls, 'call')} took "
-        f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
-        if evidence.longer_calls
-        else "for a while a round trip took longer than otherwise",
-        "loss": "calls stood still until TCP's retransmission timer ran out",
-        "locks": "refused at first; no call was under way meanwhile",
-        "unknown": "the capture lacks packets: calls may be under way where none is in it"
-        if evidence.lacking
-        else "no reply, or one that cannot be read",
-        "client": "no call under way",
-    }
-    titles = {
-        "persistence": "persistence",
-        "round_trips": "round trips",
-        "transfer": "transfer",
-        "waiting": "waiting for the server",
-        "path": "a longer path",
-        "loss": "lost segments",
-        "locks": "waiting for locks",
-        "server": "the server",
-        "unknown": "time without a known call" if evidence.lacking else "calls of unknown outcome",
-        "client": "the client itself",
-    }
-    shares = {each.cause: each.share for each in causes}
-    reasons = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
-    others = [each for each in causes if each.cause not in named]
-    waits = [each for each in others if each.cause != "client" and each.time_s > 0]
-    least = waits[:1] if always and set(named) == {"client"} else []
-    rest = [
-        f"{titles[each.cause]} {units.share(each.share)}"
-        for each in others
-        if (each.share or 0.0) >= REST_SHARE or each in least
-    ]
-    text = "what the capture does not tell: " if named == ("unknown",) else ""
-    text += " and ".join(reasons)
-    text += f"; {', '.join(rest)}" if rest else ""
-    text += "."
-    if storage == "memory":
-        text += f" Stable calls are answered {_STORAGE[storage]}."
-    return text
-
-
-REST_SHARE = 0.05
-"""What is worth mentioning behind the causes."""

@@ -7,21 +7,18 @@ shells have it.
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
-import re
-import resource
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, NoReturn, TypeGuard
+from typing import Annotated, NoReturn
 
 import typer
 
-from pcapnfs import __version__, units
+from pcapnfs import __version__
 from pcapnfs.cli import (
     annotate,
     budget,
@@ -30,6 +27,7 @@ from pcapnfs.cli import (
     decode,
     estimate,
     export,
+    failures,
     findings,
     network,
     output,
@@ -65,12 +63,6 @@ ALLOCATOR = "retain:false"
 many as it ever had, at 10 GB of capture 600 MB, of which `ulimit -v` lets a process have so many
 only. It takes no longer."""
 
-NO_ADDRESSES = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
-"""What the dynamic linker, and Python, say where a library or the stack of a thread does not fit
-into what `ulimit -v` allows."""
-
-OWN_LIMIT = " used)"
-"""What DuckDB says of how much it has where that is its own limit, and not the system's."""
 
 NEW_OBJECTS = 50_000
 """New objects after which Python looks for cycles among them; with its own 700, the modules that a
@@ -257,76 +249,19 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except MemoryError:
-        output.tell(f"there is not enough memory; {_advice()}")
+        output.tell(f"there is not enough memory; {failures.advice()}")
         return 1
     except Exception as error:
-        if _ended_by or _is_interrupt(error):
+        if _ended_by or failures.is_interrupt(error):
             return INTERRUPTED
-        if _is_unwritten(error):
+        if failures.is_unwritten(error):
             output.tell(f"the output cannot be written: {said(error)}")
             return 1
-        if _is_without_addresses(error):
-            output.tell(f"there is not enough memory; {_advice()}")
+        if failures.is_without_addresses(error):
+            output.tell(f"there is not enough memory; {failures.advice()}")
             return 1
-        if not _from_database(error):
+        if not failures.from_database(error):
             raise
-        output.tell(escape(f"the database gave up: {_of_database(str(error))}"))
+        output.tell(escape(f"the database gave up: {failures.of_database(str(error))}"))
         return 1
     return 0
-
-
-def _is_interrupt(error: Exception) -> bool:
-    """Whether it is what DuckDB makes of an interrupt: of its own, or of a signal in a query."""
-    duckdb = sys.modules.get("duckdb")
-    if duckdb is not None and isinstance(error, duckdb.InterruptException):
-        return True
-    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
-
-
-def _is_unwritten(error: Exception) -> TypeGuard[OSError]:
-    """Whether it is that typer could not write its help."""
-    return isinstance(error, OSError) and error.errno in (errno.EIO, errno.EFBIG, errno.ENOSPC)
-
-
-def _is_without_addresses(error: Exception) -> bool:
-    """Whether it is that `ulimit -v` left no addresses for a library, or for a thread."""
-    return _addresses() is not None and (
-        isinstance(error, ImportError | RuntimeError)
-        and any(words in str(error) for words in NO_ADDRESSES)
-    )
-
-
-def _addresses() -> int | None:
-    """Bytes of addresses that the process may have; None for as many as it likes."""
-    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return None if allowed == resource.RLIM_INFINITY else allowed
-
-
-def _advice() -> str:
-    """What can be done where the system gives no more memory."""
-    allowed = _addresses()
-    if allowed is None:
-        return "--memory limits what is taken"
-    return f"ulimit -v leaves this process {units.size(allowed)} of addresses, more may do"
-
-
-def _from_database(error: Exception) -> bool:
-    """Whether DuckDB raised it (out of memory, disk full), without importing it to ask."""
-    duckdb = sys.modules.get("duckdb")
-    return duckdb is not None and isinstance(error, duckdb.Error)
-
-
-def _of_database(message: str) -> str:
-    """What DuckDB says of a failure, with what can be done here: its own advice is on settings."""
-    whole = " ".join(message.split())
-    what = re.split(" (?:This limit was|Possible solutions|Database is launched)", whole)[0]
-    what = re.sub("^.*Producer error: ", "", what.removesuffix("."))
-    if "max_temp_directory_size" in whole or "No space left" in whole:
-        return f"{what}; TMPDIR names another place for what does not fit into memory"
-    if "Too many open files" in whole:
-        return f"{what.split(' LINE 1')[0]}; name fewer traces, or raise the limit (ulimit -n)"
-    if OWN_LIMIT in whole:
-        return f"{what}; a larger --memory may do"
-    if "Out of Memory" in whole:
-        return f"{what}; {_advice()}"
-    return what

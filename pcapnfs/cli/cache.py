@@ -34,4 +34,4 @@ def cache(
     with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
         result = analysis.cache(trace, top=top, sort=sort)
         lost = trusting.trust(trace)
-    output.answer(result, lambda: views.caching.cache(result), json=json, trust=lost)
+    output.answer(result, lambda: views.caching.screen(result), json=json, trust=lost)

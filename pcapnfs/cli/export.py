@@ -58,14 +58,14 @@ def export(
     Example: pcapnfs export slow.pcap --table calls -o calls.parquet
     """
     from pcapnfs import export as exports
-    from pcapnfs import rewriting
+    from pcapnfs import placement, rewriting
 
     names = exports.tables()
     if table not in names:
         raise UsageError(f"there is no table {table!r}; there are {', '.join(names)}")
     if memory is not None:
         units.parse_size(memory)
-    stream = target is None or str(target) == "-"
+    stream = target is None or str(target) == placement.STANDARD_OUTPUT
     chosen = "jsonl" if json else form or _by_name(target)
     if stream and chosen == "parquet":
         raise UsageError("Parquet is no stream: name a file with -o")

@@ -11,9 +11,6 @@ from pathlib import Path
 from pcapnfs import placement
 from pcapnfs.errors import UsageError, WriteError, said
 
-STANDARD_OUTPUT = "-"
-"""The path that stands for standard output."""
-
 
 def refuse(path: Path, *, force: bool) -> None:
     """Say early that a file cannot be written, before the work is done for it.
@@ -22,7 +19,7 @@ def refuse(path: Path, *, force: bool) -> None:
         UsageError: The file exists and `force` is not given, or a directory is there.
         WriteError: Its directory does not exist, or it is a link that is not followed.
     """
-    if str(path) == STANDARD_OUTPUT or placement.only_written_to(path):
+    if str(path) == placement.STANDARD_OUTPUT or placement.only_written_to(path):
         return
     if os.path.isdir(path):
         raise UsageError(f"{path} is a directory; name a file")

@@ -13,10 +13,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from pcapnfs.meta import STANDARD_INPUT
 from pcapnfs.record import Record
-
-STANDARD_INPUT = "-"
-"""A capture that cannot be read a second time."""
 
 
 class Captures(Record):

@@ -34,4 +34,4 @@ def readdir(
     with options.open_trace(captures, port, memory, reads, of_files=True) as trace:
         result = analysis.readdir(trace, top=top, sort=sort)
         lost = trusting.trust(trace)
-    output.answer(result, lambda: views.caching.readdir(result), json=json, trust=lost)
+    output.answer(result, lambda: views.listings.screen(result), json=json, trust=lost)

@@ -59,8 +59,8 @@ def report(
 
     Example: pcapnfs report slow.pcap -o case.html --redact --key support.key
     """
+    from pcapnfs import placement, rewriting
     from pcapnfs import report as contents
-    from pcapnfs import rewriting
     from pcapnfs.cli import files
 
     files.refuse(to, force=force)
@@ -73,7 +73,7 @@ def report(
     ) as trace:
         found = contents.report(trace, redacted=redact)
     text = _written(found, "json" if json else form or _by_ending(to))
-    if str(to) == files.STANDARD_OUTPUT:
+    if str(to) == placement.STANDARD_OUTPUT:
         output.write([text])
     else:
         files.replace(to, text, force=force)

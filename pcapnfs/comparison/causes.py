@@ -138,14 +138,22 @@ def _main(calls: Mapping[str, int]) -> str | None:
     return None if name is None or calls[name] < MAINLY * sum(calls.values()) else name
 
 
-def _verdicts(side: Side, *prefixes: str) -> list[tuple[str, Confidence, str]]:
-    """Title, confidence and evidence of what is said of a mount option."""
-    found: dict[str, tuple[str, Confidence, str]] = {}
+class _Said(Record):
+    """What is said of a mount option."""
+
+    title: str
+    confidence: Confidence
+    evidence: str
+
+
+def _verdicts(side: Side, *prefixes: str) -> list[_Said]:
+    """What is said of the options that begin so, once for each title."""
+    found: dict[str, _Said] = {}
     for mount in side.mounts:
         for verdict in mount.verdicts:
             if verdict.options[0].startswith(prefixes):
                 sure: Confidence = "likely" if verdict.confidence == "likely" else "possible"
-                found.setdefault(verdict.title, (verdict.title, sure, verdict.evidence))
+                found.setdefault(verdict.title, _Said(verdict.title, sure, verdict.evidence))
     return list(found.values())
 
 
@@ -163,15 +171,15 @@ def _attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
             return
         told.append(found)
     first, second = told
-    names = [" and ".join(title for title, _, _ in found) or "default" for found in told]
+    names = [" and ".join(each.title for each in found) or "default" for found in told]
     if names[0] == names[1] or _overlap(before, after):
         return
     yield Cause(
         "attribute_cache",
         names[0],
         names[1],
-        _weaker(*(sure for _, sure, _ in (*first, *second))),
-        "; ".join(evidence for _, _, evidence in (second or first)),
+        _weaker(*(each.confidence for each in (*first, *second))),
+        "; ".join(each.evidence for each in (second or first)),
     )
 
 
@@ -193,27 +201,27 @@ def _overlap(before: Side, after: Side) -> bool:
 def _size(option: str, before: Side, after: Side) -> Iterator[Cause]:
     """A size of transfers: limited on one side, exceeded or limited otherwise on the other."""
     first, second = _verdicts(before, f"{option}="), _verdicts(after, f"{option}=")
-    names = [" and ".join(title for title, _, _ in found) for found in (first, second)]
+    names = [" and ".join(each.title for each in found) for found in (first, second)]
     if option == "wsize" and not any(names):
         yield from _pieces(before, after)
     if names[0] == names[1]:
         return
     if all(names):
-        sure = _weaker(*(sure for _, sure, _ in (*first, *second)))
-        yield Cause(option, names[0], names[1], sure, second[0][2])
+        sure = _weaker(*(each.confidence for each in (*first, *second)))
+        yield Cause(option, names[0], names[1], sure, second[0].evidence)
         return
-    title, sure, evidence = (first or second)[0]
+    said = (first or second)[0]
     other = after if first else before
-    limit, largest = int(title.split("=", 1)[1].split()[0]), _largest(option, other)
+    limit, largest = int(said.title.split("=", 1)[1].split()[0]), _largest(option, other)
     if largest is None or largest <= limit:
         return
     beyond = f"larger ({units.size(largest)} were moved at once)"
     yield Cause(
         option,
-        title if first else beyond,
-        beyond if first else title,
-        sure,
-        f"{evidence}; the other capture has {units.size(largest)}",
+        said.title if first else beyond,
+        beyond if first else said.title,
+        said.confidence,
+        f"{said.evidence}; the other capture has {units.size(largest)}",
     )
 
 
@@ -296,7 +304,7 @@ def _option(name: str, before: Side, after: Side) -> Iterator[Cause]:
         name if first else f"no {name}",
         f"no {name}" if first else name,
         "possible",
-        (first or second)[0][2],
+        (first or second)[0].evidence,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import order
 from pcapnfs.analyses.trust import Trust
+from pcapnfs.analyses.verdict import MOUNTING_S
 from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.causes import Cause, causes, left_open
 from pcapnfs.comparison.foretold import Foretold, foretold
@@ -99,6 +100,15 @@ class Comparison(Record):
     """Patterns that came and went."""
     findings: tuple[FindingChange, ...]
     """Findings that came and went."""
+
+    @property
+    def mounting_noticed(self) -> bool:
+        """Whether mounting took so long on one side that users noticed.
+
+        False where either run time is not known.
+        """
+        longest_s = max(self.before.mounting_s, self.after.mounting_s)
+        return self.before.known and self.after.known and longest_s >= MOUNTING_S
 
 
 def compare(before: Trace, after: Trace, *, top: int = 20) -> Comparison:

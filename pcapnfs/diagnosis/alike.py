@@ -14,7 +14,7 @@ from itertools import chain, zip_longest
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import SEVERITIES, Observed, Rule, Severity, Subject
 from pcapnfs.diagnosis.severity import of_cost
-from pcapnfs.diagnosis.wording import several, times
+from pcapnfs.diagnosis.wording import several
 from pcapnfs.record import replace
 
 Said = tuple[Rule, Observed, tuple[str, ...]]
@@ -94,7 +94,7 @@ def _together(subjects: Subjects, calls: int | None) -> str:
     names = several(varied[0] if len(varied) == 1 else pairs)
     text = f"Alike for {_number(subjects)} ({names})"
     if calls is not None:
-        text += f"; {times(calls, 'call')} in all"
+        text += f"; {units.counted(calls, 'call')} in all"
     costs = [subject.saving_s for subject in subjects if subject.saving_s is not None]
     if costs and max(costs) > 0:
         least, most = units.duration(min(costs)), units.duration(max(costs))

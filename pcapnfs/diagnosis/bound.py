@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.verdict import LARGE_SHARE, causes_of, named_of
-from pcapnfs.diagnosis import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -117,7 +116,7 @@ def severity(
 def data(found: Bottleneck) -> str:
     """How much there was to judge by."""
     return (
-        f"{wording.times(found.calls, 'call')}, {units.count(found.stable_calls)} of them stable; "
-        f"{wording.times(found.small_calls, 'small one')} that "
+        f"{units.counted(found.calls, 'call')}, {units.count(found.stable_calls)} of them stable; "
+        f"{units.counted(found.small_calls, 'small one')} that "
         f"{'shows' if found.small_calls == 1 else 'show'} the round trip"
     )

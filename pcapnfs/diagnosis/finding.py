@@ -26,9 +26,6 @@ there is another one, or there is little data."""
 SEVERITIES: tuple[Severity, ...] = ("problem", "warning", "note")
 """From the gravest."""
 
-EXAMPLES = 5
-"""Frames that a finding names at most."""
-
 
 class Advice(Record):
     """Something that can be done about it."""

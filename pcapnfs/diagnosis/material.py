@@ -175,7 +175,7 @@ def gather(trace: Trace) -> Material:
     with side_by_side(trace) as asking:
         begun = begin(trace, asking)
         measured = measure(trace, begun.network, begun.calls, begun.booked)
-        budget = _time_budget.time_budget(trace, begun.calls, begun.booked)
+        budget = _time_budget.time_budget(trace, begun.calls, begun.booked, measured.lock_gaps)
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.
         return complete(asking, learned, measured, budget)

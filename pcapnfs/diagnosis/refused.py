@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs import units
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Observed
 
@@ -30,7 +31,7 @@ def observed(
         advice=advice,
         calls=pair.calls,
         confidence=confidence,
-        data=wording.times(pair.calls, "refusal"),
+        data=units.counted(pair.calls, "refusal"),
         frames=pair.frames,
         about=(pair.client, pair.server),
     )

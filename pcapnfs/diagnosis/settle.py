@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pcapnfs import wireshark
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.diagnosis.alike import Said, Subjects, grouped
-from pcapnfs.diagnosis.finding import EXAMPLES, SEVERITIES, Finding, Observed, Rule
+from pcapnfs.diagnosis.finding import SEVERITIES, Finding, Observed, Rule
 
 
 def settle(

@@ -26,16 +26,11 @@ def several(names: Sequence[str]) -> str:
     return f"{', '.join(names[:NAMED])} and {units.count(len(names) - NAMED)} more"
 
 
-def times(number: int, one: str, many: str | None = None) -> str:
-    """How many of what: `1 file`, `2 files`."""
-    return units.counted(number, one, many)
-
-
 def refused(pair: Failures) -> str:
     """Which calls a server refused, how, for whom and on what; not escaped."""
     answers = " or ".join(pair.statuses)
     text = (
-        f"{times(pair.calls, 'call')} ({several(pair.operations)}) "
+        f"{units.counted(pair.calls, 'call')} ({several(pair.operations)}) "
         f"{'was' if pair.calls == 1 else 'were'} answered {answers}"
     )
     if pair.users:

@@ -19,7 +19,7 @@ from typing import IO
 
 from pcapnfs import rewriting, temporary
 from pcapnfs.errors import CaptureError, UsageError, said
-from pcapnfs.meta import CaptureFile
+from pcapnfs.meta import STANDARD_INPUT, CaptureFile
 from pcapnfs.verify.tool import find, last_line
 
 
@@ -35,7 +35,7 @@ def one_file(paths: Sequence[str], files: Sequence[CaptureFile]) -> Iterator[Pat
         CaptureError: A file cannot be unpacked or merged.
         UsageError: Standard input is among them, which cannot be read a second time.
     """
-    if "-" in paths:
+    if STANDARD_INPUT in paths:
         raise UsageError("Wireshark reads the capture a second time: name a file instead of -")
     with temporary.scratch() as scratch:
         if any(file.passed_bytes or file.followers for file in files):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 
+from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views import parts
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,17 +27,17 @@ def screen(result: Annotation, name: str) -> RenderableType:
     """How many comments there are, and of what."""
     lines: list[RenderableType] = [
         Prose(
-            f"{escape(name)}: {plural(result.packets, 'packet', 'packets')}, "
-            f"{plural(result.comments, 'comment', 'comments')} at "
-            f"{plural(result.frames, 'frame', 'frames')}"
+            f"{escape(name)}: {units.counted(result.packets, 'packet')}, "
+            f"{units.counted(result.comments, 'comment')} at "
+            f"{units.counted(result.frames, 'frame')}"
         )
     ]
     shown = [
-        plural(number, one, many)
-        for number, one, many in (
-            (result.findings, "finding", "findings"),
-            (result.slowest, "slow call", "slow calls"),
-            (result.phases, "phase", "phases"),
+        units.counted(number, one)
+        for number, one in (
+            (result.findings, "finding"),
+            (result.slowest, "slow call"),
+            (result.phases, "phase"),
         )
         if number
     ]

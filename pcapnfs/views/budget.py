@@ -16,7 +16,6 @@ from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -91,7 +90,7 @@ def block(
         parts += [Text(""), _phases([phase for phase in phases if phase in longest])]
         rest = len(phases) - len(longest)
         if rest:
-            parts.append(note(f"{plural(rest, 'shorter phase', 'shorter phases')} not shown."))
+            parts.append(note(f"{units.counted(rest, 'shorter phase')} not shown."))
     return Group(*parts)
 
 

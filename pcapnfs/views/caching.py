@@ -1,6 +1,6 @@
-"""Listings and cache on a terminal: the numbers, what they point to, then directories or files.
+"""What clients asked again, on a terminal: the numbers, what they point to, then files.
 
-Takes results; gives Rich renderables that fit 80 columns and use 140.
+Takes a result; gives Rich renderables that fit 80 columns and use 140.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import aside, plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,208 +21,24 @@ if TYPE_CHECKING:
     from pcapnfs.analyses.cache import Cache, FileCache, Interval
     from pcapnfs.analyses.delegations import Delegations
     from pcapnfs.analyses.mount_options import Mount
-    from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
 
 
 MOUNTS_SHOWN = 4
 """Pairs of client and server that are named where many may say the same; the rest is counted."""
 
 
-def readdir(result: Readdir) -> RenderableType:
-    """The screen of `readdir`."""
-    if result.readdir_calls is None:
-        return Prose("Whether a directory was listed is not known: calls do not tell what they do.")
-    if not (result.readdir_calls or result.readdirplus_calls):
-        return Text("No directory was listed.")
-    parts: list[RenderableType] = [Prose(line) for line in listing_sentences(result)]
-    if not result.directories:
-        parts.append(
-            Prose(
-                "Which directories is not known: handles were cut at the snaplen or are encrypted."
-            )
-        )
-        return Group(*parts)
-    parts += [heading("Follow-ups"), _follow_ups(result)]
-    parts += [heading("Directories"), _directories(result)]
-    if len(result.shown) < result.directories:
-        parts.append(
-            note(
-                f"{units.count(len(result.shown))} of {units.count(result.directories)} "
-                "directories (--top 0 shows all)."
-            )
-        )
-    return Group(*parts)
-
-
-def listing_sentences(result: Readdir) -> list[str]:
-    """What the listings were, most important first."""
-    with_attributes = plural(result.readdirplus_calls, "call", "calls")
-    lines = [
-        f"{_directories_listed(result)} with "
-        f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
-        f"{units.count(result.readdir_calls)} that did not: "
-        f"{_entries(result)}, {units.size(result.bytes)}, "
-        f"{units.taken(result.time_s)}."
-    ]
-    if result.plus_lost or result.plus_won_back:
-        lines.append(
-            f"A client gave up asking for attributes {_times(result.plus_lost)}, and took it up "
-            f"again {_times(result.plus_won_back)}."
-        )
-    return lines
-
-
-def listings_in_short(result: Readdir) -> str:
-    """Listings and follow-ups in one sentence."""
-    told = (
-        f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes"
-        f"{_as_readdirplus(result)}, "
-        f"{units.count(result.readdir_calls)} without: "
-        f"{_entries(result)} of "
-        f"{plural(result.directories, 'directory', 'directories')}, {units.taken(result.time_s)}"
-    )
-    if not result.follow_ups:
-        return f"{told}."
-    follow_ups = plural(result.follow_ups, "follow-up", "follow-ups")
-    return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
-
-
-def _directories_listed(result: Readdir) -> str:
-    """How many were listed, at the begin of a sentence."""
-    if result.directories is None:
-        return "Directories were listed"
-    return f"{plural(result.directories, 'directory', 'directories')} listed"
-
-
-def _entries(result: Readdir) -> str:
-    """How many entries were told."""
-    if result.entries is None:
-        return "an unknown number of entries"
-    return plural(result.entries, "entry", "entries")
-
-
-def _as_readdirplus(result: Readdir) -> str:
-    """The procedure that lists with attributes, where there is one: in NFSv3 alone."""
-    return "" if result.v4_plain_calls or result.v4_plus_calls else " (READDIRPLUS)"
-
-
-def cache_in_short(result: Cache) -> str:
+def in_short(result: Cache) -> str:
     """Revalidations in one sentence."""
     told = (
-        f"{plural(result.revalidations, 'revalidation', 'revalidations')}, "
+        f"{units.counted(result.revalidations, 'revalidation')}, "
         f"{units.duration(result.revalidation_s)}: {units.share(result.unchanged_share)} unchanged"
     )
     if not result.invalidations:
         return f"{told}."
-    return f"{told}; somebody else's changes learnt {_times(result.invalidations)}."
+    return f"{told}; somebody else's changes learnt {units.counted(result.invalidations, 'time')}."
 
 
-_FOLLOW_UP_COLUMNS = (
-    Column("after listings", align="left", least=12, cut="end"),
-    Column("calls"),
-    Column("LOOKUP", 1),
-    Column("GETATTR", 1),
-    Column("ACCESS", 1),
-    Column("time"),
-    Column("waited", 2),
-)
-
-
-def _follow_ups(result: Readdir) -> RenderableType:
-    if result.follow_ups is None:
-        parts = [note("Which calls followed is not known: replies do not tell the entries.")]
-    elif not result.follow_ups:
-        parts = [note("No entry was asked for afterwards.")]
-    else:
-        kinds = (
-            ("without attributes", result.after_plain),
-            ("with attributes", result.after_plus),
-        )
-        rows = [_follow_up_row(title, each) for title, each in kinds if each and each.calls]
-        parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
-        if (plain := result.after_plain) and plain.calls > plain.accesses:
-            parts.append(
-                note(
-                    "With attributes in the listings, the LOOKUPs and GETATTRs of the first row "
-                    "were not needed."
-                )
-            )
-        if result.after_plus and result.after_plus.calls:
-            parts.append(
-                note(
-                    "After listings with attributes only a cache that stays warm longer saves "
-                    "calls (actimeo, delegations)."
-                )
-            )
-    parts.append(
-        note(
-            f"The listed directories themselves were asked for "
-            f"{_times(result.revalidations)}{aside(result.revalidation_s)}."
-        )
-    )
-    if result.plus_entries:
-        parts.append(
-            note(
-                f"{units.count(result.untouched)} of "
-                f"{plural(result.plus_entries, 'entry', 'entries')} with attributes "
-                f"{'was' if result.untouched == 1 else 'were'} never touched afterwards."
-            )
-        )
-    return Group(*parts)
-
-
-def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:
-    return [
-        title,
-        units.count(follow_ups.calls),
-        units.count(follow_ups.lookups),
-        units.count(follow_ups.getattrs),
-        units.count(follow_ups.accesses),
-        units.taken(follow_ups.time_s),
-        units.duration(follow_ups.wall_s),
-    ]
-
-
-_DIRECTORY_COLUMNS = (
-    Column("directory", align="left", least=24),
-    Column("plain", 2),
-    Column("plus", 2),
-    Column("begun", 6),
-    Column("entries"),
-    Column("bytes", 5),
-    Column("time"),
-    Column("follow-ups"),
-    Column("their time"),
-    Column("asked itself", 3),
-    Column("plus lost", 4),
-    Column("won back", 4),
-    Column("untouched", 7),
-)
-
-
-def _directories(result: Readdir) -> RenderableType:
-    return FittedTable(_DIRECTORY_COLUMNS, [_directory_row(row) for row in result.shown], indent=2)
-
-
-def _directory_row(row: DirectoryListing) -> list[str]:
-    return [
-        escape(row.path),
-        unless_zero(row.readdir_calls),
-        unless_zero(row.readdirplus_calls),
-        units.count(row.listings),
-        "" if row.entries is None else units.count(row.entries),
-        units.size(row.bytes),
-        units.taken(row.time_s),
-        unless_zero(row.follow_ups),
-        units.duration(row.follow_up_s) if row.follow_ups else "",
-        unless_zero(row.revalidations),
-        unless_zero(row.plus_lost),
-        unless_zero(row.plus_won_back),
-        unless_zero(row.untouched),
-    ]
-
-
-def cache(result: Cache) -> RenderableType:
+def screen(result: Cache) -> RenderableType:
     """The screen of `cache`."""
     parts: list[RenderableType] = [Prose(line) for line in revalidation_sentences(result)]
     parts += [heading("Mount options"), _mounts(result.mounts)]
@@ -245,7 +59,7 @@ def revalidation_sentences(result: Cache) -> list[str]:
     without_file = []
     if result.without_file:
         without_file.append(
-            f"{plural(result.without_file, 'GETATTR', 'GETATTRs')} of unknown objects: handles "
+            f"{units.counted(result.without_file, 'GETATTR')} of unknown objects: handles "
             "were cut at the snaplen or are encrypted."
         )
     if result.revalidations is None and not without_file:
@@ -253,8 +67,8 @@ def revalidation_sentences(result: Cache) -> list[str]:
     if not result.revalidations:
         return without_file or ["No client asked for what it might have known."]
     lines = [
-        f"{plural(result.revalidations, 'revalidation', 'revalidations')} of "
-        f"{plural(result.objects, 'object', 'objects')}, {units.duration(result.revalidation_s)}: "
+        f"{units.counted(result.revalidations, 'revalidation')} of "
+        f"{units.counted(result.objects, 'object')}, {units.duration(result.revalidation_s)}: "
         f"{units.share(result.unchanged_share)} of the answers that could be compared were what "
         "the client knew."
     ]
@@ -288,7 +102,7 @@ def verdict_sentences(mounts: tuple[Mount, ...]) -> list[str]:
         for mount in judged[:MOUNTS_SHOWN]
     ]
     if len(judged) > MOUNTS_SHOWN:
-        more = plural(len(judged) - MOUNTS_SHOWN, "more pair", "more pairs")
+        more = units.counted(len(judged) - MOUNTS_SHOWN, "more pair")
         lines.append(f"{more} of client and server with a verdict.")
     return lines
 
@@ -315,7 +129,7 @@ def _mounts(mounts: tuple[Mount, ...]) -> RenderableType:
             said = f"too little to judge attribute caching: {escape(mount.too_little)}"
         parts.append(note(f"{_ends(mount)}: {said}."))
     if len(silent) > MOUNTS_SHOWN:
-        more = plural(len(silent) - MOUNTS_SHOWN, "more pair", "more pairs")
+        more = units.counted(len(silent) - MOUNTS_SHOWN, "more pair")
         parts.append(note(f"{more} of client and server without a verdict."))
     return Group(*parts) if parts else note("No client called NFS.")
 
@@ -357,12 +171,12 @@ def data_sentences(result: Cache) -> list[str]:
         )
     if result.invalidations:
         lines.append(
-            f"Clients learnt {_times(result.invalidations)} that somebody else had changed an "
-            "object, asked for or not."
+            f"Clients learnt {units.counted(result.invalidations, 'time')} that somebody else had "
+            "changed an object, asked for or not."
         )
     if result.not_atomic:
         lines.append(
-            f"{plural(result.not_atomic, 'change', 'changes')} of directories that the server did "
+            f"{units.counted(result.not_atomic, 'change')} of directories that the server did "
             "not report atomically: clients must drop what they knew."
         )
     return lines
@@ -371,7 +185,7 @@ def data_sentences(result: Cache) -> list[str]:
 def delegation_sentences(told: Delegations) -> list[str]:
     """What was granted, called back and returned, and what it was good for."""
     lines = [
-        f"{plural(told.opens, 'OPEN', 'OPENs')}: {units.count(told.granted_read)} read and "
+        f"{units.counted(told.opens, 'OPEN')}: {units.count(told.granted_read)} read and "
         f"{units.count(told.granted_write)} write delegations granted, "
         f"{units.count(told.recalled)} recalled, {units.count(told.returned)} returned."
     ]
@@ -382,7 +196,7 @@ def delegation_sentences(told: Delegations) -> list[str]:
         )
     if told.opens_served:
         lines.append(
-            f"At least {plural(told.opens_served, 'open', 'opens')} needed no call, as reads and "
+            f"At least {units.counted(told.opens_served, 'open')} needed no call, as reads and "
             "writes under a delegation show."
         )
     return lines
@@ -438,7 +252,3 @@ def _file_row(row: FileCache, several_clients: bool) -> list[str]:
         units.size(row.bytes_saved) if row.bytes_saved else "",
         unless_zero(row.recalls),
     ]
-
-
-def _times(number: int | None) -> str:
-    return plural(number, "time", "times")

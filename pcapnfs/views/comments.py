@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import shorten
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +79,7 @@ def _usual(slow: SlowCall) -> str:
     else:
         usual = (
             f"99th percentile {units.duration(slow.p99_s)}, median {units.duration(slow.p50_s)} "
-            f"of {plural(slow.answered, 'call', 'calls')}"
+            f"of {units.counted(slow.answered, 'call')}"
         )
     again = f", sent {units.count(slow.transmissions)} times" if slow.transmissions > 1 else ""
     return usual + again
@@ -90,10 +89,10 @@ def _phase(begun: Begun) -> str:
     phase = begun.phase
     text = (
         f"pcapnfs phase {begun.place} of {begun.phases} of {escape(phase.client)}: "
-        f"{escape(phase.name)}; {plural(phase.calls, 'call', 'calls')}"
+        f"{escape(phase.name)}; {units.counted(phase.calls, 'call')}"
     )
     if phase.files:
-        text += f" on {plural(phase.files, 'file', 'files')}"
+        text += f" on {units.counted(phase.files, 'file')}"
     text += f" in {units.duration(phase.budget.wall_s)}"
     if phase.pause_s > 0:
         text += f", after a pause of {units.duration(phase.pause_s)}"

@@ -13,7 +13,6 @@ from pcapnfs import units
 from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -101,7 +100,7 @@ def formula(model: Model) -> str:
     one = {"directories": "directory"}.get(model.counted, "file")
     many = "directories" if model.counted == "directories" else "files"
     return (
-        f"{plural(model.files or 0, one, many)} × ({_counted(model.rpcs_per_file, 'RPC')} × "
+        f"{units.counted(model.files or 0, one, many)} × ({_counted(model.rpcs_per_file, 'RPC')} × "
         f"{units.duration(model.rtt_s)} + {units.number(model.syncops_per_file)} stable × "
         f"{units.duration(model.persist_s)})"
     )
@@ -149,12 +148,12 @@ def source(each: Input, model: Model) -> str:
         number = model.calls if each.name == "rpcs_per_file" else model.stable_calls
         if number is None:
             return "not known of most calls"
-        return f"{plural(number, 'call', 'calls')}, also on directories"
+        return f"{units.counted(number, 'call')}, also on directories"
     if each.name == "rtt_s":
         return _round_trip(each, model)
     if each.name == "persist_s":
         if each.value is not None and model.stable_calls:
-            return f"mean of {plural(model.stable_calls, 'stable call', 'stable calls')}"
+            return f"mean of {units.counted(model.stable_calls, 'stable call')}"
         return "no stable calls" if model.stable_calls == 0 else NOT_ENOUGH
     if each.name == "concurrency":
         return "mean while any was under way"
@@ -165,7 +164,7 @@ def source(each: Input, model: Model) -> str:
 def _round_trip(each: Input, model: Model) -> str:
     if each.source in ("calls", "few_calls"):
         few = "only " if each.source == "few_calls" else ""
-        calls = plural(model.small_calls, "small unstable call", "small unstable calls")
+        calls = units.counted(model.small_calls, "small unstable call")
         return f"mean of {few}{calls}"
     return _ROUND_TRIPS.get(each.source, NOT_ENOUGH)
 

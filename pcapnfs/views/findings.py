@@ -18,7 +18,6 @@ from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import note
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,7 +32,7 @@ OWN_SHARE = 0.01
 """A smaller part of a cost is no more than a trace."""
 
 IN_SHORT = 6
-"""Findings that the summary names."""
+"""Findings that the summary and the report name before all others."""
 
 
 def screen(result: Findings) -> RenderableType:
@@ -57,7 +56,7 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
         Column("rule", align="left", priority=1),
     )
     rest = len(findings) - len(shown)
-    more = f"{plural(rest, 'more', 'more')}; " if rest else ""
+    more = f"{units.counted(rest, 'more', 'more')}; " if rest else ""
     return [
         FittedTable(columns, rows),
         note(f"{more}pcapnfs findings says what was seen, why it matters and what to do."),
@@ -66,11 +65,11 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
 
 def in_a_sentence(findings: Sequence[Finding], judged: Judged) -> str:
     """How many there are, and how much of the time they explain."""
-    looked = plural(judged.checked, "rule", "rules")
+    looked = units.counted(judged.checked, "rule")
     if not findings:
         return f"Nothing found by {looked}."
     counts = [
-        plural(number, severity, f"{severity}s")
+        units.counted(number, severity)
         for severity in STYLES
         if (number := sum(found.severity == severity for found in findings))
     ]

@@ -15,7 +15,7 @@ from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural, sentence
+from pcapnfs.views.words import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ def screen(result: Network) -> RenderableType:
         rows = [_session(session) for session in result.shown_sessions]
         parts += [heading("Sessions"), FittedTable(_SESSIONS, rows, indent=2)]
         if (hidden := result.sessions - len(result.shown_sessions)) > 0:
-            parts.append(note(f"{plural(hidden, 'more session', 'more sessions')}."))
+            parts.append(note(f"{units.counted(hidden, 'more session')}."))
     return Group(*parts)
 
 
@@ -131,10 +131,10 @@ def lines(result: Network) -> tuple[str, ...]:
         found.append(losses)
     for session in result.shown_sessions[:1]:
         used, offered = session.slots_used, session.slots_offered
-        slots = plural(offered or used, "slot", "slots")
+        slots = units.counted(offered or used, "slot")
         found.append(
             f"The busiest session used {f'{units.count(used)} of ' if offered else ''}{slots} over "
-            f"{plural(session.connections, 'connection', 'connections')}."
+            f"{units.counted(session.connections, 'connection')}."
         )
     return tuple(found)
 
@@ -159,7 +159,7 @@ def slower(result: Network) -> tuple[str, ...]:
     named = len(result.paths) > 1
     told = tuple(_slower(path, named=named) for path in result.slower_paths[:TOLD])
     if (more := len(result.slower_paths) - TOLD) > 0:
-        told += (f"So {'was' if more == 1 else 'were'} {plural(more, 'more path', 'more paths')}.",)
+        told += (f"So {'was' if more == 1 else 'were'} {units.counted(more, 'more path')}.",)
     return told
 
 
@@ -186,10 +186,11 @@ def _slow_evidence(path: SlowerPath) -> str:
     if path.acks:
         full = f" ({units.count(path.full)} for full-sized segments: not delayed)"
         told.append(
-            plural(path.acks, "ACK without data", "ACKs without data") + (full if path.full else "")
+            units.counted(path.acks, "ACK without data", "ACKs without data")
+            + (full if path.full else "")
         )
     if path.turns:
-        told.append(plural(path.turns, "ACK with data", "ACKs with data"))
+        told.append(units.counted(path.turns, "ACK with data", "ACKs with data"))
     return (
         f"{_when(path)}, to the {path.side}: {', '.join(told)}; the shortest "
         f"{units.duration(path.rtt_s)}; {path.confidence}."
@@ -198,7 +199,7 @@ def _slow_evidence(path: SlowerPath) -> str:
 
 def _connections(result: Network) -> str:
     path = result.paths[0]
-    counted = plural(result.connections, "connection", "connections")
+    counted = units.counted(result.connections, "connection")
     if path.nfs_connections_at_once > 1:
         counted += f", {units.count(path.nfs_connections_at_once)} with NFS at once"
     names = [*path.transports, *(escape(flavor) for flavor in path.flavors)]
@@ -229,11 +230,11 @@ def trip_source(half: Half) -> str:
     """What a half of the round trip rests on."""
     match half.source:
         case "handshake":
-            return plural(half.handshakes, "handshake", "handshakes")
+            return units.counted(half.handshakes, "handshake")
         case "acks":
-            return plural(half.acks, "ACK", "ACKs")
+            return units.counted(half.acks, "ACK")
         case "gaps":
-            return plural(half.turns or half.gaps, "gap", "gaps")
+            return units.counted(half.turns or half.gaps, "gap")
         case "none":
             return ""
 
@@ -247,7 +248,7 @@ def _evidence(trip: RoundTrip) -> Iterator[str]:
             (half.turns, "ACK with data", "ACKs with data", half.turn_s),
         ]
         told = [
-            f"{plural(number, one, many)} ({units.duration(time_s)})"
+            f"{units.counted(number, one, many)} ({units.duration(time_s)})"
             for number, one, many, time_s in facts
             if number
         ]
@@ -337,13 +338,13 @@ def lost(loss: Loss, resent_calls: int) -> str:
     facts = []
     if resent := loss.client_resent + loss.server_resent:
         share = units.share(loss.resent_share)
-        facts.append(f"{plural(resent, 'segment', 'segments')} sent again ({share})")
+        facts.append(f"{units.counted(resent, 'segment')} sent again ({share})")
     if loss.out_of_order:
         facts.append(f"{units.count(loss.out_of_order)} out of order")
     if loss.missing_bytes:
         facts.append(f"{units.size(loss.missing_bytes)} missing")
     if resent_calls:
-        facts.append(f"{plural(resent_calls, 'call', 'calls')} sent again")
+        facts.append(f"{units.counted(resent_calls, 'call')} sent again")
     for who, time_s in (
         ("clients", loss.client_zero_window_s),
         ("servers", loss.server_zero_window_s),

@@ -15,7 +15,6 @@ from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames, totals
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,10 +66,12 @@ def screen(result: Patterns) -> RenderableType:
     lines = []
     hidden = (result.class_count or 0) - len(result.classes)
     if hidden:
-        lines.append((plural(len(result.classes), "pattern shown", "patterns shown"), result.shown))
-        lines.append((plural(hidden, "other pattern", "other patterns"), result.others))
+        lines.append(
+            (units.counted(len(result.classes), "pattern shown", "patterns shown"), result.shown)
+        )
+        lines.append((units.counted(hidden, "other pattern"), result.others))
     else:
-        lines.append((plural(len(result.classes), "pattern", "patterns"), result.shown))
+        lines.append((units.counted(len(result.classes), "pattern"), result.shown))
     if result.without_file.calls:
         lines.append(("calls on no file", result.without_file))
     if len(lines) > 1:
@@ -119,7 +120,7 @@ def _run(run: Run) -> str:
 
 
 def _kind(each: PatternClass) -> str:
-    return plural(each.files, *KINDS[each.kind])
+    return units.counted(each.files, *KINDS[each.kind])
 
 
 def _row(each: PatternClass) -> list[str]:

@@ -14,7 +14,6 @@ from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames, totals, unless_zero, volume
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -90,7 +89,9 @@ def groups(result: PerGroup) -> RenderableType:
     ]
     hidden = result.group_count - len(result.groups)
     if hidden:
-        parts.append(Text(f"{plural(hidden, *_more(result.by))} (--top 0 shows all)", style="dim"))
+        parts.append(
+            Text(f"{units.counted(hidden, *_more(result.by))} (--top 0 shows all)", style="dim")
+        )
     return Group(*parts, Text(""), _totals(result, []))
 
 

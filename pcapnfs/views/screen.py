@@ -14,7 +14,7 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape, some
-from pcapnfs.views import budget, caching, estimate, findings, network, patterns, sizes
+from pcapnfs.views import budget, caching, estimate, findings, listings, network, patterns, sizes
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading as _heading
 from pcapnfs.views.parts import note as _note
@@ -23,9 +23,9 @@ from pcapnfs.views.prose import Prose
 from pcapnfs.views.words import (
     addressed,
     aside,
+    beside_them,
     moved,
     no_verdict,
-    plural,
     sentence,
     trust_sentences,
 )
@@ -120,7 +120,7 @@ def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
 
 
 def _capture(capture: Capture, trust: Trust) -> RenderableType:
-    facts = [escape(capture.format or "no format"), plural(capture.packets, "packet", "packets")]
+    facts = [escape(capture.format or "no format"), units.counted(capture.packets, "packet")]
     facts.append(units.size(capture.bytes))
     if capture.duration_s is not None and capture.start is not None:
         start = capture.start[:19].replace("T", " ")
@@ -130,7 +130,7 @@ def _capture(capture: Capture, trust: Trust) -> RenderableType:
         Text(some(capture.files, NAMED), style="bold", overflow="fold"),
         Prose(", ".join(facts)),
         Text(f"{_addresses(capture.clients)} → {_addresses(capture.servers)}"),
-        Text(f"{plural(trust.rpc_calls, 'call', 'calls')}: {protocols or 'none'}"),
+        Text(f"{units.counted(trust.rpc_calls, 'call')}: {protocols or 'none'}"),
         *_data_servers(capture),
     )
 
@@ -139,10 +139,10 @@ def _data_servers(capture: Capture) -> tuple[RenderableType, ...]:
     """Nothing where no connection leads to a data server."""
     if not capture.data_connections:
         return ()
-    connections = plural(
+    connections = units.counted(
         capture.data_connections, "connection to a data server", "connections to data servers"
     )
-    calls = plural(capture.data_calls, "call", "calls")
+    calls = units.counted(capture.data_calls, "call")
     return (Text(f"pNFS: {connections} ({_addresses(capture.data_servers)}), {calls}"),)
 
 
@@ -258,13 +258,7 @@ def _patterns(found: Patterns) -> list[RenderableType]:
 
 
 def _files(files: Files, found: Sizes) -> RenderableType:
-    facts = [", ".join(addressed(files))]
-    if files.other:
-        facts.append(plural(files.other, "other object", "other objects"))
-    if files.listed_only:
-        facts.append(f"{units.count(files.listed_only)} only listed")
-    if files.absent_names:
-        facts.append(plural(files.absent_names, "name not found", "names not found"))
+    facts = [", ".join(addressed(files)), *beside_them(files)]
     lines: list[RenderableType] = [_note(sentence("; ".join(facts)))]
     if files.regular:
         columns = [
@@ -289,7 +283,7 @@ def _listings(result: Readdir) -> tuple[RenderableType, ...]:
     """Nothing where nothing was listed."""
     if not (result.readdir_calls or result.readdirplus_calls):
         return ()
-    return (_heading("Listings"), _note(caching.listings_in_short(result)))
+    return (_heading("Listings"), _note(listings.in_short(result)))
 
 
 def _cache(result: Cache) -> tuple[RenderableType, ...]:
@@ -299,7 +293,7 @@ def _cache(result: Cache) -> tuple[RenderableType, ...]:
         verdicts or result.invalidations
     ):
         return ()
-    lines = (caching.cache_in_short(result), *verdicts)
+    lines = (caching.in_short(result), *verdicts)
     return (_heading("Cache"), *(_note(line) for line in lines))
 
 

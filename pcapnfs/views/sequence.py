@@ -18,7 +18,6 @@ from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import frames
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,7 +80,7 @@ def screens(
         named = ", ".join(escape(path) for path in others)
         more = " …" if rest > len(others) else ""
         yield Text(
-            f"\n{plural(rest, 'more file', 'more files')} of "
+            f"\n{units.counted(rest, 'more file')} of "
             f"{units.count(matches)} (--top 0 shows all): {named}{more}",
             style="dim",
         )
@@ -95,9 +94,7 @@ def _file(file: FileSequence) -> list[RenderableType]:
     if len(file.names) > 1 or any(name.until_frame is not None for name in file.names):
         parts += [Text(_name(name), overflow="fold") for name in file.names[:NAMES_SHOWN]]
         if len(file.names) > NAMES_SHOWN:
-            parts.append(
-                Text(f"and {plural(len(file.names) - NAMES_SHOWN, 'more name', 'more names')}")
-            )
+            parts.append(Text(f"and {units.counted(len(file.names) - NAMES_SHOWN, 'more name')}"))
     if not file.steps:
         parts.append(Text("No call is about it; it was only listed, or named in other calls."))
         return parts
@@ -107,13 +104,13 @@ def _file(file: FileSequence) -> list[RenderableType]:
     below = [_compound(step) for step in file.steps]
     parts.append(FittedTable(_COLUMNS, rows, below=below))
     if hidden := max(0, file.calls - len(file.steps)):
-        more = plural(hidden, "more call", "more calls")
+        more = units.counted(hidden, "more call")
         parts.append(Text(f"{more} (--calls 0 shows all)", style="dim"))
     return parts
 
 
 def _facts(file: FileSequence) -> str:
-    facts = [plural(file.calls, "call", "calls")]
+    facts = [units.counted(file.calls, "call")]
     if file.stable_calls:
         facts.append(f"{units.count(file.stable_calls)} stable (█)")
     facts.append(f"{units.taken(file.time_s)} of service in {units.duration(file.lifetime_s)}")

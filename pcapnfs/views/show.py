@@ -15,7 +15,7 @@ from pcapnfs import units
 from pcapnfs.text import escape
 from pcapnfs.views.parts import note
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import REASONS, plural
+from pcapnfs.views.words import REASONS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,7 +39,7 @@ def screen(result: Shown) -> RenderableType:
         parts += _message(result.packet, result.tshark)
     rest = result.calls - len(result.readings)
     if rest:
-        more = plural(rest, "more call", "more calls")
+        more = units.counted(rest, "more call")
         parts.append(Text(f"\n{more} in frame {result.frame}", style="dim"))
     return Group(*parts)
 

@@ -13,7 +13,6 @@ from rich.text import Text
 from pcapnfs import units
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -108,7 +107,9 @@ def spread(result: Sizes) -> str:
     """The spread in a sentence."""
     if result.files is None:
         return "How many files there were, and how large, is not known: calls do not tell."
-    facts = [plural(result.files, "regular file of known size", "regular files of known size")]
+    facts = [
+        units.counted(result.files, "regular file of known size", "regular files of known size")
+    ]
     if result.files:
         facts.append(
             f"median {amount(result.p50_bytes)}, mean {amount(result.mean_bytes)}, "

@@ -22,13 +22,10 @@ from rich.text import Text
 
 from pcapnfs import units
 from pcapnfs.text import escape
-from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.columns import GAP, Column, FittedTable
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-
-GAP = 2
-"""Blanks between the columns of a `FittedTable`."""
 
 
 class AnswerTable:

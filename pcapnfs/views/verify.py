@@ -15,7 +15,6 @@ from pcapnfs.text import escape, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -79,20 +78,20 @@ def _verdict(result: Verification) -> str:
         return f"pcapnfs and {who} agree on everything."
     if not result.unexplained:
         return f"pcapnfs and {who} agree, but for what is explained below."
-    number = plural(result.unexplained, "difference", "differences")
+    number = units.counted(result.unexplained, "difference")
     return f"pcapnfs and {who} differ: {number} without a known reason."
 
 
 def _calls(result: Verification) -> str:
-    text = f"{plural(result.calls, 'call', 'calls')}"
+    text = units.counted(result.calls, "call")
     if result.tshark_calls != result.calls:
         text += f", {units.count(result.tshark_calls)} by tshark"
     if result.repeated:
-        text += f"; {plural(result.repeated, 'message', 'messages')} sent again"
+        text += f"; {units.counted(result.repeated, 'message')} sent again"
     if result.resent:
         text += f"; {units.count(result.resent)} sent again on another connection"
     if result.packets is not None:
-        text += f"; of the first {plural(result.packets, 'packet', 'packets')}"
+        text += f"; of the first {units.counted(result.packets, 'packet')}"
     return text
 
 

@@ -77,9 +77,11 @@ def one_way(trust: Trust) -> str:
             return f"Only what servers sent was captured, and no call of a client. {both}"
     told = []
     if trust.calls_alone:
-        told.append(f"only what clients sent ({plural(trust.calls_alone, 'call', 'calls')})")
+        told.append(f"only what clients sent ({units.counted(trust.calls_alone, 'call')})")
     if trust.replies_alone:
-        told.append(f"only what servers sent ({plural(trust.replies_alone, 'reply', 'replies')})")
+        told.append(
+            f"only what servers sent ({units.counted(trust.replies_alone, 'reply', 'replies')})"
+        )
     if not told:
         return ""
     return f"Of some connections {' and of others '.join(told)} was captured. {both}"
@@ -90,13 +92,13 @@ def sealed(trust: Trust) -> list[str]:
     found = trust.sealed
     told = []
     if found.connections:
-        are = plural(found.connections, "connection is", "connections are")
+        are = units.counted(found.connections, "connection is", "connections are")
         told.append(
             f"{are} sealed by TLS, with {units.size(found.sealed_bytes)} or "
             f"{units.share(found.bytes_share)} of all payload: no call there can be seen."
         )
     if found.calls:
-        are = plural(found.calls, "call is", "calls are")
+        are = units.counted(found.calls, "call is", "calls are")
         told.append(
             f"{are} sealed by Kerberos (krb5p), or {units.share(found.calls_share)} of those that "
             "have a reply: how long they took can be seen, not what they did."
@@ -125,18 +127,23 @@ def lacks(trust: Trust) -> list[str]:
     calls, replies = trust.unanswered_within, trust.orphans_within
     told = []
     if calls:
-        told.append(f"{plural(calls, 'call has', 'calls have')} no reply")
+        told.append(f"{units.counted(calls, 'call has', 'calls have')} no reply")
     if replies:
-        told.append(f"{plural(replies, 'reply has', 'replies have')} no call")
+        told.append(f"{units.counted(replies, 'reply has', 'replies have')} no call")
     told += _lost(trust)
     if trust.untimed_packets:
-        told.append(plural(trust.untimed_packets, "packet has no time", "packets have no time"))
+        told.append(
+            units.counted(trust.untimed_packets, "packet has no time", "packets have no time")
+        )
     if trust.mistimed_packets:
         told.append(
-            plural(trust.mistimed_packets, "packet has", "packets have") + " an impossible time"
+            units.counted(trust.mistimed_packets, "packet has", "packets have")
+            + " an impossible time"
         )
     if trust.damaged_files:
-        told.append(plural(trust.damaged_files, "capture is damaged", "captures are damaged"))
+        told.append(
+            units.counted(trust.damaged_files, "capture is damaged", "captures are damaged")
+        )
     return told
 
 
@@ -169,7 +176,7 @@ def _damaged(capture: Capture) -> Iterator[str]:
 def _followers(capture: Capture) -> str:
     if not capture.followers:
         return ""
-    follow = plural(capture.followers, "capture follows", "captures follow")
+    follow = units.counted(capture.followers, "capture follows", "captures follow")
     was = "was" if capture.followers == 1 else "were"
     return (
         f"{follow} another in the same file, and {was} read too; Wireshark reads the first alone: "
@@ -182,7 +189,7 @@ def also_damaged(damage: Sequence[str]) -> str:
     more = len(damage) - DAMAGES_TOLD
     if more <= 0:
         return ""
-    return f"{plural(more, 'more capture is', 'more captures are')} damaged"
+    return f"{units.counted(more, 'more capture is', 'more captures are')} damaged"
 
 
 def _untimed(trust: Trust, capture: Capture) -> str:
@@ -190,14 +197,14 @@ def _untimed(trust: Trust, capture: Capture) -> str:
         return ""
     if trust.untimed_packets == capture.packets:
         return "The packets of this capture have no times: what took how long is not known."
-    have = plural(trust.untimed_packets, "packet has no time", "packets have no time")
+    have = units.counted(trust.untimed_packets, "packet has no time", "packets have no time")
     return f"{have}: {_INSTEAD}."
 
 
 def _mistimed(trust: Trust) -> str:
     if not trust.mistimed_packets:
         return ""
-    state = plural(trust.mistimed_packets, "packet states a time", "packets state times")
+    state = units.counted(trust.mistimed_packets, "packet states a time", "packets state times")
     return f"{state} that cannot be: {_INSTEAD}."
 
 
@@ -255,7 +262,7 @@ def _matched(trust: Trust) -> str:
 def _orphans(trust: Trust) -> str:
     if not trust.orphan_replies or trust.one_way == "calls":
         return ""
-    sentence = f"{plural(trust.orphan_replies, 'reply', 'replies')} without call"
+    sentence = f"{units.counted(trust.orphan_replies, 'reply', 'replies')} without call"
     if trust.orphan_replies_at_start:
         those = _of_them(trust.orphan_replies_at_start, trust.orphan_replies)
         sentence += f", {those}as the capture began"
@@ -279,14 +286,14 @@ def _undecoded(trust: Trust) -> str:
         f"{units.count(messages)} {words}" if len(reasons) > 1 else words
         for messages, words in reasons
     )
-    return f"{plural(trust.undecoded, 'message', 'messages')} not decoded to the end: {counted}."
+    return f"{units.counted(trust.undecoded, 'message')} not decoded to the end: {counted}."
 
 
 def _assumed(trust: Trust) -> str:
     if not trust.assumed_outcomes:
         return ""
     return (
-        f"{plural(trust.assumed_outcomes, 'call', 'calls')} whose status was not captured "
+        f"{units.counted(trust.assumed_outcomes, 'call')} whose status was not captured "
         f"{'is' if trust.assumed_outcomes == 1 else 'are'} taken for a success."
     )
 
@@ -296,9 +303,7 @@ def _lost(trust: Trust) -> list[str]:
     if trust.lost_bytes:
         parts.append(f"{units.size(trust.lost_bytes)} on the wire are not in the capture")
     if trust.dropped_packets:
-        parts.append(
-            f"the capturing host lost {plural(trust.dropped_packets, 'packet', 'packets')}"
-        )
+        parts.append(f"the capturing host lost {units.counted(trust.dropped_packets, 'packet')}")
     return parts
 
 
@@ -308,7 +313,9 @@ def _missing(trust: Trust, capture: Capture) -> str:
         limit = "" if capture.cut_to is None else f" to {units.count(capture.cut_to)} bytes"
         if not limit and trust.kept_bytes is not None:
             limit = f", which left {units.size(trust.kept_bytes)} of payload in each on average"
-        parts.append(f"{plural(trust.truncated_packets, 'packet was', 'packets were')} cut{limit}")
+        parts.append(
+            f"{units.counted(trust.truncated_packets, 'packet was', 'packets were')} cut{limit}"
+        )
     return f"{'; '.join(parts)}." if parts else ""
 
 
@@ -316,15 +323,15 @@ def _retransmitted(trust: Trust) -> str:
     if not trust.retransmitted_calls:
         return ""
     return (
-        f"{plural(trust.retransmitted_calls, 'call was', 'calls were')} sent more than once, "
-        "counted once and timed from the first transmission."
+        f"{units.counted(trust.retransmitted_calls, 'call was', 'calls were')} sent more than "
+        "once, counted once and timed from the first transmission."
     )
 
 
 def _negative(trust: Trust) -> str:
     if not trust.negative_times:
         return ""
-    replies = plural(trust.negative_times, "reply", "replies")
+    replies = units.counted(trust.negative_times, "reply", "replies")
     return f"The capture holds {replies} before the call: packets out of order."
 
 
@@ -332,7 +339,7 @@ def _limits(capture: Capture) -> str:
     if not capture.limits_hit:
         return ""
     limits = ", ".join(
-        f"{escape(code)} {plural(times, 'time', 'times')}"
+        f"{escape(code)} {units.counted(times, 'time')}"
         for code, times in capture.limits_hit.items()
     )
     return f"Limits of the decoder were reached: {limits}."
@@ -341,11 +348,6 @@ def _limits(capture: Capture) -> str:
 def aside(took_s: float | None, words: str = "") -> str:
     """What calls took, in brackets behind them; nothing where that is not known."""
     return f" ({units.duration(took_s)}{words})" if took_s else ""
-
-
-def plural(number: int | None, one: str, many: str) -> str:
-    """A count with its noun."""
-    return units.counted(number, one, many)
 
 
 def sentence(text: str) -> str:
@@ -360,11 +362,23 @@ def addressed(files: Files) -> list[str]:
     return [
         "regular files not known"
         if files.regular is None
-        else plural(files.regular, "regular file", "regular files"),
+        else units.counted(files.regular, "regular file"),
         "directories not known"
         if files.directories is None
-        else plural(files.directories, "directory", "directories"),
+        else units.counted(files.directories, "directory", "directories"),
     ]
+
+
+def beside_them(files: Files) -> list[str]:
+    """How many objects there were that are neither, were not addressed, or are none."""
+    told = []
+    if files.other:
+        told.append(units.counted(files.other, "other object"))
+    if files.listed_only:
+        told.append(f"{units.count(files.listed_only)} only listed")
+    if files.absent_names:
+        told.append(units.counted(files.absent_names, "name not found", "names not found"))
+    return told
 
 
 def moved(files: Files) -> str:

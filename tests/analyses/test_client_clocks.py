@@ -13,7 +13,8 @@ from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.model import model
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.time_budget import time_budget
-from pcapnfs.analyses.verdict import CAUSES, ClientVerdict, Verdict
+from pcapnfs.analyses.verdict import ClientVerdict, Verdict
+from pcapnfs.analyses.verdict_evidence import TITLES
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
 
 DISK, NETWORK, IDLE = "10.0.0.3", "10.0.0.4", "10.0.0.5"
@@ -70,13 +71,13 @@ def agrees(told: ClientVerdict, budget: Budget) -> None:
     """No cause says of the clock what its rows do not."""
     times = {cause.cause: cause.time_s for cause in told.causes}
     rows = {row: time_s for row, time_s, _ in budget.shares()}
-    assert set(times) == set(CAUSES)
+    assert set(times) == set(TITLES)
     assert all(time_s >= 0 for time_s in times.values())
     for name in SAME:
         assert times[name] == rows[name]
     assert times["persistence"] <= rows["stable"] + 1e-9
     assert times["unknown"] <= rows["unknown"]
-    divided = sum(times[name] for name in CAUSES if name not in SAME)
+    divided = sum(times[name] for name in TITLES if name not in SAME)
     assert divided == pytest.approx(sum(rows[row] for row in DIVIDED), abs=1e-8)
     assert told.clock_s == budget.wall_s
     assert sum(times.values()) == pytest.approx(budget.wall_s)

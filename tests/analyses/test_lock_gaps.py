@@ -41,7 +41,7 @@ def judged(*asked: tuple[Row, Row]) -> tuple[Verdict, dict[str, float]]:
     rows = {"calls": calls, "operations": operations, "files": [file(1, "lf")]}
     with trace_of(SECOND, **rows) as trace:
         verdict, gaps = model(trace).verdict, lock_gaps(trace, outstanding(trace))
-        assert time_budget(trace).lock_gaps == gaps
+        assert time_budget(trace).lock_gaps == measure(trace).lock_gaps == gaps
     assert verdict is not None
     return verdict, {each.client: each.time_s for each in gaps}
 

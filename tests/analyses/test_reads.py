@@ -160,10 +160,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "refusals": (refusals.READS, refusals.refusals),
     "resent_calls": (resent_calls.READS, resent_calls.resent_calls),
     "report": (report.READS, report.report),
-    "round_trip": (
-        round_trip.READS,
-        lambda trace: (round_trip.round_trips(trace), round_trip.additions(trace)),
-    ),
+    "round_trip": (round_trip.READS, round_trip.round_trips),
     "sequence": (
         sequence.READS,
         lambda trace: (_sequence(trace, name="*"), _sequence(trace, file="/")),

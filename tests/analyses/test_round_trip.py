@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.round_trip import Half, RoundTrip, additions, round_trips
+from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.round_trip import Half, RoundTrip, round_trips
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 US = 1_000
@@ -139,22 +140,23 @@ def test_the_capture_has_the_vantage_point_of_nine_tenths_of_its_calls() -> None
         assert round_trips(trace).vantage == "unknown"
 
 
-def test_additions_by_connection() -> None:
+def test_what_is_added_is_that_of_client_and_server() -> None:
+    """Of a client of which TCP tells nothing, nobody knows it."""
     silent = tcp(3, client="10.0.0.9")
+    asked = [call(number, "GETATTR", 3, client="10.0.0.9") for number in range(4, 7)]
     with trace_of(
         connections=[tcp(1, syn_rtt=10, ack_rtt=280), tcp(2, syn_rtt=10, ack_rtt=300), silent],
-        calls=CALLS,
+        calls=[*CALLS, *asked],
     ) as trace:
-        found = additions(trace)
-    assert (found.ns, found.unknown) == ({1: 280_000, 2: 280_000, 3: 0}, frozenset({3}))
+        assert network_path(trace).added_ns == {("10.0.0.2", "10.0.0.1"): 280_000}
 
 
 def test_a_capture_without_calls_says_nothing() -> None:
     with trace_of() as trace:
         found = round_trips(trace)
-        nothing = additions(trace)
+        added_ns = network_path(trace).added_ns
     assert (found.pairs, found.path_s, found.vantage, found.source) == ((), None, "unknown", "none")
-    assert (nothing.ns, nothing.unknown) == ({}, frozenset())
+    assert added_ns == {}
 
 
 def test_times_before_the_capture_count_for_nothing() -> None:

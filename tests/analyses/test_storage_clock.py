@@ -40,6 +40,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "lost": Lost(),
         "longer": Longer(),
         "locked": Locked(),
+        "lock_gaps": (),
         "apart_s": np.zeros(1),
         "idle_s": gaps,
         "alone": yes,

@@ -77,10 +77,10 @@ def test_connections_are_in_use_from_their_first_line_to_their_last() -> None:
         lines = traffic.of_clients(trace)
         found = {
             client: list(zip(begin.tolist(), end.tolist(), strict=True))
-            for (client, _), (begin, end) in lines.spans("first", "last").items()
+            for (client, _), (begin, end) in lines.spans("first_ns", "last_ns").items()
         }
-        some = [client for client, _ in lines.of_mounts([7, 9]).spans("first", "last")]
-        nothing = lines.of_mounts([]).spans("first", "last")
+        some = [client for client, _ in lines.of_mounts([7, 9]).spans("first_ns", "last_ns")]
+        nothing = lines.of_mounts([]).spans("first_ns", "last_ns")
 
     def at(milliseconds: int) -> int:
         return START_NS + milliseconds * MILLISECOND

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.verdict import CAUSES, Evidence, Verdict, verdict
+from pcapnfs.analyses.verdict import Verdict, verdict
+from pcapnfs.analyses.verdict_evidence import TITLES, Evidence
 from pcapnfs.record import replace
 
 DISK = Evidence(
@@ -20,13 +21,6 @@ DISK = Evidence(
         pauses_s=0.0,
         concurrency=1.0,
     ),
-    transfer_s=0.0,
-    waiting_s=0.0,
-    unknown_s=0.0,
-    lost_s=0.0,
-    lost_idle_s=0.0,
-    longer_s=0.0,
-    longer_calls=0,
     stable_s=0.0083,
     small_s=None,
     forecast=False,
@@ -186,7 +180,7 @@ def test_overlap_divides_what_is_waited_for_and_not_the_client() -> None:
 
 def test_shares_add_up_and_every_cause_has_one() -> None:
     told = found(other_s=0.02, transfer_s=5.0, waiting_s=1.0, pauses_s=3.0)
-    assert sorted(each.cause for each in told.causes) == sorted(CAUSES)
+    assert sorted(each.cause for each in told.causes) == sorted(TITLES)
     assert sum(each.share or 0.0 for each in told.causes) == pytest.approx(1)
     assert [each.time_s for each in told.causes] == sorted(
         (each.time_s for each in told.causes), reverse=True

@@ -16,6 +16,7 @@ import pytest
 
 import pcapnfs
 from pcapnfs.cli import app as app_module
+from pcapnfs.cli import failures
 from pcapnfs.cli.app import run
 from pcapnfs.errors import UsageError
 from pcapnfs.record import replace
@@ -448,7 +449,7 @@ def test_without_that_limit_memory_is_what_there_is(
 
 def test_the_databases_own_limit_is_that_of_memory() -> None:
     told = "TransactionContext Error: Failed to commit: failed to pin block (63.8 MiB/64 MiB used)"
-    assert app_module._of_database(told) == f"{told}; a larger --memory may do"
+    assert failures.of_database(told) == f"{told}; a larger --memory may do"
 
 
 @pytest.mark.parametrize(
@@ -468,7 +469,7 @@ def test_where_the_database_gives_up_the_advice_is_of_this_tool(
             database.execute(
                 "create table t as select range, random() as r from range(10000000) order by r"
             )
-    told = app_module._of_database(str(caught.value))
+    told = failures.of_database(str(caught.value))
     assert advice in told
     assert told.startswith("Out of Memory Error: ")
     assert "PRAGMA" not in told

@@ -6,7 +6,8 @@ from pcapnfs.analyses.bottleneck import Bottleneck
 from pcapnfs.analyses.budget import ROWS, Budget
 from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.time_budget import TimeBudget
-from pcapnfs.analyses.verdict import CAUSES, Cause, Verdict
+from pcapnfs.analyses.verdict import Cause, Verdict
+from pcapnfs.analyses.verdict_evidence import TITLES
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing
@@ -34,7 +35,7 @@ def clock(**rows: float) -> TimeBudget:
 
 def verdict(*named: str, share: float = 0.6, storage: str | None = "disk") -> Verdict:
     """A verdict that names these causes."""
-    shares = {name: share if name in named else 0.05 for name in CAUSES if name != "locks"}
+    shares = {name: share if name in named else 0.05 for name in TITLES if name != "locks"}
     shares["locks"] = 0.0
     return Verdict(
         sentence="",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pcapnfs.analyses.verdict import CAUSES, Cause
+from pcapnfs.analyses.verdict import Cause
+from pcapnfs.analyses.verdict_evidence import TITLES
 from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules import client_bound, persistence_bound, round_trip_bound
@@ -69,7 +70,7 @@ def test_what_all_clocks_together_name_is_told_of_each() -> None:
     """Just below what is large by itself, and of the same cause as the others."""
     parts = {"persistence": 2.9, "round_trips": 4.0}
     causes = tuple(
-        Cause(name, parts.get(name, 0.5), parts.get(name, 0.5) / WALL_S) for name in CAUSES
+        Cause(name, parts.get(name, 0.5), parts.get(name, 0.5) / WALL_S) for name in TITLES
     )
     just_below = replace(verdict("round_trips"), causes=causes)
     below = of_client(4, verdict=just_below)

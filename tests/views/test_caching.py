@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from pcapnfs.analyses.readdir import FollowUps
 from pcapnfs.record import replace
-from pcapnfs.views import caching
+from pcapnfs.views import caching, listings
 from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
@@ -22,9 +22,9 @@ SCREENS = Path(__file__).parent / "screens"
 
 def renderables() -> dict[str, RenderableType]:
     return {
-        "readdir": caching.readdir(samples.readdir()),
-        "cache": caching.cache(samples.cache()),
-        "cache-poor": caching.cache(samples.poor_cache()),
+        "readdir": listings.screen(samples.readdir()),
+        "cache": caching.screen(samples.cache()),
+        "cache-poor": caching.screen(samples.poor_cache()),
     }
 
 
@@ -52,29 +52,29 @@ def test_what_did_not_happen_is_not_told() -> None:
     quiet = replace(
         samples.readdir(), follow_ups=0, after_plain=nothing, after_plus=nothing, plus_lost=0
     )
-    text = samples.render(caching.readdir(quiet), 140)
+    text = samples.render(listings.screen(quiet), 140)
     assert "No entry was asked for afterwards." in text
     assert "were not needed" not in text
     assert "gave up" not in text
     cut = replace(
         quiet, entries=None, follow_ups=None, shown=(replace(quiet.shown[0], entries=None),)
     )
-    text = samples.render(caching.readdir(cut), 140)
+    text = samples.render(listings.screen(cut), 140)
     assert "an unknown number of entries" in text
     assert "Which calls followed is not known" in text
-    assert "an unknown number of entries" in caching.listings_in_short(cut)
+    assert "an unknown number of entries" in listings.in_short(cut)
     hidden = replace(quiet, directories=0, shown=())
-    assert "Which directories is not known" in samples.render(caching.readdir(hidden), 80)
+    assert "Which directories is not known" in samples.render(listings.screen(hidden), 80)
     empty = replace(quiet, readdir_calls=0, readdirplus_calls=0, directories=0, shown=())
-    assert samples.render(caching.readdir(empty), 80).strip() == "No directory was listed."
+    assert samples.render(listings.screen(empty), 80).strip() == "No directory was listed."
 
 
 def test_only_nfsv3_has_readdirplus() -> None:
-    assert "(READDIRPLUS)" in samples.render(caching.readdir(samples.readdir()), 140)
+    assert "(READDIRPLUS)" in samples.render(listings.screen(samples.readdir()), 140)
     one = samples.readdir()
     for found in (replace(one, v4_plus_calls=1), replace(one, v4_plain_calls=1)):
-        assert "READDIRPLUS" not in samples.render(caching.readdir(found), 140)
-        assert "READDIRPLUS" not in caching.listings_in_short(found)
+        assert "READDIRPLUS" not in samples.render(listings.screen(found), 140)
+        assert "READDIRPLUS" not in listings.in_short(found)
 
 
 def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
@@ -86,7 +86,7 @@ def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
 def test_many_clients_without_a_verdict_are_counted() -> None:
     cached = samples.cache()
     many = replace(cached, mounts=cached.mounts[1:] * 9)
-    text = samples.render(caching.cache(many), 140)
+    text = samples.render(caching.screen(many), 140)
     assert text.count("nothing that default options would not explain") == caching.MOUNTS_SHOWN
     assert "5 more pairs of client and server without a verdict." in text
 
@@ -103,8 +103,8 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
     listing, cached = samples.readdir(), samples.cache()
     mount = replace(cached.mounts[0], client=hostile, server=hostile, too_little=hostile)
     screens = (
-        caching.readdir(replace(listing, shown=(replace(listing.shown[0], path=hostile),))),
-        caching.cache(
+        listings.screen(replace(listing, shown=(replace(listing.shown[0], path=hostile),))),
+        caching.screen(
             replace(
                 cached,
                 mounts=(mount, mount),

@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from pcapnfs.record import replace
-from pcapnfs.views import compare
+from pcapnfs.views import compare, differences
 from pcapnfs.views.report import compared, markdown, page
 from tests.views import samples
 
@@ -75,15 +75,15 @@ def test_the_difference_in_a_sentence(
 def test_a_run_time_that_is_not_known_is_not_compared() -> None:
     whole = samples.comparison()
     unanswered = replace(whole.after, known=False, trust=replace(whole.after.trust, matched=0))
-    one = compare.in_a_sentence(replace(whole, after=unanswered))
+    one = differences.in_a_sentence(replace(whole, after=unanswered))
     assert one == "AFTER's run time is not known, since no call has its reply; BEFORE took 30.0 s."
     untimed = replace(whole.before, known=False)
-    both = compare.in_a_sentence(replace(whole, before=untimed, after=unanswered))
+    both = differences.in_a_sentence(replace(whole, before=untimed, after=unanswered))
     assert both == (
         "BEFORE's run time is not known, since its packets have no times; AFTER's run time is not "
         "known, since no call has its reply."
     )
-    assert compare.run_s(unanswered) is None
+    assert differences.run_s(unanswered) is None
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_places_differ_where_both_are_known(before: str, after: str, told: bool)
         before=replace(whole.before, vantage=before),
         after=replace(whole.after, vantage=after),
     )
-    assert any("different places" in remark for remark in compare.remarks(result)) == told
+    assert any("different places" in remark for remark in differences.remarks(result)) == told
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
@@ -121,10 +121,10 @@ def test_what_is_left_open_is_not_called_unchanged(left_open: tuple[str, ...]) -
 
 def test_where_nothing_can_be_told_of_the_difference_that_is_said() -> None:
     result = replace(samples.comparison(), steps=(), clear_from=1.0)
-    assert compare.NO_STEPS in samples.render(compare.screen(result), 80)
+    assert differences.NO_STEPS in samples.render(compare.screen(result), 80)
     sections = compared.sections(result)
     text = page.of_sections(compared.title(result), sections, "comparison")
-    assert compare.NO_STEPS in text.replace("\u00a0", " ")
+    assert differences.NO_STEPS in text.replace("\u00a0", " ")
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -138,7 +138,7 @@ def test_the_page_says_what_the_screen_says(name: str) -> None:
         assert cause.after in plain
     for title in ("What must have changed", "What the difference is made of", "Operations"):
         assert f">{title}</h2>" in text
-    assert compare.in_a_sentence(result) in plain
+    assert differences.in_a_sentence(result) in plain
     written = markdown.of_sections(compared.title(result), sections, "comparison")
     assert written.startswith("# pcapnfs comparison: ")
     assert written.count("\n## ") == len(sections) + 1
@@ -182,10 +182,10 @@ def test_names_stay_text_on_the_page() -> None:
 def test_what_mounting_took_is_told_where_users_notice_it() -> None:
     result = samples.comparison()
     slow = replace(result, before=replace(result.before, mounting_s=10.0))
-    told = [line for line in compare.remarks(slow) if line.startswith("Mounting")]
+    told = [line for line in differences.remarks(slow) if line.startswith("Mounting")]
     assert told == [
         "Mounting took 10.0 s BEFORE and 4.00 ms AFTER; it is no part of the run times."
     ]
     unseen = replace(slow, after=replace(slow.after, known=False))
     for other in (result, unseen):
-        assert not any(line.startswith("Mounting") for line in compare.remarks(other))
+        assert not any(line.startswith("Mounting") for line in differences.remarks(other))

@@ -36,9 +36,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="The client asks for the same access rights again and again",
-            seen=f"{units.count(pair.accesses)} of {wording.times(pair.calls, 'call')} are "
+            seen=f"{units.count(pair.accesses)} of {units.counted(pair.calls, 'call')} are "
             f"ACCESS, and {units.count(repeated.calls)} gave the same user the same rights to the "
-            f"same object as the one before: {wording.times(pair.objects, 'object')}, most often "
+            f"same object as the one before: {units.counted(pair.objects, 'object')}, most often "
             f"{wording.places(pair.places)}.",
             why="A client remembers what a user may do until the object's attributes change or "
             "are no longer kept. A directory in which files come and go changes all the time, so "
@@ -57,7 +57,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=repeated.calls,
             confidence="certain",
-            data=wording.times(pair.calls, "call"),
+            data=units.counted(pair.calls, "call"),
             frames=repeated.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -10,7 +10,6 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -31,14 +30,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f" {units.size(shared.read_bytes)} were read again for it." if shared.read_bytes else ""
         )
         files = "; ".join(
-            f"{file.path} ({times(file.turns, 'time')}: {', '.join(file.clients[:4])})"
+            f"{file.path} ({units.counted(file.turns, 'time')}: {', '.join(file.clients[:4])})"
             for file in shared.shown
         )
         yield Observed(
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="Clients use the same files by turns",
-            seen=f"{times(shared.turns, 'time')} one client changed a file and another was "
+            seen=f"{units.counted(shared.turns, 'time')} one client changed a file and another was "
             f"the next to use it: {files}.{again}",
             why="Whatever one client writes makes the cache of the others void: they ask for "
             "attributes and read again. And NFS promises them new data only when they open the "
@@ -60,7 +59,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain",
-            data=f"{times(shared.files, 'file')} used by several clients",
+            data=f"{units.counted(shared.files, 'file')} used by several clients",
             frames=shared.frames,
             claims=claims,
             about=(shared.server,),

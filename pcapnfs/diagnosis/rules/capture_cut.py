@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -39,9 +38,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     yield Observed(
         severity="warning" if grave else "note",
         title="The capture kept only the beginning of its packets",
-        seen=f"{units.count(trust.truncated_packets)} of {times(capture.packets, 'packet')} "
-        f"{verb} cut{limit}; {units.size(trust.truncated_bytes)} of payload are missing. "
-        f"{units.count(cut)} of {times(messages, 'message')} could not be read to their end.",
+        seen=f"{units.count(trust.truncated_packets)} of "
+        f"{units.counted(capture.packets, 'packet')} {verb} cut{limit}; "
+        f"{units.size(trust.truncated_bytes)} of payload are missing. {units.count(cut)} of "
+        f"{units.counted(messages, 'message')} could not be read to their end.",
         why="What lies beyond is unknown: names, attributes and results late in a compound, and "
         "all messages that begin further on in the same packet (with segmentation offload, one "
         "packet holds up to 64 KiB). Times and sizes of what can be seen are right.",
@@ -57,7 +57,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
         ),
         confidence="certain",
-        data=f"{times(messages, 'message')}",
+        data=units.counted(messages, "message"),
     )
 
 

@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -37,13 +36,13 @@ def _one_way(material: Material) -> Iterator[Observed]:
     if trust.calls_alone:
         parts.append(
             f"Of connections with {units.count(trust.calls_alone)} of "
-            f"{times(trust.rpc_calls, 'call')} it holds nothing that the server sent, not even an "
-            "acknowledgement."
+            f"{units.counted(trust.rpc_calls, 'call')} it holds nothing that the server sent, not "
+            "even an acknowledgement."
         )
     if trust.replies_alone:
         parts.append(
             f"Of connections with {units.count(trust.replies_alone)} of "
-            f"{times(trust.rpc_replies, 'reply', 'replies')} it holds no call."
+            f"{units.counted(trust.rpc_replies, 'reply', 'replies')} it holds no call."
         )
     if not parts:
         return
@@ -68,7 +67,8 @@ def _one_way(material: Material) -> Iterator[Observed]:
             ),
         ),
         confidence="likely",
-        data=f"{times(trust.rpc_calls, 'call')}, {times(trust.rpc_replies, 'reply', 'replies')}",
+        data=f"{units.counted(trust.rpc_calls, 'call')}, "
+        f"{units.counted(trust.rpc_replies, 'reply', 'replies')}",
     )
 
 
@@ -97,7 +97,7 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
     dropped = trust.dropped_packets or 0
     parts = []
     if dropped:
-        parts.append(f"The capturing host dropped {times(dropped, 'packet')}.")
+        parts.append(f"The capturing host dropped {units.counted(dropped, 'packet')}.")
     if trust.lost_bytes:
         parts.append(
             f"{units.size(trust.lost_bytes)} that were sent, and acknowledged or followed by "
@@ -144,7 +144,7 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
             ),
         ),
         confidence="certain" if dropped or capture.damage else "likely",
-        data=f"{times(capture.packets, 'packet')}",
+        data=units.counted(capture.packets, "packet"),
     )
 
 

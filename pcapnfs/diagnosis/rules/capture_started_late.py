@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.beginnings import Beginning
@@ -28,7 +27,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         title="The capture began when the mount was in use already",
         seen="Connections without a handshake in the capture: "
         f"{units.count(running)} of {units.count(connections)}, with "
-        f"{times(sum(pair.calls for pair in late), 'call')}.",
+        f"{units.counted(sum(pair.calls for pair in late), 'call')}.",
         why="Usual, and no harm to times and counts. But what only the beginning shows is not "
         f"there: {_hidden(late)}.",
         advice=(
@@ -39,7 +38,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             ),
         ),
         confidence="certain",
-        data=f"{times(connections, 'connection')}",
+        data=units.counted(connections, "connection"),
         frames=tuple(frame for pair in late for frame in pair.frames),
     )
 
@@ -56,7 +55,7 @@ def _hidden(late: list[Beginning]) -> str:
     unrooted = {pair.server: (pair.unrooted, pair.files) for pair in late}
     without = sum(number for number, _ in unrooted.values())
     if without:
-        known = times(
+        known = units.counted(
             sum(files for _, files in unrooted.values()),
             "file or directory",
             "files and directories",

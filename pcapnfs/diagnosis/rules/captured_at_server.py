@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -39,7 +38,8 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             ),
         ),
         confidence="certain" if (busiest.ratio or 0.0) >= 10 else "likely",
-        data=f"{times(busiest.calls, 'call')} on {times(busiest.connections, 'connection')}",
+        data=f"{units.counted(busiest.calls, 'call')} on "
+        f"{units.counted(busiest.connections, 'connection')}",
     )
 
 

@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.recapture import command
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.tcp_stalls import TcpStalls
@@ -65,7 +64,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     yield Observed(
         severity="note",
         title="Packets are in the capture twice",
-        seen=f"{units.count(copies)} of {times(capture.packets, 'packet')} "
+        seen=f"{units.count(copies)} of {units.counted(capture.packets, 'packet')} "
         f"{'is a copy' if copies == 1 else 'are copies'} of others. pcapnfs left them out.",
         why="The capture listened on several interfaces of one path (-i any, a bridge and its "
         "port, a VLAN and the link below it), or on a mirror port that sends each packet in both "
@@ -78,7 +77,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
         ),
         confidence="certain",
-        data=f"{times(capture.packets, 'packet')}",
+        data=units.counted(capture.packets, "packet"),
     )
 
 
@@ -87,7 +86,7 @@ def _by_another_clock(pair: TcpStalls) -> Observed:
     return Observed(
         severity="warning",
         title="Two captures hold the same packets by clocks that are apart",
-        seen=f"{units.count(resent)} of {times(pair.segments, 'segment')} with data "
+        seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
         f"({units.share(resent / pair.segments)}) came a second time, in both directions, and no "
         "call stood still for it.",
         why="Copies of packets are left out where they come within moments of one another. These "
@@ -101,7 +100,8 @@ def _by_another_clock(pair: TcpStalls) -> Observed:
             ),
         ),
         confidence="likely",
-        data=f"{times(pair.segments, 'segment')} on {times(pair.connections, 'connection')}",
+        data=f"{units.counted(pair.segments, 'segment')} on "
+        f"{units.counted(pair.connections, 'connection')}",
         frames=pair.frames,
         about=(pair.client, pair.server),
     )

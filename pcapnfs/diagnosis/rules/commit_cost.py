@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import bound, wording
+from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -45,15 +45,15 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False) if slow else "note",
             at_most="warning" if slow else None,
             title="Data waits for COMMIT",
-            seen=f"{wording.times(pair.commits, 'COMMIT')} of "
-            f"{wording.times(pair.files, 'file')} took {units.duration(pair.mean_s)} in the mean, "
+            seen=f"{units.counted(pair.commits, 'COMMIT')} of "
+            f"{units.counted(pair.files, 'file')} took {units.duration(pair.mean_s)} in the mean, "
             f"{units.duration(pair.longest_s)} at most; {units.size(pair.written_bytes)} had been "
             f"written before them.{_grows(pair)}",
             why="COMMIT makes the server write out what it holds of the file, and close() and "
             "fsync() wait for it.",
             advice=_advice(pair),
             confidence="certain",
-            data=f"{wording.times(pair.commits, 'COMMIT')}",
+            data=units.counted(pair.commits, "COMMIT"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),

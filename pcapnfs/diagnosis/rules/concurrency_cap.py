@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -43,7 +42,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=f"For {units.share(pair.at_peak_s / pair.busy_s)} of the "
             f"{units.duration(pair.busy_s)} with calls under way there were exactly "
             f"{units.count(pair.peak)}, and never more; {units.number(pair.mean)} in the mean, "
-            f"over {wording.times(pair.connections, 'connection')}.",
+            f"over {units.counted(pair.connections, 'connection')}.",
             why="Load of its own varies. A flat top is a limit: the threads of the application, "
             "the slots of the client's transport, or the queue of its block layer. What is beyond "
             "it waits in the client, where no capture sees it.",
@@ -58,7 +57,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="possible",
-            data=wording.times(pair.calls, "call"),
+            data=units.counted(pair.calls, "call"),
             about=(pair.client, pair.server),
         )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -46,7 +45,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=(_GIVING,) if refused else (_USING, _GIVING),
             calls=pair.through,
             confidence="certain" if refused else "likely",
-            data=wording.times(moved, "READ or WRITE", "READs and WRITEs"),
+            data=units.counted(moved, "READ or WRITE", "READs and WRITEs"),
             frames=pair.frames,
             about=(pair.client, pair.server),
         )
@@ -55,7 +54,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def _seen(pair: Layouts) -> str:
     text = (
         f"{units.count(pair.through)} of "
-        f"{wording.times(pair.through + pair.apart, 'READ or WRITE', 'READs and WRITEs')} "
+        f"{units.counted(pair.through + pair.apart, 'READ or WRITE', 'READs and WRITEs')} "
         f"({units.size(pair.through_bytes)}) went to the server that the client asked for "
         f"layouts; it got {units.count(pair.granted)} of {units.count(pair.asked)}"
     )

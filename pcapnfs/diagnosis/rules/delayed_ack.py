@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -46,9 +45,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title=f"Messages wait {timer} for a delayed ACK",
-            seen=f"{units.count(pair.held)} of {times(pair.messages, 'message')} took about "
-            f"{timer} longer than usual; only {units.count(pair.beside)} took a little less or "
-            f"more. The usual service time is {units.duration(pair.usual_s)}.",
+            seen=f"{units.count(pair.held)} of {units.counted(pair.messages, 'message')} took "
+            f"about {timer} longer than usual; only {units.count(pair.beside)} took a little "
+            f"less or more. The usual service time is {units.duration(pair.usual_s)}.",
             why="One side holds its last, small segment back until what it sent is acknowledged "
             "(Nagle's algorithm), the other holds the ACK back in case it has data to send. Both "
             f"wait until the timer of {timer} runs out, whatever the network and the disks do.",
@@ -68,7 +67,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="likely",
-            data=f"{times(pair.messages, 'message')}",
+            data=units.counted(pair.messages, "message"),
             frames=pair.frames,
             claims=tuple(claim for claim in claims if claim.seconds > 0),
             about=(pair.client, pair.server),

@@ -10,7 +10,7 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import places, several, times
+from pcapnfs.diagnosis.wording import places, several
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.recalls import Recalls
@@ -59,7 +59,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             why=_why(pair),
             advice=ADVICE if pair.returned == pair.recalled else (*ADVICE, REACHED),
             confidence="certain",
-            data=f"{times(pair.recalled, 'recall')}",
+            data=units.counted(pair.recalled, "recall"),
             frames=pair.frames,
             claims=claims,
             about=(pair.holder, pair.server),
@@ -84,12 +84,12 @@ def _why(pair: Recalls) -> str:
 def _seen(pair: Recalls, waited: float) -> str:
     one = pair.recalled == 1
     if pair.files == pair.recalled:
-        which = "a delegation" if one else times(pair.recalled, "delegation")
+        which = "a delegation" if one else units.counted(pair.recalled, "delegation")
         text = f"The server called {which} of {pair.holder} back"
     else:
         text = (
-            f"The server called delegations of {pair.holder} back {times(pair.recalled, 'time')}, "
-            f"of {times(pair.files, 'file')}"
+            f"The server called delegations of {pair.holder} back "
+            f"{units.counted(pair.recalled, 'time')}, of {units.counted(pair.files, 'file')}"
         )
     if pair.paths:
         text += f" ({places(pair.paths)}{', …' if pair.files > len(pair.paths) else ''})"
@@ -102,7 +102,7 @@ def _seen(pair: Recalls, waited: float) -> str:
         text += f" Not returned in the capture{'' if one else f': {late}'}."
     if pair.calls:
         text += (
-            f" Meanwhile {times(pair.calls, 'call')} of {several(pair.waiting)} waited, "
+            f" Meanwhile {units.counted(pair.calls, 'call')} of {several(pair.waiting)} waited, "
             f"{units.duration(waited)}{'' if pair.calls == 1 else ' in all'}"
         )
         if pair.time_s.get("waiting"):

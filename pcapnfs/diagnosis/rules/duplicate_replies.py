@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.rpc_retransmission import TOPIC
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -39,10 +38,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity="warning" if pair.resent > values[GRAVE.name] * pair.calls else "note",
             title="The client sends calls again that the server has already got",
-            seen=f"{units.count(pair.answered_twice)} of {times(pair.resent, 'call')} sent "
+            seen=f"{units.count(pair.answered_twice)} of {units.counted(pair.resent, 'call')} sent "
             f"again {'was' if pair.answered_twice == 1 else 'were'} answered twice "
-            f"({times(pair.duplicate_replies, 'reply', 'replies')} too many, "
-            f"{times(pair.calls, 'call')} in all).{slow}",
+            f"({units.counted(pair.duplicate_replies, 'reply', 'replies')} too many, "
+            f"{units.counted(pair.calls, 'call')} in all).{slow}",
             why="Both transmissions arrived, so nothing was lost: the answer took longer than the "
             "client's timer (timeo). Sending again costs the server the same work twice and "
             "does not make it faster.",
@@ -57,7 +56,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain",
-            data=f"{times(pair.calls, 'call')}",
+            data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             about=(pair.client, pair.server),
         )

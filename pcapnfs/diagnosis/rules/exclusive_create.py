@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
@@ -32,8 +31,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims, sure=False),
             at_most="warning",
             title="Exclusive creates cost a SETATTR for each new file",
-            seen=f"{wording.times(pair.creates, 'exclusive create')} of "
-            f"{wording.times(pair.all_creates, 'create')}; {units.count(followed.calls)} "
+            seen=f"{units.counted(pair.creates, 'exclusive create')} of "
+            f"{units.counted(pair.all_creates, 'create')}; {units.count(followed.calls)} "
             f"{'was' if followed.calls == 1 else 'were'} followed "
             f"by a SETATTR of their own, {units.duration(followed.time_s / followed.calls)} each.",
             why="In NFSv3 and NFSv4.0 an exclusive create (O_CREAT with O_EXCL, as tar, cp and "
@@ -53,7 +52,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=followed.calls,
             confidence="certain",
-            data=wording.times(pair.creates, "exclusive create"),
+            data=units.counted(pair.creates, "exclusive create"),
             frames=followed.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 
@@ -28,11 +27,11 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=by_cost(material, claims),
             title=f"Clients wait for the grace period of {server.server}",
-            seen=f"{wording.times(server.refused, 'call')} met GRACE over "
+            seen=f"{units.counted(server.refused, 'call')} met GRACE over "
             f"{units.duration(server.grace_span_s)}; with {pauses} "
             f"waited {units.duration(server.grace_s)}."
             + (
-                f" RECLAIM_COMPLETE came {wording.times(server.reclaims, 'time')}."
+                f" RECLAIM_COMPLETE came {units.counted(server.reclaims, 'time')}."
                 if server.reclaims
                 else ""
             ),
@@ -50,7 +49,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain",
-            data=f"{wording.times(server.refused, 'call')} with that status",
+            data=f"{units.counted(server.refused, 'call')} with that status",
             frames=server.refused_frames,
             claims=claims,
             display_filter="nfs.nfsstat4 == 10013 || nlm.stat == 4",

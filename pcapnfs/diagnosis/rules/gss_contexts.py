@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pcapnfs.diagnosis import wording
+from pcapnfs import units
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules import slow_mount
@@ -41,7 +41,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="Making Kerberos contexts takes long",
             seen=slow_mount.seen(pair)
             + (
-                f" The server refused {wording.times(pair.refused, 'call')}, since it knew the "
+                f" The server refused {units.counted(pair.refused, 'call')}, since it knew the "
                 "context no longer."
                 if pair.refused
                 else ""
@@ -61,7 +61,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=pair.calls,
             confidence="certain",
-            data=wording.times(pair.calls, "call"),
+            data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),

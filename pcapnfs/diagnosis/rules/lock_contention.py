@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.lock_waits import LockWaits
@@ -73,7 +72,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             advice=_advice(pair, late=late),
             confidence="certain",
-            data=f"{times(pair.waits, 'wait')}, {times(pair.locks, 'LOCK')}",
+            data=f"{units.counted(pair.waits, 'wait')}, {units.counted(pair.locks, 'LOCK')}",
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -82,8 +81,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: LockWaits) -> str:
     text = (
-        f"{units.count(pair.refused)} of {times(pair.locks, 'LOCK')} had to wait for a lock of "
-        f"somebody else; {times(pair.waits, 'wait')} took {units.duration(pair.waited_s)}"
+        f"{units.count(pair.refused)} of {units.counted(pair.locks, 'LOCK')} had to wait for a "
+        f"lock of somebody else; {units.counted(pair.waits, 'wait')} took "
+        f"{units.duration(pair.waited_s)}"
     )
     if pair.paths:
         text += f" ({', '.join(pair.paths)})"
@@ -99,7 +99,7 @@ def _seen(pair: LockWaits) -> str:
         text += (
             f" The client asked once more in vain, {units.duration(pair.interval_s)} later."
             if pair.polled == 1
-            else f" The client asked {times(pair.polled, 'time')} in vain, a usual "
+            else f" The client asked {units.counted(pair.polled, 'time')} in vain, a usual "
             f"{units.duration(pair.interval_s)} apart."
         )
     if pair.told:

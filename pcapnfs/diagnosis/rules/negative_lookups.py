@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -34,7 +33,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="Programs look for names that do not exist",
-            seen=f"{units.count(pair.missing)} of {wording.times(pair.lookups, 'LOOKUP')} found "
+            seen=f"{units.count(pair.missing)} of {units.counted(pair.lookups, 'LOOKUP')} found "
             f"nothing, {units.count(pair.again)} of them for the second time or later. "
             f"Most wanted: {_names(pair)}.{_orders(pair)}{_climbing(pair)}",
             why="Each of them is a round trip that gives nothing: a program searches a list of "
@@ -55,7 +54,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=pair.missing,
             confidence="certain",
-            data=wording.times(pair.lookups, "LOOKUP"),
+            data=units.counted(pair.lookups, "LOOKUP"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -64,7 +63,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _names(pair: NotFound) -> str:
     told = [
-        f"{missing.name} ({wording.times(missing.searches, 'time')}: {', '.join(missing.places)}"
+        f"{missing.name} ({units.counted(missing.searches, 'time')}: {', '.join(missing.places)}"
         f"{', …' if missing.directories > len(missing.places) else ''})"
         for missing in pair.names
     ]
@@ -75,8 +74,8 @@ def _orders(pair: NotFound) -> str:
     if not pair.orders:
         return ""
     told = [
-        f"{', '.join(order.places)} ({wording.times(order.searches, 'search', 'searches')} for "
-        f"{wording.times(order.names, 'name')})"
+        f"{', '.join(order.places)} ({units.counted(order.searches, 'search', 'searches')} for "
+        f"{units.counted(order.names, 'name')})"
         for order in pair.orders
     ]
     return f" Searched in this order: {'; '.join(told)}."
@@ -86,7 +85,7 @@ def _climbing(pair: NotFound) -> str:
     if not pair.climbing:
         return ""
     return (
-        f" {wording.times(pair.climbing, 'search', 'searches')} went from a directory to its "
+        f" {units.counted(pair.climbing, 'search', 'searches')} went from a directory to its "
         "parent and on, as for node_modules."
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -37,7 +36,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity="note",
             title="OPENs of NFSv4.0 wait for one another",
-            seen=f"None of {wording.times(owner.opens, 'OPEN')}{user} overlaps another, while "
+            seen=f"None of {units.counted(owner.opens, 'OPEN')}{user} overlaps another, while "
             f"{units.number(owner.others_at_once)} other calls are under way at once. They took "
             f"{units.duration(owner.time_s)}.",
             why="NFSv4.0 numbers the opens of an owner, one for each user of a client: the next "
@@ -49,7 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="likely",
-            data=wording.times(owner.opens, "OPEN"),
+            data=units.counted(owner.opens, "OPEN"),
             frames=owner.frames,
             about=(owner.client, owner.server),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import bound, wording
+from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -80,7 +80,7 @@ def _storage(
     yield Observed(
         severity=bound.severity(material, found, claims, large=slow),
         title="Much of the time goes into the server's storage",
-        seen=f"{wording.times(found.stable_calls, 'stable call')} took "
+        seen=f"{units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(found.persist_s)} each, in the mean, beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of {bound.whose(found)}."
         f"{_kinds(found)} {STORAGE[found.verdict.storage or 'flash']}",

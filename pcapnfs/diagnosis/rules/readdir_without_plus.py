@@ -42,17 +42,17 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="problem",
             title="Directories are listed without attributes, which are then asked for one by one",
             seen=f"{units.count(followed.calls)} LOOKUPs and GETATTRs about "
-            f"{wording.times(pair.followed_entries, 'entry', 'entries')} followed "
-            f"{wording.times(pair.plain_calls, 'READDIR')} without attributes, which told of "
-            f"{wording.times(pair.plain_entries, 'entry', 'entries')}; most of them in "
-            f"{wording.places(pair.places)}. {wording.times(pair.plus_calls, 'call')} listed with "
+            f"{units.counted(pair.followed_entries, 'entry', 'entries')} followed "
+            f"{units.counted(pair.plain_calls, 'READDIR')} without attributes, which told of "
+            f"{units.counted(pair.plain_entries, 'entry', 'entries')}; most of them in "
+            f"{wording.places(pair.places)}. {units.counted(pair.plus_calls, 'call')} listed with "
             f"attributes.{_later(pair)}",
             why=_why(pair),
             advice=tuple(_advice(pair)),
             calls=followed.calls,
             confidence="certain",
-            data=f"{wording.times(pair.plain_calls + pair.plus_calls, 'call')} to list, "
-            f"{wording.times(pair.plain_entries + pair.plus_entries, 'entry', 'entries')}",
+            data=f"{units.counted(pair.plain_calls + pair.plus_calls, 'call')} to list, "
+            f"{units.counted(pair.plain_entries + pair.plus_entries, 'entry', 'entries')}",
             frames=followed.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -100,7 +100,7 @@ def _later(pair: ListingCosts) -> str:
     """What the next walks asked, of which it is not known whether attributes would spare it."""
     if not pair.untyped.calls:
         return ""
-    calls = wording.times(pair.untyped.calls, "time")
+    calls = units.counted(pair.untyped.calls, "time")
     return (
         f" Later walks over entries known from such listings asked {calls} again. Names came "
         "without types: if the program only looked for directories (ls -R, find -name), listings "

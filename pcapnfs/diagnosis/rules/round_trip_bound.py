@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.verdict import SKEWED
-from pcapnfs.diagnosis import bound, wording
+from pcapnfs.analyses.verdict_evidence import SKEWED
+from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -56,7 +56,7 @@ def _observed(material: Material, values: Values, found: Bottleneck, cause: Caus
     return Observed(
         severity=bound.severity(material, found, claims, large=far),
         title="Much of the time goes into round trips",
-        seen=f"{wording.times(found.calls, 'call')} at a round trip of "
+        seen=f"{units.counted(found.calls, 'call')} at a round trip of "
         f"{units.duration(found.rtt_s)} each: {units.share(cause.share)} of "
         f"{bound.whose(found)}."
         f"{_network(found)}",

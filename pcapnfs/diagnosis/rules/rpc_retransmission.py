@@ -10,7 +10,6 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.resent_calls import ResentCalls
@@ -50,7 +49,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=_advice(pair),
             calls=pair.resent,
             confidence="certain",
-            data=f"{times(pair.calls, 'call')}",
+            data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -59,7 +58,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: ResentCalls) -> str:
     text = (
-        f"{units.count(pair.resent)} of {times(pair.calls, 'call')} "
+        f"{units.count(pair.resent)} of {units.counted(pair.calls, 'call')} "
         f"({units.share(pair.resent / pair.calls)}) went more than once, over "
         f"{' and '.join(pair.transports)}."
     )

@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.refusals import Refusals
@@ -36,7 +35,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=_advice(pair),
             calls=pair.calls,
             confidence="certain",
-            data=f"{times(pair.calls, 'refusal')} in {times(pair.waits, 'wait')}",
+            data=f"{units.counted(pair.calls, 'refusal')} in {units.counted(pair.waits, 'wait')}",
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -45,7 +44,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: Refusals) -> str:
     text = (
-        f"{times(pair.calls, 'call')} ({', '.join(pair.operations[:4])}) "
+        f"{units.counted(pair.calls, 'call')} ({', '.join(pair.operations[:4])}) "
         f"{'was' if pair.calls == 1 else 'were'} answered {pair.status}. Together with the pauses "
         f"until the client asked again {'it' if pair.calls == 1 else 'they'} took "
         f"{units.duration(pair.time_s)}"

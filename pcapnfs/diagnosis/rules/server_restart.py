@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules.lost_state import TWINS
 
@@ -55,7 +54,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain" if changed else "likely",
-            data=f"{wording.times(server.writes, 'WRITE or COMMIT', 'WRITEs and COMMITs')} that "
+            data=f"{units.counted(server.writes, 'WRITE or COMMIT', 'WRITEs and COMMITs')} that "
             "tell the server's verifier",
             frames=server.frames,
             claims=(Claim("waiting", server.unreachable_s + server.grace_s),),
@@ -73,9 +72,9 @@ def _shared_name(server: Restart) -> Observed:
     return Observed(
         severity="problem",
         title=f"Clients of {server.server} end each other's state",
-        seen=f"{wording.times(server.lost_state, 'call')} of {units.count(server.losers)} clients "
+        seen=f"{units.counted(server.lost_state, 'call')} of {units.count(server.losers)} clients "
         f"met {' and '.join(server.statuses)}, and clients logged in "
-        f"{wording.times(server.logins, 'time')}.",
+        f"{units.counted(server.logins, 'time')}.",
         why="After a restart each client logs in once. These do so again and again: they seem to "
         "have one name, so that the server takes each for the other, come back after a crash, and "
         "forgets its opens and locks. All of them are slow, and locks do not hold.",
@@ -87,7 +86,7 @@ def _shared_name(server: Restart) -> Observed:
             ),
         ),
         confidence="likely",
-        data=wording.times(server.logins, "login"),
+        data=units.counted(server.logins, "login"),
         frames=server.frames,
     )
 
@@ -97,20 +96,20 @@ def _seen(server: Restart) -> Iterator[str]:
         times = server.verifiers - 1
         yield f"The write verifier changed{'' if times == 1 else f' {units.count(times)} times'}."
     if server.lost_state:
-        yield (f"{wording.times(server.lost_state, 'call')} met {' and '.join(server.statuses)}.")
+        yield (f"{units.counted(server.lost_state, 'call')} met {' and '.join(server.statuses)}.")
     if server.rewritten:
         yield (
-            f"{wording.times(server.rewritten, 'WRITE')} ({units.size(server.rewritten_bytes)}) "
+            f"{units.counted(server.rewritten, 'WRITE')} ({units.size(server.rewritten_bytes)}) "
             "of what had been written UNSTABLE before came again."
         )
     if server.moved:
         yield (
-            f"{wording.times(server.moved, 'call')} waited {units.duration(server.unreachable_s)} "
+            f"{units.counted(server.moved, 'call')} waited {units.duration(server.unreachable_s)} "
             "for a new connection, to be sent again on it."
         )
     if server.refused:
         yield (
-            f"{wording.times(server.refused, 'call')} met its grace period, and waited "
+            f"{units.counted(server.refused, 'call')} met its grace period, and waited "
             f"{units.duration(server.grace_s)}."
         )
 

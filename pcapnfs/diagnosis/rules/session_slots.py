@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -36,7 +35,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity="warning",
             title="NFSv4.1 slots limit the calls at once",
-            seen=f"The server grants {wording.times(session.limit, 'slot')}, and for "
+            seen=f"The server grants {units.counted(session.limit, 'slot')}, and for "
             f"{units.share(share)} of the {units.duration(session.busy_s)} with calls under way "
             "all of them were taken.",
             why="Each call in a session needs a slot (RFC 8881 section 2.10.6). Further calls wait "
@@ -53,7 +52,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain",
-            data=wording.times(session.calls, "call"),
+            data=units.counted(session.calls, "call"),
             about=(session.client, session.server),
         )
 

@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -34,7 +33,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="Files are removed while they are open",
-            seen=f"The client renamed {times(pair.renames, 'file')} to .nfs… instead of "
+            seen=f"The client renamed {units.counted(pair.renames, 'file')} to .nfs… instead of "
             f"removing {'it' if pair.renames == 1 else 'them'}: {', '.join(pair.paths)}{more}."
             f"{removed}{left}.",
             why="A program still has the file open, and the server would forget it. Each costs a "
@@ -54,7 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             ),
             calls=pair.renames,
             confidence="certain",
-            data=times(pair.renames, "such RENAME"),
+            data=units.counted(pair.renames, "such RENAME"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import bound, wording
+from pcapnfs.diagnosis import bound
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
@@ -38,7 +38,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity="note",
             title="One TCP connection carries it all",
-            seen=f"All {wording.times(pair.calls, 'call')} went over one connection, and "
+            seen=f"All {units.counted(pair.calls, 'call')} went over one connection, and "
             f"{' and '.join(reasons)}.",
             why="A connection is one flow: one processor core at either end, one link of a bond, "
             "one congestion window, and a lost segment stops all calls behind it.",
@@ -53,7 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="possible",
-            data=wording.times(pair.calls, "call"),
+            data=units.counted(pair.calls, "call"),
             about=(pair.client, pair.server),
         )
 

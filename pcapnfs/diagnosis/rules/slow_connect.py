@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -37,7 +36,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"still{', though no call is to be seen' if pair.idle_s else ''}. {why}",
             advice=advice,
             confidence="certain" if _packets(pair) else "likely",
-            data=wording.times(pair.connections, "connection"),
+            data=units.counted(pair.connections, "connection"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -49,7 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def _seen(pair: LateConnections) -> str:
     one = pair.connections == 1
     text = (
-        f"{wording.times(pair.connections, 'connection')} came about "
+        f"{units.counted(pair.connections, 'connection')} came about "
         f"{units.duration(pair.longest_s)} after {'its' if one else 'their'} first SYN"
         f"{'' if one else ' at most'}"
     )
@@ -67,24 +66,24 @@ def _packets(pair: LateConnections) -> list[str]:
     """What the packets were."""
     told = []
     if pair.attempts:
-        vain = f"{wording.times(pair.attempts, 'attempt')} before came to nothing"
+        vain = f"{units.counted(pair.attempts, 'attempt')} before came to nothing"
         told.append(f"{vain}, {_refused(pair)}" if pair.refusals else vain)
     elif pair.refusals:
         told.append(_refused(pair))
     if pair.resent:
-        told.append(f"the client sent {wording.times(pair.resent, 'SYN')} again")
+        told.append(f"the client sent {units.counted(pair.resent, 'SYN')} again")
     if pair.challenges:
         told.append(
             f"the server answered {units.count(pair.challenges)} of them with an ACK of a former "
             "connection"
         )
     if pair.resent_answers:
-        told.append(f"the server sent {wording.times(pair.resent_answers, 'SYN+ACK')} again")
+        told.append(f"the server sent {units.counted(pair.resent_answers, 'SYN+ACK')} again")
     return told
 
 
 def _refused(pair: LateConnections) -> str:
-    return f"the server refused {wording.times(pair.refusals, 'SYN')} (RST)"
+    return f"the server refused {units.counted(pair.refusals, 'SYN')} (RST)"
 
 
 def _told(pair: LateConnections) -> tuple[str, tuple[Advice, ...]]:

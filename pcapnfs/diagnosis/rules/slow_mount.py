@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
@@ -45,7 +44,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=_MOUNT if mount else _LOGIN,
             calls=pair.calls,
             confidence="certain",
-            data=wording.times(pair.calls, "call"),
+            data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -55,13 +54,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def seen(pair: Preliminaries) -> str:
     """What such calls took, by operation."""
     told = [
-        f"{each.op} {units.duration(each.longest_s)} at most ({wording.times(each.calls, 'call')}"
+        f"{each.op} {units.duration(each.longest_s)} at most ({units.counted(each.calls, 'call')}"
         + (f", {units.count(each.repeated)} of them sent again" if each.repeated else "")
         + ")"
         for each in pair.operations
     ]
     return (
-        f"{wording.times(pair.calls, 'call')} took {units.duration(sum(pair.time_s.values()))} of "
+        f"{units.counted(pair.calls, 'call')} took {units.duration(sum(pair.time_s.values()))} of "
         f"the clock: {', '.join(told)}."
     )
 

@@ -10,7 +10,6 @@ from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule, Severity
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.slower_path import SlowerPath
@@ -34,8 +33,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title=f"The path to the {path.side} {'was' if path.known else 'may have been'} longer "
             "for a while",
             seen=f"From {units.clock(path.from_ns)} to {units.clock(path.until_ns)} UTC even the "
-            f"quickest of {times(path.acks + path.turns, 'answer')} of the {path.side} took "
-            f"{units.duration(path.rtt_s)}, a round trip otherwise "
+            f"quickest of {units.counted(path.acks + path.turns, 'answer')} of the {path.side} "
+            f"took {units.duration(path.rtt_s)}, a round trip otherwise "
             f"{units.duration(path.usual_s)}.{_proof(path)}{_cost(path)}",
             why="Every call waits for the path there and back, whatever servers and disks do. "
             "Calls that wait longer for it look like slow storage, and time-outs that were long "
@@ -45,8 +44,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             "all of them.",
             advice=ADVICE,
             confidence=path.confidence,
-            data=f"{times(path.acks, 'ACK')} without data, {times(path.turns, 'ACK')} with data "
-            f"on {times(path.connections, 'connection')}",
+            data=f"{units.counted(path.acks, 'ACK')} without data, "
+            f"{units.counted(path.turns, 'ACK')} with data on "
+            f"{units.counted(path.connections, 'connection')}",
             frames=path.frames,
             claims=claims,
             about=(path.client, path.server),
@@ -76,7 +76,7 @@ def _cost(path: SlowerPath) -> str:
     if not path.calls:
         return ""
     return (
-        f" {times(path.calls, 'call')} sent and answered meanwhile took "
+        f" {units.counted(path.calls, 'call')} sent and answered meanwhile took "
         f"{units.duration(path.longer_s)} longer for it."
     )
 

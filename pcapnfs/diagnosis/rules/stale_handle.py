@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.stale_handles import StaleFile
@@ -30,8 +29,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title="The server refused handles that it honoured later"
             if alive
             else "The client used handles of files that no longer exist",
-            seen=f"The server answered {times(pair.calls, 'call')}"
-            + (f" on {times(pair.files, 'file')}" if pair.files else "")
+            seen=f"The server answered {units.counted(pair.calls, 'call')}"
+            + (f" on {units.counted(pair.files, 'file')}" if pair.files else "")
             + f" with {'FHEXPIRED' if pair.expired == pair.calls else 'STALE'}."
             + "".join(f" {_file(file)}" for file in pair.shown),
             why="The files exist: the server answers so what it does not support, or did so for a "
@@ -44,7 +43,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=_REFUSED_ONCE if alive else _GONE,
             calls=pair.calls,
             confidence="certain",
-            data=f"{times(pair.calls, 'call')}",
+            data=units.counted(pair.calls, "call"),
             frames=pair.frames,
             about=(pair.client, pair.server),
         )
@@ -76,7 +75,7 @@ _GONE = (
 
 
 def _file(file: StaleFile) -> str:
-    text = f"{file.path}: {times(file.calls, 'time')} ({', '.join(file.operations[:4])})"
+    text = f"{file.path}: {units.counted(file.calls, 'time')} ({', '.join(file.operations[:4])})"
     if file.last_use_frame is not None:
         text += (
             f", last used well {units.duration(file.unused_s)} before in frame "

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.mounted import CHECK, is_written_through
 from pcapnfs.diagnosis.severity import by_cost
@@ -51,9 +50,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=by_cost(material, claims),
             at_most="problem",
             title="Data is written through: each WRITE waits for stable storage",
-            seen=f"{units.count(sync.calls)} of {wording.times(pair.writes.in_runs, 'WRITE')} that "
+            seen=f"{units.count(sync.calls)} of {units.counted(pair.writes.in_runs, 'WRITE')} that "
             "continue one another asked for stable storage, in "
-            f"{wording.times(pair.sync_files, 'file')}, and brought "
+            f"{units.counted(pair.sync_files, 'file')}, and brought "
             f"{units.size(pair.sync_bytes / sync.calls)} each in the mean. They took "
             f"{units.duration(sync.time_s)}.",
             why="A client that may cache gathers what is written, sends it UNSTABLE in pieces of "
@@ -75,7 +74,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="likely",
-            data=wording.times(pair.writes.calls, "WRITE"),
+            data=units.counted(pair.writes.calls, "WRITE"),
             frames=sync.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -11,7 +11,6 @@ from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
@@ -44,8 +43,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity = "warning"
         stalled = sum(pair.time_s.values())
         stalls = (
-            f" {times(pair.stalls, 'call')} stood still for as long as TCP's retransmission "
-            f"timer takes (200 ms and more), {units.duration(stalled)} in all."
+            f" {units.counted(pair.stalls, 'call')} stood still for as long as TCP's "
+            f"retransmission timer takes (200 ms and more), {units.duration(stalled)} in all."
             if pair.stalls
             else " No call that was answered stood still for as long as TCP's retransmission "
             "timer takes."
@@ -54,7 +53,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             severity=severity,
             at_most="problem",
             title="TCP had to send segments again",
-            seen=f"{units.count(resent)} of {times(pair.segments, 'segment')} with data "
+            seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
             f"({units.share(resent / pair.segments)}) "
             f"{'was' if resent == 1 else 'were'} sent again: "
             f"{units.count(pair.client_resent)} by the client, "
@@ -79,7 +78,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain" if resent >= 10 * values[LEAST.name] else "likely",
-            data=f"{times(pair.segments, 'segment')} on {times(pair.connections, 'connection')}",
+            data=f"{units.counted(pair.segments, 'segment')} on "
+            f"{units.counted(pair.connections, 'connection')}",
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.claims import left_out
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
@@ -57,7 +56,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
             ),
             confidence="certain",
-            data=wording.times(pair.writes, "WRITE"),
+            data=units.counted(pair.writes, "WRITE"),
             frames=pair.unaligned.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -66,14 +65,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: WriteShapes) -> Iterator[str]:
     yield (
-        f"{units.count(pair.unaligned.calls)} of {wording.times(pair.writes, 'WRITE')} begin or "
-        f"end within a page, in {wording.times(pair.files, 'file')}; they bring "
+        f"{units.count(pair.unaligned.calls)} of {units.counted(pair.writes, 'WRITE')} begin or "
+        f"end within a page, in {units.counted(pair.files, 'file')}; they bring "
         f"{units.size(pair.mean_bytes)} each in the mean."
     )
     if pair.appended:
         yield f"{units.count(pair.appended)} append to what was written before."
     if pair.read_first.calls:
-        reads = wording.times(pair.read_first.calls, "READ")
+        reads = units.counted(pair.read_first.calls, "READ")
         yield f"{reads} of the same page came right before."
 
 

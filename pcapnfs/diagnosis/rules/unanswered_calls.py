@@ -43,7 +43,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             advice=advice if pair.lossy else (*advice, _HARD),
             calls=pair.calls,
             confidence="possible" if pair.lossy or damaged else "likely",
-            data=wording.times(pair.asked, "call"),
+            data=units.counted(pair.asked, "call"),
             frames=pair.frames,
             claims=claims,
             about=(pair.client, pair.server),
@@ -52,7 +52,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _seen(pair: Unanswered) -> str:
     text = (
-        f"{units.count(pair.calls)} of {wording.times(pair.asked, 'call')} "
+        f"{units.count(pair.calls)} of {units.counted(pair.asked, 'call')} "
         f"({wording.several(pair.operations)}) had no answer "
         f"{units.duration(pair.longest_s)} after "
         f"{'it' if pair.calls == 1 else 'the first of them'} was sent"
@@ -62,11 +62,11 @@ def _seen(pair: Unanswered) -> str:
     text += "."
     if pair.resent:
         text += (
-            f" The client sent {wording.times(pair.resent, 'TCP segment')} again on "
+            f" The client sent {units.counted(pair.resent, 'TCP segment')} again on "
             f"{'its connection' if pair.calls == 1 else 'their connections'}."
         )
     if pair.repeated:
-        text += f" It sent {wording.times(pair.repeated, 'RPC call')} again."
+        text += f" It sent {units.counted(pair.repeated, 'RPC call')} again."
     for side, ended in (("client", pair.given_up), ("server", pair.cut_short)):
         if ended:
             text += f" The {side} ended the connection while {_of_them(ended, pair.calls)} waited."

@@ -9,7 +9,6 @@ from pcapnfs import units
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
-from pcapnfs.diagnosis.wording import times
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.tcp_stalls import TcpStalls
@@ -92,11 +91,11 @@ def _of_side(
         at_most="problem",
         title=f"The {side} could not take data as fast as the {sender} sent it",
         seen=f"The {side}'s TCP window was 0 for {units.duration(closed_s)}, on "
-        f"{times(pair.connections, 'connection')}.",
+        f"{units.counted(pair.connections, 'connection')}.",
         why=why,
         advice=advice,
         confidence="certain",
-        data=f"{times(pair.segments, 'segment')}",
+        data=units.counted(pair.segments, "segment"),
         claims=claims,
         about=(pair.client, pair.server),
         display_filter="tcp.analysis.zero_window",

@@ -17,6 +17,7 @@ from pcapnfs.synth.builder.packet import ACK, FIN, PSH, RST, SYN, TCP, UDP, Fram
 
 Side = Literal["client", "server"]
 WRAP = 0xFFFFFFFF
+"""Sequence numbers and TCP's timestamps have 32 bits."""
 
 
 class Conversation:

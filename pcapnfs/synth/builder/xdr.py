@@ -29,11 +29,6 @@ class Packer:
         self._parts.append(struct.pack(f">{len(values)}I", *values))
         return self
 
-    def sint(self, value: int) -> Self:
-        """Signed integer, 4 bytes (section 4.1)."""
-        self._parts.append(struct.pack(">i", value))
-        return self
-
     def hyper(self, value: int) -> Self:
         """Unsigned hyper integer, 8 bytes (section 4.5)."""
         self._parts.append(struct.pack(">Q", value))

@@ -1,11 +1,18 @@
 """The server's files: what names there are, what changed when.
 
-Takes changes with their time; gives nodes with the attributes that both protocols show.
+Takes changes with their time; gives nodes with the attributes and contents that both protocols
+show.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
+ENTRIES = 100
+"""Entries in a reply to READDIR or READDIRPLUS."""
+
+VERIFIER = b"synthver"
+"""The server's write verifier: it never restarts."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,3 +79,14 @@ class FileSystem:
         """Take a name away."""
         del directory.entries[name]
         directory.touch(now_ns)
+
+
+def contents(node: Node, offset: int, count: int) -> bytes:
+    """What a file holds there, up to its end."""
+    return contents_of(node, offset, max(0, min(count, node.size - offset)))
+
+
+def contents_of(node: Node, offset: int, count: int) -> bytes:
+    """Bytes that tell file and place apart, so that no two segments look alike."""
+    unit = b"%08x%08x" % (node.fileid, offset & 0xFFFFFFFF)
+    return (unit * (-(-count // len(unit))))[:count]

@@ -16,6 +16,7 @@ from itertools import accumulate
 
 from pcapnfs.record import Record, replace
 from pcapnfs.synth.builder.packet import ACK, FIN, PSH, SYN, Frame, Packet
+from pcapnfs.synth.builder.wire import WRAP
 
 MSS = 1460
 """Payload bytes of a full segment at an MTU of 1500."""
@@ -44,8 +45,6 @@ HALVES = {"client": 0, "between": 1, "server": 2}
 
 RESEND_NS = 200_000_000
 """The least time until a lost segment is sent again."""
-
-WRAP = 0xFFFFFFFF
 
 Times = tuple[int, int]
 """When a segment was sent and when it arrived."""

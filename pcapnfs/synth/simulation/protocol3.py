@@ -19,7 +19,14 @@ from pcapnfs.synth.simulation.exchange import (
     Slot,
     Work,
 )
-from pcapnfs.synth.simulation.filesystem import FileSystem, Node
+from pcapnfs.synth.simulation.filesystem import (
+    ENTRIES,
+    VERIFIER,
+    FileSystem,
+    Node,
+    contents,
+    contents_of,
+)
 from pcapnfs.synth.simulation.options import Options
 
 EXPORT = "/export"
@@ -27,9 +34,6 @@ EXPORT = "/export"
 
 NOENT = 2
 """NFS3ERR_NOENT."""
-
-ENTRIES = 100
-"""Entries in a reply to READDIR or READDIRPLUS."""
 
 
 class Protocol3:
@@ -208,10 +212,6 @@ class Protocol3:
         return (yield Exchange(operation, directory.path, _built(request), serve))
 
 
-VERIFIER = b"synthver"
-"""The server's write verifier: it never restarts."""
-
-
 def attributes(node: Node) -> Fattr3:
     """A node's attributes as NFSv3 shows them."""
     return Fattr3(
@@ -226,17 +226,6 @@ def attributes(node: Node) -> Fattr3:
         mtime_ns=node.modified_ns,
         ctime_ns=node.changed_ns,
     )
-
-
-def contents(node: Node, offset: int, count: int) -> bytes:
-    """What a file holds there, up to its end."""
-    return contents_of(node, offset, max(0, min(count, node.size - offset)))
-
-
-def contents_of(node: Node, offset: int, count: int) -> bytes:
-    """Bytes that tell file and place apart, so that no two segments look alike."""
-    unit = b"%08x%08x" % (node.fileid, offset & 0xFFFFFFFF)
-    return (unit * (-(-count // len(unit))))[:count]
 
 
 def _entries(chosen: Sequence[tuple[str, Node]], cookie: int, *, plus: bool) -> list[Entry]:

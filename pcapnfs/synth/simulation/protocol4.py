@@ -21,9 +21,15 @@ from pcapnfs.synth.simulation.exchange import (
     Slot,
     Work,
 )
-from pcapnfs.synth.simulation.filesystem import FileSystem, Node
+from pcapnfs.synth.simulation.filesystem import (
+    ENTRIES,
+    VERIFIER,
+    FileSystem,
+    Node,
+    contents,
+    contents_of,
+)
 from pcapnfs.synth.simulation.options import Options
-from pcapnfs.synth.simulation.protocol3 import ENTRIES, VERIFIER, contents, contents_of
 from pcapnfs.synth.simulation.state4 import (
     ABOVE,
     ASKED,

@@ -13,7 +13,6 @@ from pcapnfs.views.report import svg
 from pcapnfs.views.report.blocks import told
 from pcapnfs.views.screen import protocol_name
 from pcapnfs.views.sizes import amount
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +81,7 @@ def spreads(found: Spreads) -> str:
     for place, each in enumerate(found.operations):
         floor = top + (place + 1) * row - 4
         parts.append(svg.text(left - 10, floor - 13, told(each.op, 20), text_anchor="end"))
-        calls = f"{protocol_name(each.version)}, {plural(each.count, 'call', 'calls')}"
+        calls = f"{protocol_name(each.version)}, {units.counted(each.count, 'call')}"
         parts.append(svg.text(left - 10, floor, calls, text_anchor="end", class_="small"))
         most = max(each.bins)
         for number, calls_in_bin in enumerate(each.bins):
@@ -107,7 +106,7 @@ def spreads(found: Spreads) -> str:
     return svg.drawing(
         "spreads-picture",
         "Service times by operation",
-        f"A histogram for each of {plural(len(found.operations), 'operation', 'operations')} on a "
+        f"A histogram for each of {units.counted(len(found.operations), 'operation')} on a "
         "logarithmic scale from "
         f"{units.duration(low)} to {units.duration(high)}. {told(slowest.op)}, which took most "
         f"time, has its median at {units.duration(slowest.p50_s)}.",
@@ -167,8 +166,8 @@ def course(found: Course, marks: Sequence[Mark]) -> str:
     return svg.drawing(
         "course-picture",
         "What happened when",
-        f"{plural(calls, 'call', 'calls')} over {units.duration(end_s)} in "
-        f"{plural(len(found.parts), 'part', 'parts')}: how "
+        f"{units.counted(calls, 'call')} over {units.duration(end_s)} in "
+        f"{units.counted(len(found.parts), 'part')}: how "
         "many were sent and how many of them were stable, their median and 95th percentile of "
         f"service times, and how many were under way, {units.number(most)} at most.",
         WIDTH,
@@ -224,7 +223,7 @@ def _calls(parts: Sequence[Part], panel: _Panel) -> list[str]:
         if not part.calls:
             continue
         tip = (
-            f"from {units.duration(part.at_s)}: {plural(part.calls, 'call', 'calls')}, "
+            f"from {units.duration(part.at_s)}: {units.counted(part.calls, 'call')}, "
             f"{units.count(part.stable_calls)} stable"
         )
         stable, all_ = y(float(part.stable_calls)), y(float(part.calls))
@@ -311,7 +310,7 @@ def sizes(found: Sizes) -> str:
     return svg.drawing(
         "sizes-picture",
         "Sizes of the files",
-        f"{plural(found.files, 'file', 'files')} by size, each bin up to twice the size of the one "
+        f"{units.counted(found.files, 'file')} by size, each bin up to twice the size of the one "
         f"before; the median is {amount(found.p50_bytes)}.",
         WIDTH,
         row * len(found.bins) + 2,

@@ -8,7 +8,6 @@ from pcapnfs import units
 from pcapnfs.views import budget as budget_view
 from pcapnfs.views.report import blocks, charts
 from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Picture, Section
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.budget import Budget
@@ -46,7 +45,7 @@ def _clock(total: Budget) -> Block:
     whose = (
         "The clock"
         if total.clients == 1
-        else f"The clocks of {plural(total.clients, 'client', 'clients')}, added up"
+        else f"The clocks of {units.counted(total.clients, 'client')}, added up"
     )
     rows = [
         [blocks.words(budget_view.TITLES[name]), blocks.time(time_s), blocks.share(share)]
@@ -84,7 +83,7 @@ def _clients(clients: tuple[Budget, ...], number: int) -> Block:
         *_share_columns(clients[0]),
     ]
     hidden = number - len(clients)
-    more = f"{plural(hidden, 'more client', 'more clients')}." if hidden else ""
+    more = f"{units.counted(hidden, 'more client')}." if hidden else ""
     return blocks.table("Clients", columns, rows, more=more)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pcapnfs.views import compare as view
+from pcapnfs.views import differences
 from pcapnfs.views.report.blocks import (
     Cell,
     Column,
@@ -68,7 +68,7 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
     rows = [
         (
             words(title),
-            time(view.run_s(run)),
+            time(differences.run_s(run)),
             total(run.files),
             total(run.calls),
             total(run.stable_calls),
@@ -78,14 +78,14 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
         for title, run in (("before", result.before), ("after", result.after))
     ]
     return (
-        Paragraph(view.in_a_sentence(result), "verdict"),
+        Paragraph(differences.in_a_sentence(result), "verdict"),
         table("Both runs", columns, rows),
-        *(Paragraph(remark, "warning") for remark in view.remarks(result)),
+        *(Paragraph(remark, "warning") for remark in differences.remarks(result)),
     )
 
 
 def _causes(result: Comparison) -> tuple[Block, ...]:
-    open_or_none = tuple(Paragraph(told) for told in view.about_causes(result))
+    open_or_none = tuple(Paragraph(told) for told in differences.about_causes(result))
     if not result.causes:
         return open_or_none
     return (
@@ -95,7 +95,7 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
                 for cause in result.causes
                 for pair in (
                     (
-                        view.SUBJECTS[cause.subject],
+                        differences.SUBJECTS[cause.subject],
                         f"{quoted(cause.before)} → {quoted(cause.after)} ({cause.confidence})",
                     ),
                     ("", quoted(cause.evidence)),
@@ -108,7 +108,7 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
 
 def _steps(result: Comparison) -> tuple[Block, ...]:
     if result.clear_from >= 1:
-        return (Paragraph(view.NO_STEPS),)
+        return (Paragraph(differences.NO_STEPS),)
     columns = (
         Column("factor", "words"),
         Column("before"),
@@ -119,25 +119,25 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
     )
     rows = [
         (
-            words(view.FACTORS[step.factor]),
-            Cell(view.value(step.factor, step.before), step.before),
-            Cell(view.value(step.factor, step.after), step.after),
-            Cell(view.signed(step.change_s), step.change_s),
-            words(view.interval(step)),
+            words(differences.FACTORS[step.factor]),
+            Cell(differences.value(step.factor, step.before), step.before),
+            Cell(differences.value(step.factor, step.after), step.after),
+            Cell(differences.signed(step.change_s), step.change_s),
+            words(differences.interval(step)),
             words("clear" if step.clear else ""),
         )
-        for step in view.shown_steps(result)
+        for step in differences.shown_steps(result)
     ]
-    nothing, together = words(""), Cell(view.signed(result.change_s), result.change_s)
+    nothing, together = words(""), Cell(differences.signed(result.change_s), result.change_s)
     rows.append((words("together"), nothing, nothing, together, nothing, nothing))
     return table("Steps from one run time to the other", columns, rows), Paragraph(
-        view.about_steps(result), "note"
+        differences.about_steps(result), "note"
     )
 
 
 def _foretold(result: Comparison) -> tuple[Block, ...]:
     if not result.foretold:
-        return (Paragraph(view.NOT_FORETOLD),)
+        return (Paragraph(differences.NOT_FORETOLD),)
     columns = (
         Column("given", "words"),
         Column("forecast"),
@@ -148,12 +148,12 @@ def _foretold(result: Comparison) -> tuple[Block, ...]:
     )
     rows = [
         (
-            words(view.GIVEN[each.given]),
+            words(differences.GIVEN[each.given]),
             time(each.forecast_s),
             time(each.low_s),
             time(each.high_s),
             time(each.measured_s),
-            Cell(view.error(each.error), each.error),
+            Cell(differences.error(each.error), each.error),
         )
         for each in result.foretold
     ]
@@ -184,7 +184,7 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
             time(row.p50_after_s),
             time(row.p95_before_s),
             time(row.p95_after_s),
-            Cell("" if row.shift_s is None else view.signed(row.shift_s), row.shift_s),
+            Cell("" if row.shift_s is None else differences.signed(row.shift_s), row.shift_s),
             share(row.p),
             words(row.verdict),
         )
@@ -214,14 +214,14 @@ def _files(result: Comparison) -> tuple[Block, ...]:
             time(row.time_before_s),
             time(row.time_after_s),
             Cell(
-                view.signed(row.time_after_s - row.time_before_s),
+                differences.signed(row.time_after_s - row.time_before_s),
                 row.time_after_s - row.time_before_s,
             ),
         )
         for row in result.files.files
     ]
     found = (table("Files whose time differs most", columns, rows),) if rows else ()
-    return (Paragraph(view.about_files(result.files)), *found)
+    return (Paragraph(differences.about_files(result.files)), *found)
 
 
 def _patterns(result: Comparison) -> tuple[Block, ...]:
@@ -247,12 +247,12 @@ def _patterns(result: Comparison) -> tuple[Block, ...]:
         for row in result.patterns.patterns
     ]
     found = (table("Patterns of most files", columns, rows),) if rows else ()
-    return (Paragraph(view.about_patterns(result.patterns)), *found)
+    return (Paragraph(differences.about_patterns(result.patterns)), *found)
 
 
 def _findings(result: Comparison) -> tuple[Block, ...]:
     if not result.findings:
-        return (Paragraph(view.NO_FINDINGS),)
+        return (Paragraph(differences.NO_FINDINGS),)
     columns = (
         Column("finding", "long"),
         Column("side", "words"),

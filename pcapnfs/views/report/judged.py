@@ -22,7 +22,6 @@ from pcapnfs.views.report.blocks import (
     table,
     told,
 )
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 TITLE_CELLS = 200
 """Width to which a title is cut."""
-
-IN_SHORT = 6
-"""Findings that the verdict names."""
 
 FINDINGS = 30
 """Findings that have a card, the gravest."""
@@ -52,10 +48,10 @@ def in_short(report: Report) -> Table | None:
             Cell(each.severity, float(place)),
             Cell(view.cost(each), each.cost_s),
         ]
-        for place, each in enumerate(found[:IN_SHORT], 1)
+        for place, each in enumerate(found[: view.IN_SHORT], 1)
     ]
     hidden = len(found) - len(rows)
-    more = f"{plural(hidden, 'more', 'more')} below." if hidden else ""
+    more = f"{units.counted(hidden, 'more', 'more')} below." if hidden else ""
     return table("What was found", columns, rows, more=more)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.views import caching
+from pcapnfs.views import caching, listings
 from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Facts, Paragraph, Section, quoted
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.cache import Cache, FileCache
@@ -25,7 +24,7 @@ def readdir(report: Report) -> Section | None:
     found = report.summary.readdir
     if not (found.readdir_calls or found.readdirplus_calls):
         return None
-    parts: list[Block] = [Paragraph(line) for line in caching.listing_sentences(found)]
+    parts: list[Block] = [Paragraph(line) for line in listings.sentences(found)]
     if found.follow_ups:
         parts.append(_follow_ups(found))
     if found.shown:
@@ -111,7 +110,7 @@ def _directories(found: Readdir) -> Block:
         ]
 
     hidden = (found.directories or 0) - len(found.shown)
-    more = f"{plural(hidden, 'more directory', 'more directories')}." if hidden > 0 else ""
+    more = f"{units.counted(hidden, 'more directory', 'more directories')}." if hidden > 0 else ""
     return blocks.table(
         "Directories that cost most", columns, [row(each) for each in found.shown], more=more
     )

@@ -20,7 +20,7 @@ from pcapnfs.views.report.blocks import (
     Section,
     told,
 )
-from pcapnfs.views.words import addressed, moved, plural, sentence
+from pcapnfs.views.words import addressed, beside_them, moved, sentence
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.files import Distribution, Files
@@ -68,13 +68,7 @@ def sizes(report: Report) -> Section | None:
 
 
 def _found(found: Files) -> str:
-    facts = addressed(found)
-    if found.other:
-        facts.append(plural(found.other, "other object", "other objects"))
-    if found.listed_only:
-        facts.append(f"{units.count(found.listed_only)} only listed")
-    if found.absent_names:
-        facts.append(plural(found.absent_names, "name not found", "names not found"))
+    facts = [*addressed(found), *beside_them(found)]
     return sentence(f"{', '.join(facts)}; {moved(found)}")
 
 
@@ -111,8 +105,8 @@ def _patterns(found: Patterns) -> Block:
     more = ""
     if hidden:
         more = (
-            f"{plural(hidden, 'more pattern', 'more patterns')} of "
-            f"{plural(found.others.files, 'file', 'files')}, {units.taken(found.others.time_s)}."
+            f"{units.counted(hidden, 'more pattern')} of "
+            f"{units.counted(found.others.files, 'file')}, {units.taken(found.others.time_s)}."
         )
     return blocks.table(
         "Files that were treated alike", columns, [_pattern(each) for each in found.classes],
@@ -125,7 +119,7 @@ def _pattern(each: PatternClass) -> list[Cell]:
     slow = each.slowest
     return [
         blocks.steps(patterns_view.steps(each.runs[:RUNS], cut=cut)),
-        Cell(plural(each.files, *patterns_view.KINDS[each.kind]), each.files),
+        Cell(units.counted(each.files, *patterns_view.KINDS[each.kind]), each.files),
         blocks.time(each.time_s or None),
         blocks.share(each.time_share),
         blocks.mean(each.calls_per_file),
@@ -152,7 +146,7 @@ def _costs(found: PerFile) -> Block:
         Column("frames", "words"),
     ]
     hidden = (found.listed.files or 0) - len(found.files)
-    more = f"{plural(hidden, 'more file', 'more files')}." if hidden > 0 else ""
+    more = f"{units.counted(hidden, 'more file')}." if hidden > 0 else ""
     return blocks.table("Files by time", columns, [_cost(each) for each in found.files], more=more)
 
 
@@ -193,9 +187,9 @@ def _sequence(file: FileSequence) -> Fold:
     ]
     several = len({step.client for step in file.steps}) > 1
     hidden = file.calls - len(file.steps)
-    more = f"{plural(hidden, 'more call', 'more calls')}." if hidden > 0 else ""
+    more = f"{units.counted(hidden, 'more call')}." if hidden > 0 else ""
     rows = [_step(step, several=several) for step in file.steps]
-    aside = f"{plural(file.calls, 'call', 'calls')}, {units.taken(file.time_s)}"
+    aside = f"{units.counted(file.calls, 'call')}, {units.taken(file.time_s)}"
     if file.stable_calls:
         aside += f", {units.count(file.stable_calls)} stable"
     numbers = {

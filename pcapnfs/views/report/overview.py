@@ -11,7 +11,7 @@ from pcapnfs.views import findings as findings_view
 from pcapnfs.views.report import judged
 from pcapnfs.views.report.blocks import Block, Facts, Paragraph, Section, quoted, told
 from pcapnfs.views.screen import protocol_name
-from pcapnfs.views.words import no_verdict, plural, trust_sentences
+from pcapnfs.views.words import no_verdict, trust_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def trust(report: Report) -> Section:
 
 def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
     yield "Captures", _names(capture.files)
-    facts = [told(capture.format or "no format"), plural(capture.packets, "packet", "packets")]
+    facts = [told(capture.format or "no format"), units.counted(capture.packets, "packet")]
     yield "Read", ", ".join([*facts, units.size(capture.bytes)])
     if capture.duration_s is not None and capture.start is not None:
         start = told(capture.start[:19].replace("T", " "))
@@ -68,7 +68,7 @@ def _capture(capture: Capture, calls: int) -> Iterator[tuple[str, str]]:
     if capture.data_connections:
         yield (
             "Data servers",
-            f"{_names(capture.data_servers)}, {plural(capture.data_calls, 'call', 'calls')}",
+            f"{_names(capture.data_servers)}, {units.counted(capture.data_calls, 'call')}",
         )
 
 

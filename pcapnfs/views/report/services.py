@@ -8,7 +8,7 @@ from pcapnfs import units
 from pcapnfs.views.report import blocks, charts
 from pcapnfs.views.report.blocks import Block, Cell, Column, Fold, Paragraph, Picture, Section
 from pcapnfs.views.screen import STABILITY_ROWS, protocol_name
-from pcapnfs.views.words import aside, plural
+from pcapnfs.views.words import aside
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.distributions import Spreads
@@ -31,7 +31,7 @@ def operations(report: Report) -> Section:
         legend = (("bar", "calls"), ("median", "median"), ("p95", "95th percentile"))
         parts.append(Picture(charts.spreads(report.spreads), legend))
         if report.spreads.hidden:
-            more = plural(report.spreads.hidden, "more operation", "more operations")
+            more = units.counted(report.spreads.hidden, "more operation")
             parts.append(Paragraph(f"{more} in the table.", "note"))
     parts.append(_operations(summary.operations))
     if report.spreads.operations:
@@ -90,7 +90,7 @@ def _operations(operations: tuple[OperationTimes, ...]) -> Block:
         for row in operations[:OPERATIONS]
     ]
     hidden = len(operations) - len(rows)
-    more = f"{plural(hidden, 'more operation', 'more operations')}." if hidden else ""
+    more = f"{units.counted(hidden, 'more operation')}." if hidden else ""
     return blocks.table("Service times by operation", columns, rows, more=more)
 
 
@@ -101,7 +101,7 @@ def _signatures(signatures: tuple[SignatureTimes, ...]) -> Block:
         for row in signatures[:SIGNATURES]
     ]
     hidden = len(signatures) - len(rows)
-    more = f"{plural(hidden, 'more signature', 'more signatures')}." if hidden else ""
+    more = f"{units.counted(hidden, 'more signature')}." if hidden else ""
     return blocks.table("Service times by signature", columns, rows, more=more)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pcapnfs import units
 from pcapnfs.views import network as view
 from pcapnfs.views.report import blocks
 from pcapnfs.views.report.blocks import Block, Cell, Column, Paragraph, Section, quoted
-from pcapnfs.views.words import plural
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.network import Network, Path
@@ -148,5 +148,5 @@ def _sessions(found: Network) -> Block:
         for each in found.shown_sessions
     ]
     hidden = found.sessions - len(rows)
-    more = f"{plural(hidden, 'more session', 'more sessions')}." if hidden > 0 else ""
+    more = f"{units.counted(hidden, 'more session')}." if hidden > 0 else ""
     return blocks.table("Sessions of NFSv4.1", columns, rows, more=more)

@@ -1,0 +1,7 @@
+"""How many examples an analysis gives of many alike: as many as a finding names."""
+
+EXAMPLES = 5
+"""Frames, which lead to the packets."""
+
+FILES_SHOWN = 3
+"""Files."""

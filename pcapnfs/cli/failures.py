@@ -1,0 +1,79 @@
+"""What failures that are not pcapnfs's own mean to who typed a command.
+
+Takes what the database, the system or Python raised; gives what it is, and what can be done.
+Imports none of the libraries to ask.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import resource
+import sys
+from typing import TypeGuard
+
+from pcapnfs import units
+
+NO_ADDRESSES = ("failed to map segment", "Cannot allocate memory", "can't start new thread")
+"""What the dynamic linker, and Python, say where a library or the stack of a thread does not fit
+into what `ulimit -v` allows."""
+
+OWN_LIMIT = " used)"
+"""What DuckDB says of how much it has where that is its own limit, and not the system's."""
+
+
+def is_interrupt(error: Exception) -> bool:
+    """Whether it is what DuckDB makes of an interrupt: of its own, or of a signal in a query."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is not None and isinstance(error, duckdb.InterruptException):
+        return True
+    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+
+
+def is_unwritten(error: Exception) -> TypeGuard[OSError]:
+    """Whether it is that typer could not write its help."""
+    return isinstance(error, OSError) and error.errno in (errno.EIO, errno.EFBIG, errno.ENOSPC)
+
+
+def is_without_addresses(error: Exception) -> bool:
+    """Whether it is that `ulimit -v` left no addresses for a library, or for a thread."""
+    return _addresses() is not None and (
+        isinstance(error, ImportError | RuntimeError)
+        and any(words in str(error) for words in NO_ADDRESSES)
+    )
+
+
+def from_database(error: Exception) -> bool:
+    """Whether DuckDB raised it (out of memory, disk full), without importing it to ask."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(error, duckdb.Error)
+
+
+def of_database(message: str) -> str:
+    """What DuckDB says of a failure, with what can be done here: its own advice is on settings."""
+    whole = " ".join(message.split())
+    what = re.split(" (?:This limit was|Possible solutions|Database is launched)", whole)[0]
+    what = re.sub("^.*Producer error: ", "", what.removesuffix("."))
+    if "max_temp_directory_size" in whole or "No space left" in whole:
+        return f"{what}; TMPDIR names another place for what does not fit into memory"
+    if "Too many open files" in whole:
+        return f"{what.split(' LINE 1')[0]}; name fewer traces, or raise the limit (ulimit -n)"
+    if OWN_LIMIT in whole:
+        return f"{what}; a larger --memory may do"
+    if "Out of Memory" in whole:
+        return f"{what}; {advice()}"
+    return what
+
+
+def advice() -> str:
+    """What can be done where the system gives no more memory."""
+    allowed = _addresses()
+    if allowed is None:
+        return "--memory limits what is taken"
+    return f"ulimit -v leaves this process {units.size(allowed)} of addresses, more may do"
+
+
+def _addresses() -> int | None:
+    """Bytes of addresses that the process may have; None for as many as it likes."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if allowed == resource.RLIM_INFINITY else allowed

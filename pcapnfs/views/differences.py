@@ -1,0 +1,238 @@
+"""What changed between two runs, in the words that the screen and the report share.
+
+Takes a `Comparison` or a part of it; gives sentences and cells, escaped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
+from pcapnfs.views.words import lacks, one_way, sealed
+
+if TYPE_CHECKING:
+    from pcapnfs.comparison.comparing import Comparison, Run
+    from pcapnfs.comparison.matching import FileChanges, PatternChanges
+    from pcapnfs.comparison.waterfall import Step
+
+NO_STEPS = "Not told: what the captures lack could make all of it."
+"""Where there are no steps."""
+
+CLOCK_S = 0.5e-9
+"""Times are whole nanoseconds: what is less is what adding floats has left."""
+
+NOTHING = "Nothing that the traffic shows: neither settings nor storage."
+NOTHING_TOLD = "Nothing that the traffic shows."
+NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
+NO_FINDINGS = "None on either side."
+"""What stands where there is nothing to list."""
+
+SUBJECTS = {
+    "version": "NFS version",
+    "transport": "transport",
+    "security": "security flavor",
+    "attribute_cache": "attribute caching",
+    "rsize": "rsize",
+    "wsize": "wsize",
+    "readdirplus": "directory listings",
+    "sync": "sync",
+    "nocto": "nocto",
+    "stable_writes": "WRITEs",
+    "storage": "the server's storage",
+    "network_rtt": "network round trip",
+}
+"""What a cause is about."""
+
+FACTORS = {
+    "files": "files",
+    "rpcs_per_file": "RPCs per file",
+    "network_rtt_s": "network round trip",
+    "server_s": "server, per small call",
+    "rtt_s": "round trip",
+    "syncops_per_file": "stable calls per file",
+    "persist_s": "persistence of a stable call",
+    "transfer_s": "transfer, per file",
+    "waiting_s": "server not ready, per file",
+    "other_s": "rest of the calls, per file",
+    "concurrency": "calls at the same time",
+    "client_s": "client, per call",
+    "pauses_s": "pauses between calls",
+}
+"""What the factors are called."""
+
+GIVEN = {
+    "files": "the number of files",
+    "set_up": "and AFTER's round trip and persistence",
+    "calls": "and AFTER's calls per file",
+}
+"""What a forecast was given, one after the other."""
+
+
+def in_a_sentence(result: Comparison) -> str:
+    """How the run time changed, or whose is not known."""
+    runs = {"BEFORE": result.before, "AFTER": result.after}
+    unknown = {title: run for title, run in runs.items() if not run.known}
+    if unknown:
+        each = [
+            f"{title}'s run time is not known, since {_why_unknown(run)}"
+            for title, run in unknown.items()
+        ]
+        each += [
+            f"{title} took {units.duration(run.run_s)}"
+            for title, run in runs.items()
+            if title not in unknown
+        ]
+        return f"{'; '.join(each)}."
+    before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
+    if before == after:
+        return f"Both runs took {after}."
+    less = result.change_s < 0
+    told = f"{before} became {after}: {units.duration(abs(result.change_s))} "
+    told += "less" if less else "more"
+    if result.factor:
+        factor = 1 / result.factor if less else result.factor
+        told += f", {units.number(factor)} times as {'fast' if less else 'long'}"
+    return told + "."
+
+
+def run_s(run: Run) -> float | None:
+    """How long a run took, seconds; None where that is not known."""
+    return run.run_s if run.known else None
+
+
+def remarks(result: Comparison) -> list[str]:
+    """What makes the sides unlike, besides what was changed."""
+    told = []
+    for title, run in (("BEFORE", result.before), ("AFTER", result.after)):
+        if direction := one_way(run.trust):
+            told.append(f"{title}: {direction[0].lower()}{direction[1:]}")
+        told += [f"{title}: {sentence}" for sentence in sealed(run.trust)]
+        missing = [
+            *([] if direction else lacks(run.trust)),
+            *(
+                units.counted(number, one, many)
+                for number, one, many in (
+                    (run.trust.truncated_packets, "packet was cut", "packets were cut"),
+                    (
+                        run.trust.undecoded,
+                        "message is not decoded to its end",
+                        "messages are not decoded to their end",
+                    ),
+                )
+                if number
+            ),
+        ]
+        if missing:
+            told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
+    told += _mounting(result)
+    vantages = {result.before.vantage, result.after.vantage}
+    if len(vantages) > 1 and "unknown" not in vantages:
+        told.append(
+            "Captured at different places; times are those that the client saw, as far as known."
+        )
+    return told
+
+
+def about_causes(result: Comparison) -> list[str]:
+    """What is to be said where no cause is known, and of what is not known."""
+    told = []
+    if not result.causes:
+        told.append(NOTHING_TOLD if result.left_open else NOTHING)
+    if result.left_open:
+        subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
+        told.append(f"Left open, as one side does not tell or has several: {subjects}.")
+    return told
+
+
+def shown_steps(result: Comparison) -> list[Step]:
+    """The steps of factors that differ."""
+    return [
+        step
+        for step in result.steps
+        if abs(step.change_s) >= CLOCK_S or abs(step.after - step.before) >= CLOCK_S
+    ]
+
+
+def about_steps(result: Comparison) -> str:
+    """What the steps are."""
+    whole = "" if result.by_file else "The sides count no files alike: each run is taken as one. "
+    least = "a twentieth of the longer run or more"
+    if result.clear_from > NOTICEABLE:
+        least = (
+            f"{units.share(result.clear_from)} of the longer run or more, as less may come of what "
+            "the captures lack"
+        )
+    broken = ""
+    if broken_off(result.before.trust, result.after.trust):
+        broken = " As a capture is damaged, none is but those of single calls."
+    return (
+        f"{whole}The steps add up to the difference. Clear is one that is {least}, and no matter "
+        f"of which files were slow.{broken}"
+    )
+
+
+def about_files(files: FileChanges) -> str:
+    """How paths were matched."""
+    return (
+        f"{units.counted(files.both, 'path')} on both sides "
+        f"({units.duration(files.both_before_s)} of service before, "
+        f"{units.duration(files.both_after_s)} after), "
+        f"{units.count(files.only_before)} only before "
+        f"({units.duration(files.only_before_s)}), {units.count(files.only_after)} only after "
+        f"({units.duration(files.only_after_s)})."
+    )
+
+
+def about_patterns(patterns: PatternChanges) -> str:
+    """How patterns were matched."""
+    return (
+        f"{units.counted(patterns.both, 'pattern')} on both sides, "
+        f"{units.count(patterns.came)} came, {units.count(patterns.went)} went."
+    )
+
+
+def value(factor: str, number: float) -> str:
+    """A factor with its unit."""
+    return units.duration(number) if factor.endswith("_s") else units.number(number)
+
+
+def signed(seconds: float | None) -> str:
+    """A difference of times with its sign."""
+    if seconds is None:
+        return units.UNKNOWN
+    if abs(seconds) < CLOCK_S:
+        return units.duration(0.0)
+    return f"+{units.duration(seconds)}" if seconds > 0 else units.duration(seconds)
+
+
+def interval(step: Step) -> str:
+    """What most resamples give for a step."""
+    if step.low_s is None or step.high_s is None:
+        return ""
+    return f"{signed(step.low_s)} to {signed(step.high_s)}"
+
+
+def error(part: float | None) -> str:
+    """How far a forecast was off, with its sign."""
+    if part is None:
+        return units.UNKNOWN
+    return f"+{units.share(part)}" if part > 0 else units.share(part)
+
+
+def _why_unknown(run: Run) -> str:
+    """Why nobody knows how long a run took, in a clause."""
+    if not run.trust.matched:
+        return "no call has its reply"
+    if run.trust.mostly_unseen:
+        return "most of its calls cannot be seen"
+    return "its packets have no times"
+
+
+def _mounting(result: Comparison) -> list[str]:
+    """What mounting took, where users noticed it."""
+    if not result.mounting_noticed:
+        return []
+    before = units.duration(result.before.mounting_s)
+    after = units.duration(result.after.mounting_s)
+    return [f"Mounting took {before} BEFORE and {after} AFTER; it is no part of the run times."]

@@ -1,0 +1,198 @@
+"""Listings on a terminal: the numbers, what followed them, then directories.
+
+Takes a result; gives Rich renderables that fit 80 columns and use 140.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from pcapnfs import units
+from pcapnfs.text import escape
+from pcapnfs.views.columns import Column, FittedTable
+from pcapnfs.views.parts import heading, note, unless_zero
+from pcapnfs.views.prose import Prose
+from pcapnfs.views.words import aside
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pcapnfs.analyses.readdir import DirectoryListing, FollowUps, Readdir
+
+_FOLLOW_UP_COLUMNS = (
+    Column("after listings", align="left", least=12, cut="end"),
+    Column("calls"),
+    Column("LOOKUP", 1),
+    Column("GETATTR", 1),
+    Column("ACCESS", 1),
+    Column("time"),
+    Column("waited", 2),
+)
+
+_DIRECTORY_COLUMNS = (
+    Column("directory", align="left", least=24),
+    Column("plain", 2),
+    Column("plus", 2),
+    Column("begun", 6),
+    Column("entries"),
+    Column("bytes", 5),
+    Column("time"),
+    Column("follow-ups"),
+    Column("their time"),
+    Column("asked itself", 3),
+    Column("plus lost", 4),
+    Column("won back", 4),
+    Column("untouched", 7),
+)
+
+
+def screen(result: Readdir) -> RenderableType:
+    """The screen of `readdir`."""
+    if result.readdir_calls is None:
+        return Prose("Whether a directory was listed is not known: calls do not tell what they do.")
+    if not (result.readdir_calls or result.readdirplus_calls):
+        return Text("No directory was listed.")
+    parts: list[RenderableType] = [Prose(line) for line in sentences(result)]
+    if not result.directories:
+        parts.append(
+            Prose(
+                "Which directories is not known: handles were cut at the snaplen or are encrypted."
+            )
+        )
+        return Group(*parts)
+    parts += [heading("Follow-ups"), _follow_ups(result)]
+    parts += [heading("Directories"), _directories(result)]
+    if len(result.shown) < result.directories:
+        parts.append(
+            note(
+                f"{units.count(len(result.shown))} of {units.count(result.directories)} "
+                "directories (--top 0 shows all)."
+            )
+        )
+    return Group(*parts)
+
+
+def sentences(result: Readdir) -> list[str]:
+    """What the listings were, most important first."""
+    with_attributes = units.counted(result.readdirplus_calls, "call")
+    lines = [
+        f"{_directories_listed(result)} with "
+        f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
+        f"{units.count(result.readdir_calls)} that did not: "
+        f"{units.counted(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
+        f"{units.taken(result.time_s)}."
+    ]
+    if result.plus_lost or result.plus_won_back:
+        lines.append(
+            f"A client gave up asking for attributes {units.counted(result.plus_lost, 'time')}, "
+            f"and took it up again {units.counted(result.plus_won_back, 'time')}."
+        )
+    return lines
+
+
+def in_short(result: Readdir) -> str:
+    """Listings and follow-ups in one sentence."""
+    told = (
+        f"{units.counted(result.readdirplus_calls, 'call')} with attributes"
+        f"{_as_readdirplus(result)}, "
+        f"{units.count(result.readdir_calls)} without: "
+        f"{units.counted(result.entries, 'entry', 'entries')} of "
+        f"{units.counted(result.directories, 'directory', 'directories')}, "
+        f"{units.taken(result.time_s)}"
+    )
+    if not result.follow_ups:
+        return f"{told}."
+    follow_ups = units.counted(result.follow_ups, "follow-up")
+    return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
+
+
+def _directories_listed(result: Readdir) -> str:
+    """How many were listed, at the begin of a sentence."""
+    if result.directories is None:
+        return "Directories were listed"
+    return f"{units.counted(result.directories, 'directory', 'directories')} listed"
+
+
+def _as_readdirplus(result: Readdir) -> str:
+    """The procedure that lists with attributes, where there is one: in NFSv3 alone."""
+    return "" if result.v4_plain_calls or result.v4_plus_calls else " (READDIRPLUS)"
+
+
+def _follow_ups(result: Readdir) -> RenderableType:
+    if result.follow_ups is None:
+        parts = [note("Which calls followed is not known: replies do not tell the entries.")]
+    elif not result.follow_ups:
+        parts = [note("No entry was asked for afterwards.")]
+    else:
+        kinds = (
+            ("without attributes", result.after_plain),
+            ("with attributes", result.after_plus),
+        )
+        rows = [_follow_up_row(title, each) for title, each in kinds if each and each.calls]
+        parts = [FittedTable(_FOLLOW_UP_COLUMNS, rows, indent=2)]
+        if (plain := result.after_plain) and plain.calls > plain.accesses:
+            parts.append(
+                note(
+                    "With attributes in the listings, the LOOKUPs and GETATTRs of the first row "
+                    "were not needed."
+                )
+            )
+        if result.after_plus and result.after_plus.calls:
+            parts.append(
+                note(
+                    "After listings with attributes only a cache that stays warm longer saves "
+                    "calls (actimeo, delegations)."
+                )
+            )
+    parts.append(
+        note(
+            f"The listed directories themselves were asked for "
+            f"{units.counted(result.revalidations, 'time')}{aside(result.revalidation_s)}."
+        )
+    )
+    if result.plus_entries:
+        parts.append(
+            note(
+                f"{units.count(result.untouched)} of "
+                f"{units.counted(result.plus_entries, 'entry', 'entries')} with attributes "
+                f"{'was' if result.untouched == 1 else 'were'} never touched afterwards."
+            )
+        )
+    return Group(*parts)
+
+
+def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:
+    return [
+        title,
+        units.count(follow_ups.calls),
+        units.count(follow_ups.lookups),
+        units.count(follow_ups.getattrs),
+        units.count(follow_ups.accesses),
+        units.taken(follow_ups.time_s),
+        units.duration(follow_ups.wall_s),
+    ]
+
+
+def _directories(result: Readdir) -> RenderableType:
+    return FittedTable(_DIRECTORY_COLUMNS, [_directory_row(row) for row in result.shown], indent=2)
+
+
+def _directory_row(row: DirectoryListing) -> list[str]:
+    return [
+        escape(row.path),
+        unless_zero(row.readdir_calls),
+        unless_zero(row.readdirplus_calls),
+        units.count(row.listings),
+        "" if row.entries is None else units.count(row.entries),
+        units.size(row.bytes),
+        units.taken(row.time_s),
+        unless_zero(row.follow_ups),
+        units.duration(row.follow_up_s) if row.follow_ups else "",
+        unless_zero(row.revalidations),
+        unless_zero(row.plus_lost),
+        unless_zero(row.plus_won_back),
+        unless_zero(row.untouched),
+    ]

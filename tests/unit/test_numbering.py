@@ -1,0 +1,64 @@
+"""What is counted within a trace is known to be, column by column."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pcapnfs import meta, numbering
+from pcapnfs.store import Stored
+from tests.unit.rows import tables
+
+NUMBER = re.compile(
+    r"\(table (calls|files|connections)\)|^(The |First )?[Ff]rame\b|^Number of th(e|is) "
+    r"|^The (call|connection|file|object|directory|source)\b|: the directory of"
+)
+"""How meanings of columns begin that hold a number of the trace."""
+
+
+def test_every_number_of_a_trace_is_counted_on_where_traces_are_put_together() -> None:
+    unsigned = {
+        column.name: column.meaning
+        for table in tables()
+        for column in table.columns
+        if column.sql in ("UINTEGER", "UBIGINT")
+    }
+    meant = {name for name, meaning in unsigned.items() if NUMBER.search(meaning)}
+    assert meant - set(numbering.NUMBERS) == set()
+    assert {name for name in numbering.NUMBERS if "frame" in name} == {
+        name for name in unsigned if "frame" in name
+    }
+
+
+def _part(packets: int, **clock: int) -> Stored:
+    """A trace of one capture."""
+    file = meta.CaptureFile(
+        path="a.pcap",
+        format="pcap",
+        link_types=("Ethernet",),
+        packets=packets,
+        bytes=packets * 100,
+        start_ns=0,
+        end_ns=1,
+        snaplen=None,
+        truncated_packets=0,
+        first_frame=1,
+        last_frame=packets,
+        dropped_packets=None,
+        damage=None,
+        **clock,
+    )
+    told = meta.Meta(files=(file,), packets={}, limits_hit={}, calls=0, undecoded=0)
+    return Stored(Path("a.nfstrace"), {}, told, (), {})
+
+
+def test_every_frame_that_is_told_of_a_file_is_counted_on() -> None:
+    """Also those before which its clock was set."""
+    parts = [
+        _part(100),
+        _part(50, set_back=1, set_back_frame=7, set_forward=1, set_forward_frame=9),
+    ]
+    first, second = numbering.together(parts).files
+    assert (first.first_frame, first.last_frame, first.set_back_frame) == (1, 100, None)
+    assert (second.first_frame, second.last_frame) == (101, 150)
+    assert (second.set_back_frame, second.set_forward_frame) == (107, 109)

@@ -41,6 +41,7 @@ KINDS = {
         "NFS4ERR_ACCESS",
     ),
     "mount": ("MNT3ERR_PERM", "MNT3ERR_ACCES"),
+    "export": ("MNT3ERR_NOENT", "MNT3ERR_NOTDIR"),
     "read_only": ("NFSERR_ROFS", "NFS3ERR_ROFS", "NFS4ERR_ROFS"),
     "credential": (
         "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",
@@ -88,8 +89,8 @@ class Failures(Record):
     server: str
     """Address of the server."""
     kind: str
-    """`space`, `quota`, `fault`, `permission`, `mount`, `read_only`, `credential`, `owner`,
-    `revoked` or `in_use` (`KINDS`), or `session` (NFS4ERR_NOSPC of `SESSIONS`)."""
+    """`space`, `quota`, `fault`, `permission`, `mount`, `export`, `read_only`, `credential`,
+    `owner`, `revoked` or `in_use` (`KINDS`), or `session` (NFS4ERR_NOSPC of `SESSIONS`)."""
     calls: int
     """Calls that were refused."""
     statuses: tuple[str, ...]

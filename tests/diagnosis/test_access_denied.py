@@ -49,6 +49,7 @@ def test_programs_may_try() -> None:
         ("owner", "The server does not know the owners that the client names"),
         ("read_only", "What the client writes to is read-only on the server"),
         ("mount", "The server refuses the mount"),
+        ("export", "The server has no such export"),
         ("credential", "The server refuses the client's credentials"),
     ],
 )
@@ -58,4 +59,5 @@ def test_one_refusal_of_another_kind_is_enough(kind: str, title: str) -> None:
 
 
 def test_nothing_else_is() -> None:
-    assert kinds_told(RULE) == {"permission", "owner", "read_only", "mount", "credential"}
+    told = {"permission", "owner", "read_only", "mount", "export", "credential"}
+    assert kinds_told(RULE) == told

@@ -36,6 +36,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             yield _read_only(pair)
         elif pair.kind == "mount":
             yield _mount(pair)
+        elif pair.kind == "export":
+            yield _export(pair)
         elif pair.kind == "credential":
             yield _credential(pair)
 
@@ -144,6 +146,23 @@ def _mount(pair: Failures) -> Observed:
                 "Look at what is exported to whom (exportfs -v; showmount -e at the client), and "
                 "at the server's log: mountd says why it refused. Is the client behind NAT, or "
                 "does it come from another of its addresses?"
+            ),
+        ),
+        severity="warning",
+    )
+
+
+def _export(pair: Failures) -> Observed:
+    return refused.observed(
+        pair,
+        "The server has no such export",
+        "What the mount names is no directory on the server: mistyped, moved, not there because a "
+        "file system below it is not mounted, or a path of NFSv4 (below fsid=0) that was asked for "
+        "with NFSv3.",
+        (
+            Advice(
+                "Look at what is exported (showmount -e at the client, exportfs -v on the server) "
+                "and whether the directory is there, on the server."
             ),
         ),
         severity="warning",

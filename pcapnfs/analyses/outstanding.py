@@ -300,10 +300,13 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
     sent = trace.arrays(
         f"""
         with same as (from {same_calls.TABLE}),
-        refused as (from same where {_REFUSED})
+        refused as (
+            -- A clock that ticks slowly has both times alike: no call is its own successor.
+            select *, greatest(reply_time, call_first_time + 1) as came from same where {_REFUSED}
+        )
         select refused.call, same.call_first_time as again
         from refused asof join same
-             on refused.kind = same.kind and same.call_first_time >= refused.reply_time
+             on refused.kind = same.kind and same.call_first_time >= refused.came
         """
     )
     places, again = find(call, sent["call"]), span.since_start(sent["again"])

@@ -59,6 +59,17 @@ def test_each_kind_of_call_has_its_row_and_the_rest_is_the_clients() -> None:
     assert total_ns(budget) == 10_000 * MILLISECOND
 
 
+def test_a_clock_that_ticks_slowly_does_not_end_a_wait_at_once() -> None:
+    """Call and refusal have the same time: the call is not the one that the client sent again."""
+    rows = [
+        call(1, "OPEN", 0, status_name="NFS4ERR_DELAY"),
+        call(2, "OPEN", 3, stability="stable"),
+    ]
+    with trace_of(calls=rows) as trace:
+        (budget,) = time_budget(trace).clients
+    assert rows_of(budget) == {"waiting": 10, "stable": 3, "client": 10_000 - 13}
+
+
 def test_kinds_that_overlap_share_the_clock() -> None:
     rows = [
         call(1, "WRITE", 20, stability="stable"),

@@ -22,6 +22,7 @@ from pcapnfs.analyses.call_times import (
     persistence,
     round_trip,
 )
+from pcapnfs.analyses.logins import Logins
 from pcapnfs.analyses.network_path import NOTHING, Way
 from pcapnfs.analyses.outstanding import KINDS
 from pcapnfs.analyses.service_time import NANOSECONDS
@@ -93,6 +94,8 @@ class ClientClock(Record):
     apart_s: float = 0.0
     """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
     its clock."""
+    login_s: float = 0.0
+    """What calls that log in took longer than a round trip each, seconds: no work on files."""
 
     @property
     def persist_s(self) -> float:
@@ -200,6 +203,7 @@ def client_clocks(
     longer_s: Mapping[str, Mapping[str, float]] | None = None,
     locked_s: Mapping[str, float] | None = None,
     unreached_s: Mapping[str, float] | None = None,
+    logged_in: Mapping[str, Logins] | None = None,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -214,6 +218,7 @@ def client_clocks(
         longer_s: The same of what calls took longer because the path was longer for a while.
         locked_s: By client, what of its own time it waited for locks, seconds.
         unreached_s: The same of what it waited for a connection.
+        logged_in: By client, its calls that log in.
     """
     booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
@@ -258,6 +263,7 @@ def client_clocks(
                 locked_s=(locked_s or {}).get(client, 0.0),
                 unreached_s=(unreached_s or {}).get(client, 0.0),
                 apart_s=float(line.apart_s[place]),
+                login_s=(logged_in or {}).get(client, Logins()).beyond_s(rtt or 0.0),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

@@ -152,6 +152,8 @@ class Evidence(Record):
     """The time in which no call was under way since the client waited for a lock."""
     unreached_s: float = 0.0
     """The same since it waited for a connection."""
+    login_s: float = 0.0
+    """What calls that log in took longer than a round trip each."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -227,6 +229,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             resent=measured.resent,
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
             unreached_s=measured.unreached_s,
+            login_s=measured.login_s,
         )
     )
     return _with_mounting(measured, found)
@@ -362,6 +365,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         forecast=False,
         few=clock.few,
         resent=clock.resent,
+        login_s=clock.login_s,
     )
 
 
@@ -480,7 +484,7 @@ def _reasons(
         "again before they were answered"
         if evidence.resent and costs.persist_s
         else "the server was not ready, or not reached",
-        "server": "reads, listings, and what else took longer than a round trip",
+        "server": _served(evidence, causes),
         "path": f"{units.counted(evidence.longer_calls, 'call')} took "
         f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
         if evidence.longer_calls
@@ -520,6 +524,19 @@ def _reasons(
         text += f" Stable calls are answered {_STORAGE[storage]}."
     return text
 
+
+def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What the server took longer than a round trip for."""
+    other = "reads, listings, and what else took longer than a round trip"
+    server = sum(each.time_s for each in causes if each.cause == "server")
+    if not _long(evidence.login_s, server):
+        return other
+    login = f"logging in to it took {units.duration(evidence.login_s)}"
+    return login if evidence.login_s >= MOSTLY_LOGIN * server else f"{login}; {other}"
+
+
+MOSTLY_LOGIN = 0.9
+"""From this part of the server's time on, logging in is told alone."""
 
 REST_SHARE = 0.05
 """What is worth mentioning behind the causes."""

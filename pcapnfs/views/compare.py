@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.matching import FileChanges, FindingChange, PatternChanges
-    from pcapnfs.comparison.operations import OperationChange
     from pcapnfs.comparison.waterfall import Step
 
 NO_STEPS = "Not told: what the captures lack could make all of it."
@@ -43,6 +42,8 @@ NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
 NO_FINDINGS = "None on either side."
+MOUNTS_ALONE = "Both captures hold a mount alone, and no call for files"
+NO_CALLS = "Neither capture holds a call for files"
 """What stands where there is nothing to list."""
 
 SUBJECTS = {
@@ -99,7 +100,7 @@ def screen(result: Comparison) -> RenderableType:
         heading("Foretold from BEFORE"),
         *_foretold(result.foretold),
         heading("Operations"),
-        *_operations(result.operations),
+        *_operations(result),
         heading("Files"),
         *_files(result.files),
         heading("Patterns"),
@@ -127,9 +128,9 @@ def _run(title: str, run: Run) -> list[str]:
     return [
         title,
         units.duration(run_s(run)),
-        units.count(run.files),
-        units.count(run.calls),
-        units.count(run.stable_calls),
+        units.count(run.files if run.calls else None),
+        "mount" if mount_alone(run) else units.count(run.calls),
+        units.count(run.stable_calls if run.calls else None),
         run.vantage,
         some(run.captures, 1),
     ]
@@ -139,15 +140,23 @@ def in_a_sentence(result: Comparison) -> str:
     """How the run time changed, or whose is not known."""
     runs = {"BEFORE": result.before, "AFTER": result.after}
     unknown = {title: run for title, run in runs.items() if not run.known}
-    if unknown:
+    alone = {title: run for title, run in runs.items() if run.known and not run.calls}
+    if len(alone) == len(runs):
+        mounts = all(mount_alone(run) for run in runs.values())
+        return f"{MOUNTS_ALONE if mounts else NO_CALLS}."
+    if unknown or alone:
         each = [
             f"{title}'s run time is not known, since {_why_unknown(run)}"
             for title, run in unknown.items()
         ]
         each += [
+            f"{title} holds {'a mount alone, and ' if mount_alone(run) else ''}no call for files"
+            for title, run in alone.items()
+        ]
+        each += [
             f"{title} took {units.duration(run.run_s)}"
             for title, run in runs.items()
-            if title not in unknown
+            if title not in unknown | alone
         ]
         return f"{'; '.join(each)}."
     before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
@@ -162,9 +171,26 @@ def in_a_sentence(result: Comparison) -> str:
     return told + "."
 
 
+def mount_alone(run: Run) -> bool:
+    """Whether it was mounted, and nothing more."""
+    return not run.calls and run.mounting_s > 0
+
+
 def run_s(run: Run) -> float | None:
-    """How long a run took, seconds; None where that is not known."""
-    return run.run_s if run.known else None
+    """How long a run took, seconds; None where that is not known, or there was none."""
+    return run.run_s if run.known and run.calls else None
+
+
+def ran(result: Comparison) -> bool:
+    """Whether there is a run on both sides: without calls for files there is none."""
+    return bool(result.before.calls and result.after.calls)
+
+
+def no_operations(result: Comparison) -> str:
+    """What stands where no operation was answered."""
+    if not (result.before.calls or result.after.calls):
+        return "No call for files on either side."
+    return "None was answered on either side."
 
 
 def _why_unknown(run: Run) -> str:
@@ -213,12 +239,11 @@ def _mounting(result: Comparison) -> list[str]:
     """What mounting took, where users notice it and the capture shows it."""
     before, after = result.before.mounting_s, result.after.mounting_s
     known = result.before.known and result.after.known
-    if not known or max(before, after) < NOTICED_S:
+    if not known or (max(before, after) < NOTICED_S and ran(result)):
         return []
-    return [
-        f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER; it is "
-        "no part of the run times."
-    ]
+    told = f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER"
+    some = result.before.calls or result.after.calls
+    return [f"{told}; it is no part of the run times." if some else f"{told}."]
 
 
 def _causes(result: Comparison) -> list[RenderableType]:
@@ -243,9 +268,16 @@ def about_causes(result: Comparison) -> list[str]:
     return told
 
 
+def no_steps(result: Comparison) -> str | None:
+    """What stands where there are no steps; None where there are."""
+    if not ran(result):
+        return "Not told: without calls for files there is no run."
+    return NO_STEPS if result.clear_from >= 1 else None
+
+
 def _steps(result: Comparison) -> list[RenderableType]:
-    if result.clear_from >= 1:
-        return [note(NO_STEPS)]
+    if told := no_steps(result):
+        return [note(told)]
     columns = [
         Column("", align="left"),
         Column("before"),
@@ -355,9 +387,10 @@ def error(part: float | None) -> str:
     return f"+{units.share(part)}" if part > 0 else units.share(part)
 
 
-def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]:
+def _operations(result: Comparison) -> list[RenderableType]:
+    operations = result.operations
     if not operations:
-        return [note("None was answered on either side.")]
+        return [note(no_operations(result))]
     moved = [row for row in operations if row.verdict in ("faster", "slower")]
     others = [row for row in operations if row.verdict not in ("faster", "slower")]
     shown = (*moved, *others)[:OPERATIONS]

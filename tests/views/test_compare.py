@@ -88,9 +88,10 @@ def test_a_run_time_that_is_not_known_is_not_compared() -> None:
 
 def test_a_mount_alone_is_no_run() -> None:
     whole = samples.comparison()
-    nothing = {"calls": 0, "stable_calls": 0, "files": 0, "run_s": 0.0}
-    before = replace(whole.before, mounting_s=5.0, **nothing)
-    after = replace(whole.after, mounting_s=0.1, **nothing)
+    before, after = (
+        replace(run, calls=0, stable_calls=0, files=0, run_s=0.0, mounting_s=mounting_s)
+        for run, mounting_s in ((whole.before, 5.0), (whole.after, 0.1))
+    )
     result = replace(
         whole, before=before, after=after, operations=(), foretold=(), change_s=0.0, factor=None
     )

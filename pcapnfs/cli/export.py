@@ -64,7 +64,7 @@ def export(
     if table not in names:
         raise UsageError(f"there is no table {table!r}; there are {', '.join(names)}")
     if memory is not None:
-        units.parse_size(memory)
+        units.parse_memory(memory)
     stream = target is None or str(target) == "-"
     chosen = "jsonl" if json else form or _by_name(target)
     if stream and chosen == "parquet":

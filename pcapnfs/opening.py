@@ -110,7 +110,7 @@ def open(
     """
     named = decoding.named(paths)
     if isinstance(memory, str):
-        memory = units.parse_size(memory)
+        memory = units.parse_memory(memory)
     elif memory is not None and memory < 1:
         raise UsageError(f"memory is {memory}: a byte is the least")
     decoding.demand_ports(ports)

@@ -34,6 +34,9 @@ _SIZE = re.compile(r"(\d+\.?\d*|\.\d+)\s*([KMGT]?)(?:i?B)?", re.ASCII | re.IGNOR
 LARGEST_SIZE = 1 << 60
 """No size that is asked for is larger, bytes: there are no such files, and no such memory."""
 
+LEAST_MEMORY = 1 << 20
+"""Less memory than that, bytes, nobody means: a unit was left out."""
+
 _SIZE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -120,6 +123,18 @@ def parse_size(text: str) -> int:
     if not 1 <= number <= LARGEST_SIZE:
         raise UsageError(f"{text!r} is no size; write it as in 512M, 1G or 65536")
     return int(number)
+
+
+def parse_memory(text: str) -> int:
+    """Read a limit of memory into bytes, written like a size.
+
+    Raises:
+        UsageError: The text is no size, or less than a mebibyte.
+    """
+    number = parse_size(text)
+    if number < LEAST_MEMORY:
+        raise UsageError(f"{text!r} are bytes, too few for any work; write it as in 512M or 4G")
+    return number
 
 
 def count(number: int | None) -> str:

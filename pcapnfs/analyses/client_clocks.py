@@ -22,6 +22,7 @@ from pcapnfs.analyses.call_times import (
     persistence,
     round_trip,
 )
+from pcapnfs.analyses.logins import Logins
 from pcapnfs.analyses.network_path import NOTHING, Way
 from pcapnfs.analyses.outstanding import KINDS
 from pcapnfs.analyses.service_time import NANOSECONDS
@@ -95,6 +96,8 @@ class ClientClock(Record):
     its clock."""
     lacking: bool = False
     """The capture lacks so much that calls may have been under way where none is (trust)."""
+    login_s: float = 0.0
+    """What calls that log in took longer than a round trip each, seconds: no work on files."""
 
     @property
     def persist_s(self) -> float:
@@ -202,6 +205,7 @@ def client_clocks(
     longer_s: Mapping[str, Mapping[str, float]] | None = None,
     locked_s: Mapping[str, float] | None = None,
     unreached_s: Mapping[str, float] | None = None,
+    logged_in: Mapping[str, Logins] | None = None,
     *,
     lacking: bool = False,
 ) -> ClientClocks:
@@ -218,6 +222,7 @@ def client_clocks(
         longer_s: The same of what calls took longer because the path was longer for a while.
         locked_s: By client, what of its own time it waited for locks, seconds.
         unreached_s: The same of what it waited for a connection.
+        logged_in: By client, its calls that log in.
         lacking: The capture lacks so much that calls may have been under way where none is.
     """
     booked = booked or book(calls)
@@ -264,6 +269,7 @@ def client_clocks(
                 unreached_s=(unreached_s or {}).get(client, 0.0),
                 apart_s=float(line.apart_s[place]),
                 lacking=lacking,
+                login_s=(logged_in or {}).get(client, Logins()).beyond_s(rtt or 0.0),
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

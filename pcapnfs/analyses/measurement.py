@@ -14,6 +14,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import late_connections as _late_connections
+from pcapnfs.analyses import logins as _logins
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import sealing as _sealing
@@ -34,6 +35,7 @@ from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
+from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
@@ -61,6 +63,7 @@ READS = columns.together(
     _trust.READS,
     _untold.READS,
     _late_connections.READS,
+    _logins.READS,
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
@@ -167,6 +170,8 @@ class Measurement(Record):
     the others do not stand for what the time went into."""
     lacking: bool
     """The capture lacks so much that calls may have been under way where none is (trust)."""
+    login_s: float = 0.0
+    """What calls that log in took longer than a round trip each, seconds: no work on files."""
 
     @property
     def span_s(self) -> float:
@@ -270,10 +275,10 @@ def measure(
     untimed = trace.meta.start_ns is None
     rtt, source = (None, "none") if untimed else round_trip(small, network.way)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
-    clocks, unreached = None, unreached_s(trace)
+    clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in calls.lock_gaps}
-        known = lost_by_client(trace), slower_by_client(trace), locked, unreached
+        known = lost_by_client(trace), slower_by_client(trace), locked, unreached, logged_in
         lacking = trust(trace).lacks_much
         clocks = client_clocks(found, calls, network.ways, rtt, booked, *known, lacking=lacking)
     return Measurement(
@@ -310,6 +315,7 @@ def measure(
         clients=clocks,
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,
+        login_s=sum(logged_in.get(each, Logins()).beyond_s(rtt or 0.0) for each in calls.clients),
     )
 
 

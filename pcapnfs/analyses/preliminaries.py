@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pcapnfs import columns
 from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.examples import EXAMPLES
+from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
@@ -27,7 +28,7 @@ READS = columns.together(
     shares.READS,
     columns.of(
         calls="call client server callback program op srt reply_time transmissions rpc_status "
-        "stability call_frame call_time",
+        "status_name stability call_frame call_time",
         operations="call text",
     ),
 )
@@ -89,7 +90,8 @@ class Preliminaries(Record):
     """`mount` (portmapper, MOUNT), `login` (NFSv4's clients and sessions) or `context`
     (Kerberos)."""
     calls: int
-    """Calls that were answered."""
+    """Calls that were answered, and not put off: pauses until a client asks again are told of as
+    such."""
     operations: tuple[Preliminary, ...]
     """By operation, those that took longest first."""
     refused: int
@@ -166,6 +168,7 @@ _EARLY = f"""
                        and (program = {MOUNT} and {among("op", MOUNTING)}
                             or program = {PORTMAPPER} and {among("op", FINDING)}
                             or program = {NFS} and {among("op", LOGIN + CONTEXT)})
+                       and not coalesce({among("status_name", NOT_READY)}, false)
              ) as calls left join shares using (call)
              left join (
                  select operations.call, split_part(text, ' ', 1) as service

@@ -76,7 +76,7 @@ class TransferRuns(Record):
     continued: int
     """WRITEs that the next one continued."""
     sync: Spared
-    """Those of them that asked for stable storage, with all their time."""
+    """Those of them that asked for stable storage and were not refused, with all their time."""
     sync_files: int
     """Files that they belong to."""
     sync_bytes: int

@@ -86,7 +86,9 @@ _ROWS = f"""
         select call, position, file, "offset" as start, requested, "count", size,
                case when {among("op", READ_OPERATIONS)} then 0 when op = '{COMMITTING}' then 2
                     else 1 end::utinyint as what,
-               stability = 'stable' as stable, stable_requested <> 'UNSTABLE' as sync,
+               stability = 'stable' as stable,
+               -- What was refused waited for no storage; cut off, it is taken for a success.
+               stable_requested <> 'UNSTABLE' and coalesce(executed and status = 0, true) as sync,
                committed = 'UNSTABLE' as unstable, executed and status = 0 as done
         from operations
         where of_stretch(call) and {among("op", (*MOVING, COMMITTING))}

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.formula import Costs
-from pcapnfs.analyses.verdict_evidence import Evidence, reasons, storage_of, typical_share
+from pcapnfs.analyses.verdict_evidence import (
+    LARGE_SHARE,
+    Evidence,
+    noticed,
+    reasons,
+    storage_of,
+    typical_share,
+)
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -20,14 +27,6 @@ if TYPE_CHECKING:
 
     from pcapnfs.analyses.client_clocks import ClientClock, ClientClocks
     from pcapnfs.analyses.measurement import Measurement
-
-LARGE_SHARE = 0.3
-"""A cause that takes more of the time is named beside the largest. Practitioners call a run bound
-by persistence from 30 % of the time on (docs/method.md)."""
-
-MOUNTING_S = 1.0
-"""From so many seconds on, users notice what mounting took; a verdict tells of it where it is a
-large share as well."""
 
 ACTIVE_SHARE = 0.9
 """A client that was active for less than this share of the capture is said to have been."""
@@ -173,6 +172,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
             unreached_s=measured.unreached_s,
             lacking=measured.lacking,
+            login_s=measured.login_s,
         )
     )
     return _with_mounting(measured, found)
@@ -181,7 +181,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
 def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     """The verdict, which is about the calls after it, with a mount that took a large share."""
     apart = measured.apart_s
-    if not _long(apart, apart + measured.span_s):
+    if not noticed(apart, apart + measured.span_s):
         return found
     return replace(found, sentence=f"{_mounting(apart)}. {found.sentence}")
 
@@ -189,11 +189,6 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
 def _mounting(apart_s: float) -> str:
     """What it took, a sentence without its end."""
     return f"Mounting took {units.duration(apart_s)}, and is not counted in what follows"
-
-
-def _long(apart_s: float, whole_s: float) -> bool:
-    """Whether mounting took so much of some time that it is told."""
-    return apart_s >= MOUNTING_S and apart_s >= LARGE_SHARE * whole_s
 
 
 def client_verdict(clock: ClientClock) -> ClientVerdict:
@@ -256,7 +251,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
     if clock.active_s < ACTIVE_SHARE * wall:
         told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
     counted = causes
-    if _long(clock.apart_s, clock.active_s):
+    if noticed(clock.apart_s, clock.active_s):
         parts = _without_mounting(clock, parts)
         counted = causes_of(_seen(evidence, parts))
         told += f". {_mounting(clock.apart_s)}"
@@ -302,6 +297,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         few=clock.few,
         resent=clock.resent,
         lacking=clock.lacking,
+        login_s=clock.login_s,
     )
 
 

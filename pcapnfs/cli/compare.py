@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.comparing import Comparison
     from pcapnfs.comparison.side import Side
 
+MARKDOWN = (".md", ".markdown")
+"""Endings of names that Markdown is written to."""
+
 Sides = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -82,6 +85,7 @@ def compare(
     first, second = _sides(captures or [], before or [], after or [])
     if to is not None:
         rewriting.demand_another([*first, *second], to)
+        _demand_ending(to)
 
     def gathered(named: list[Path]) -> Side:
         # One after the other: two captures of some size would share the memory of one.
@@ -95,12 +99,23 @@ def compare(
     output.answer(result, lambda: views.compare.screen(result), json=json)
 
 
+def _demand_ending(path: Path) -> None:
+    """Refuse a name that ends like another kind of file.
+
+    Raises:
+        UsageError: It does.
+    """
+    ending = path.suffix.lower()
+    if ending not in (*MARKDOWN, "", ".html", ".htm"):
+        raise UsageError(f"a comparison is no {ending} file; name it .html or .md")
+
+
 def _written(result: Comparison, path: Path) -> str:
     """The text of the file, by its ending."""
     from pcapnfs.views.report import compared, markdown, page
 
     title, sections = compared.title(result), compared.sections(result)
-    if path.suffix.lower() in (".md", ".markdown"):
+    if path.suffix.lower() in MARKDOWN:
         return markdown.of_sections(title, sections, "comparison")
     return page.of_sections(title, sections, "comparison")
 

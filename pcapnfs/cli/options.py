@@ -112,7 +112,7 @@ def open_trace(
         CaptureError: A capture cannot be read, or there is no NFS in it, nor a mount.
         UsageError: No capture is named or remembered, or the memory limit is no size.
     """
-    limit = None if memory is None else units.parse_size(memory)
+    limit = None if memory is None else units.parse_memory(memory)
     chosen = named(captures, ports)
     from pcapnfs import opening, redacted
 
@@ -250,6 +250,11 @@ def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
         advice = (
             f"only a mount, in calls of {' and '.join(mounting)}: pcapnfs findings says what came "
             "of it"
+        )
+    if not facts:
+        advice = (
+            "no packet was captured: see which interface and filter tcpdump was given (-i any host "
+            "SERVER), and whether the mount was used meanwhile"
         )
     raise CaptureError(
         f"{names}: no NFS call in it ({'; '.join(facts) or 'it is empty'}); {advice}"

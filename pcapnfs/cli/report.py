@@ -17,20 +17,23 @@ if TYPE_CHECKING:
 Format = Literal["html", "md", "json"]
 """How a report may be written."""
 
+DEFAULT = Path("report.html")
+"""Where it is written unless something else is named."""
+
 
 def report(
     captures: options.CapturesOrLast = None,
     to: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to write it; - is standard output.",
+            help="Where to write it, else report.html; - is standard output.",
             show_default=False,
             readable=False,
         ),
-    ] = Path("report.html"),
+    ] = None,
     form: Annotated[
         Format | None,
         typer.Option(
@@ -63,20 +66,24 @@ def report(
     from pcapnfs import report as contents
     from pcapnfs.cli import files
 
-    files.refuse(to, force=force)
+    target = to or DEFAULT
+    files.refuse(target, force=force)
     named = options.named(captures, port)
     paths = [Path(path) for path in named.paths]
-    rewriting.demand_another(paths, to)
+    rewriting.demand_another(paths, target)
+    chosen: Format = "json" if json else form or _by_ending(target)
     pseudonyms = _pseudonyms(key, redact=redact, strict=strict)
     with options.open_trace(
         paths, named.ports, memory, contents.READS, pseudonyms=pseudonyms
     ) as trace:
         found = contents.report(trace, redacted=redact)
-    text = _written(found, "json" if json else form or _by_ending(to))
-    if str(to) == placement.STANDARD_OUTPUT:
+    text = _written(found, chosen)
+    if str(target) == placement.STANDARD_OUTPUT:
         output.write([text])
-    else:
-        files.replace(to, text, force=force)
+        return
+    files.replace(target, text, force=force)
+    if to is None:
+        output.tell(f"written to {target}; -o names another file")
 
 
 def _pseudonyms(key: Path | None, *, redact: bool, strict: bool) -> Pseudonyms | None:
@@ -91,13 +98,23 @@ def _pseudonyms(key: Path | None, *, redact: bool, strict: bool) -> Pseudonyms |
 
 
 def _by_ending(path: Path) -> Format:
+    """How to write a file of this name.
+
+    Raises:
+        UsageError: It ends like another kind of file.
+    """
     match path.suffix.lower():
         case ".md" | ".markdown":
             return "md"
         case ".json":
             return "json"
-        case _:
+        case "" | ".html" | ".htm":
             return "html"
+        case ending:
+            raise UsageError(
+                f"a report is no {ending} file; name it .html, .md or .json, or say which with "
+                "--format"
+            )
 
 
 def _written(found: Report, form: Format) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs.analyses import order
 from pcapnfs.analyses.trust import Trust
-from pcapnfs.analyses.verdict import MOUNTING_S
+from pcapnfs.analyses.verdict_evidence import MOUNTING_S
 from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.causes import Cause, causes, left_open
 from pcapnfs.comparison.foretold import Foretold, foretold

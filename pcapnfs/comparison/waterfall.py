@@ -73,8 +73,8 @@ class Step(Record):
     change_s: float
     """How much longer the run took because of it, seconds; negative: shorter."""
     low_s: float | None
-    """Lower end of the interval that 90 % of resampled runs of files give, seconds; None with fewer
-    than 10 files on a side."""
+    """Lower end of the interval that 90 % of resampled runs of files give, and the step itself,
+    seconds; None with fewer than 10 files on a side."""
     high_s: float | None
     """Upper end of it, seconds; None likewise."""
     clear: bool
@@ -109,7 +109,14 @@ def waterfall(
     difference = after.span_s - before.span_s
     changes[FACTORS.index("other_s")] += difference - float(changes.sum())
     resamples = _resamples(before, after, told) if by_file else None
-    ends = None if resamples is None else [interval(row) for row in resamples]
+    ends = (
+        None
+        if resamples is None
+        else [
+            _around(float(step), interval(row))
+            for step, row in zip(changes, resamples, strict=True)
+        ]
+    )
     least = clear_from * max(before.span_s, after.span_s)
     return tuple(
         Step(
@@ -229,6 +236,14 @@ def _resamples(before: Measurement, after: Measurement, told: tuple[float, float
         _factors(before, first, told[0], by_file=True),
         _factors(after, second, told[1], by_file=True),
     )
+
+
+def _around(step_s: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """The interval with the step itself in it.
+
+    A round trip from TCP is the least that one may be, so that all resamples may lie on one side.
+    """
+    return min(step_s, ends[0]), max(step_s, ends[1])
 
 
 def _one_sign(changes: Floats) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.verdict import LARGE_SHARE, causes_of, named_of
+from pcapnfs.analyses.verdict import causes_of, named_of
+from pcapnfs.analyses.verdict_evidence import LARGE_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

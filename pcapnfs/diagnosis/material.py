@@ -23,6 +23,7 @@ from pcapnfs.analyses import layouts as _layouts
 from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import lock_waits as _lock_waits
+from pcapnfs.analyses import mount_outcomes as _mount_outcomes
 from pcapnfs.analyses import not_found as _not_found
 from pcapnfs.analyses import open_order as _open_order
 from pcapnfs.analyses import preliminaries as _preliminaries
@@ -78,6 +79,7 @@ READS = columns.together(
     _listing_costs.READS,
     _load.READS,
     _lock_waits.READS,
+    _mount_outcomes.READS,
     _not_found.READS,
     _open_order.READS,
     _preliminaries.READS,
@@ -121,6 +123,7 @@ class Material(Record):
     listing_costs: tuple[_listing_costs.ListingCosts, ...]
     load: tuple[_load.Load, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
+    mount_outcomes: tuple[_mount_outcomes.MountOutcome, ...]
     not_found: tuple[_not_found.NotFound, ...]
     open_order: tuple[_open_order.OpenOrder, ...]
     preliminaries: tuple[_preliminaries.Preliminaries, ...]
@@ -227,6 +230,7 @@ def complete(
     listing_costs = ask(_listing_costs.listing_costs)
     load = ask(_load.load)
     lock_waits = ask(_lock_waits.lock_waits)
+    mount_outcomes = ask(_mount_outcomes.mount_outcomes)
     not_found = ask(_not_found.not_found)
     open_order = ask(_open_order.open_order)
     preliminaries = ask(_preliminaries.preliminaries)
@@ -263,6 +267,7 @@ def complete(
         listing_costs=listing_costs(),
         load=load(),
         lock_waits=lock_waits(),
+        mount_outcomes=mount_outcomes(),
         not_found=not_found(),
         open_order=open_order(),
         preliminaries=preliminaries(),

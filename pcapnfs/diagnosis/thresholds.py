@@ -44,7 +44,8 @@ def chosen(
         config: A TOML file.
 
     Raises:
-        UsageError: The file cannot be read, a name is unknown, or a value is no finite number.
+        UsageError: The file cannot be read, a name is unknown, or a value is no finite number, or
+            below 0.
     """
     values = {threshold.name: threshold.value for threshold in known}
     for name, value in _of_file(config).items() if config is not None else ():
@@ -89,6 +90,8 @@ def _checked(known: Mapping[str, float], name: str, value: object, where: str) -
         raise UsageError(f"{where}there is no threshold {name!r}{offer}")
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise UsageError(f"{where}the threshold {name} takes a number, not {value!r}")
+    if value < 0:
+        raise UsageError(f"{where}the threshold {name} takes a number from 0 on, not {value!r}")
     return float(value)
 
 

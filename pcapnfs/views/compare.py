@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.matching import FileChanges, FindingChange, PatternChanges
-    from pcapnfs.comparison.operations import OperationChange
 
 OPERATIONS = 16
 """Operations on the screen; JSON has all."""
@@ -42,7 +41,7 @@ def screen(result: Comparison) -> RenderableType:
         heading("Foretold from BEFORE"),
         *_foretold(result.foretold),
         heading("Operations"),
-        *_operations(result.operations),
+        *_operations(result),
         heading("Files"),
         *_files(result.files),
         heading("Patterns"),
@@ -70,9 +69,9 @@ def _run(title: str, run: Run) -> list[str]:
     return [
         title,
         units.duration(differences.run_s(run)),
-        units.count(run.files),
-        units.count(run.calls),
-        units.count(run.stable_calls),
+        units.count(run.files if run.calls else None),
+        "mount" if differences.mount_alone(run) else units.count(run.calls),
+        units.count(run.stable_calls if run.calls else None),
         run.vantage,
         some(run.captures, 1),
     ]
@@ -90,8 +89,8 @@ def _causes(result: Comparison) -> list[RenderableType]:
 
 
 def _steps(result: Comparison) -> list[RenderableType]:
-    if result.clear_from >= 1:
-        return [note(differences.NO_STEPS)]
+    if told := differences.no_steps(result):
+        return [note(told)]
     columns = [
         Column("", align="left"),
         Column("before"),
@@ -146,9 +145,10 @@ def _foretold(forecasts: tuple[Foretold, ...]) -> list[RenderableType]:
     return [FittedTable(columns, rows, indent=2)]
 
 
-def _operations(operations: tuple[OperationChange, ...]) -> list[RenderableType]:
+def _operations(result: Comparison) -> list[RenderableType]:
+    operations = result.operations
     if not operations:
-        return [note("None was answered on either side.")]
+        return [note(differences.no_operations(result))]
     moved = [row for row in operations if row.verdict in ("faster", "slower")]
     others = [row for row in operations if row.verdict not in ("faster", "slower")]
     shown = (*moved, *others)[:OPERATIONS]

@@ -26,6 +26,8 @@ NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
 NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
 NO_FINDINGS = "None on either side."
+MOUNTS_ALONE = "Both captures hold a mount alone, and no call for files"
+NO_CALLS = "Neither capture holds a call for files"
 """What stands where there is nothing to list."""
 
 SUBJECTS = {
@@ -73,15 +75,23 @@ def in_a_sentence(result: Comparison) -> str:
     """How the run time changed, or whose is not known."""
     runs = {"BEFORE": result.before, "AFTER": result.after}
     unknown = {title: run for title, run in runs.items() if not run.known}
-    if unknown:
+    alone = {title: run for title, run in runs.items() if run.known and not run.calls}
+    if len(alone) == len(runs):
+        mounts = all(mount_alone(run) for run in runs.values())
+        return f"{MOUNTS_ALONE if mounts else NO_CALLS}."
+    if unknown or alone:
         each = [
             f"{title}'s run time is not known, since {_why_unknown(run)}"
             for title, run in unknown.items()
         ]
         each += [
+            f"{title} holds {'a mount alone, and ' if mount_alone(run) else ''}no call for files"
+            for title, run in alone.items()
+        ]
+        each += [
             f"{title} took {units.duration(run.run_s)}"
             for title, run in runs.items()
-            if title not in unknown
+            if title not in unknown | alone
         ]
         return f"{'; '.join(each)}."
     before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
@@ -96,9 +106,33 @@ def in_a_sentence(result: Comparison) -> str:
     return told + "."
 
 
+def mount_alone(run: Run) -> bool:
+    """Whether it was mounted, and nothing more."""
+    return not run.calls and run.mounting_s > 0
+
+
 def run_s(run: Run) -> float | None:
-    """How long a run took, seconds; None where that is not known."""
-    return run.run_s if run.known else None
+    """How long a run took, seconds; None where that is not known, or there was none."""
+    return run.run_s if run.known and run.calls else None
+
+
+def ran(result: Comparison) -> bool:
+    """Whether there is a run on both sides: without calls for files there is none."""
+    return bool(result.before.calls and result.after.calls)
+
+
+def no_operations(result: Comparison) -> str:
+    """What stands where no operation was answered."""
+    if not (result.before.calls or result.after.calls):
+        return "No call for files on either side."
+    return "None was answered on either side."
+
+
+def no_steps(result: Comparison) -> str | None:
+    """What stands where there are no steps; None where there are."""
+    if not ran(result):
+        return "Not told: without calls for files there is no run."
+    return NO_STEPS if result.clear_from >= 1 else None
 
 
 def remarks(result: Comparison) -> list[str]:
@@ -230,9 +264,11 @@ def _why_unknown(run: Run) -> str:
 
 
 def _mounting(result: Comparison) -> list[str]:
-    """What mounting took, where users noticed it."""
-    if not result.mounting_noticed:
+    """What mounting took, where users notice it and the capture shows it."""
+    before, after = result.before.mounting_s, result.after.mounting_s
+    known = result.before.known and result.after.known
+    if not known or (ran(result) and not result.mounting_noticed):
         return []
-    before = units.duration(result.before.mounting_s)
-    after = units.duration(result.after.mounting_s)
-    return [f"Mounting took {before} BEFORE and {after} AFTER; it is no part of the run times."]
+    told = f"Mounting took {units.duration(before)} BEFORE and {units.duration(after)} AFTER"
+    some = result.before.calls or result.after.calls
+    return [f"{told}; it is no part of the run times." if some else f"{told}."]

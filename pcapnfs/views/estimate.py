@@ -43,13 +43,20 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
-    "files": "no call of NFS tells of files; give --files, --rpcs-per-file and --syncops-per-file",
-    "rtt": "nothing tells the round trip; give --rtt",
-    "outcomes": "of most calls it is not known whether they were stable; give --syncops-per-file "
-    "and --persist",
-    "stable_calls": "fewer than 30 stable calls: no mean for persistence; give --persist",
+    "files": "no call of NFS tells of files",
+    "rtt": "nothing tells the round trip",
+    "outcomes": "of most calls it is not known whether they were stable",
+    "stable_calls": "fewer than 30 stable calls: no mean for persistence",
 }
-"""Why there is no model, and what helps."""
+"""Why there is no model."""
+
+_GIVEN = {
+    "files": "--files, --rpcs-per-file and --syncops-per-file",
+    "rtt": "--rtt",
+    "outcomes": "--syncops-per-file and --persist",
+    "stable_calls": "--persist",
+}
+"""Options of `estimate` that help."""
 
 _CHANGES = {
     "measured": "as measured",
@@ -66,7 +73,8 @@ def screen(model: Model) -> RenderableType:
     if model.verdict is not None:
         parts += [heading("Verdict"), *(note(line) for line in verdict_sentences(model.verdict))]
     parts += [heading("Inputs"), _inputs(model), *_kinds(model), heading("Estimate")]
-    parts += [_figures(model), *(note(sentence) for sentence in remarks(model))]
+    missing = [f"{_why(code)}; give {_GIVEN[code]}." for code in model.missing]
+    parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
     return Group(*parts)
@@ -83,7 +91,7 @@ def verdict_sentences(verdict: Verdict) -> list[str]:
 def lines(model: Model) -> list[str]:
     """The model in `summarize`: a sentence or two."""
     if model.missing:
-        return [f"{NOT_ENOUGH.capitalize()}: {_MISSING[model.missing[0]]}."]
+        return reasons(model)[:1]
     told = [
         f"{formula(model)} = {units.duration(model.predicted_s)}; "
         f"measured {units.duration(model.measured_s)}."
@@ -208,9 +216,26 @@ def figure(model: Model, time_s: float | None) -> str:
     return NOT_ENOUGH if model.missing else units.duration(time_s)
 
 
+def _why(code: str) -> str:
+    """Why there is no model, without the end of a sentence."""
+    return f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}"
+
+
+def _elsewhere(code: str) -> str:
+    """The same where there are no options for what is missing, with the command that has them."""
+    if code == "files":
+        return f"{_why(code)}."  # Nothing can be estimated of such a capture.
+    return f"{_why(code)}; pcapnfs estimate takes {_GIVEN[code]}."
+
+
+def reasons(model: Model) -> list[str]:
+    """Why there is no model, in a sentence each, where there are no options for it."""
+    return [_elsewhere(code) for code in model.missing]
+
+
 def remarks(model: Model) -> list[str]:
     """What the figures leave open."""
-    told = [f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}." for code in model.missing]
+    told = []
     if model.resent:
         told.append(
             "Most stable calls were sent again before they were answered: what they took is the "

@@ -36,6 +36,18 @@ def test_calls_are_added_up_by_kind() -> None:
     assert login.time_s == pytest.approx({"state": 0.002})
 
 
+def test_logins_that_were_put_off_are_waits_of_another_kind() -> None:
+    put_off = {"status": 10008, "status_name": "NFS4ERR_DELAY", "stability": "state"}
+    calls = [
+        call(1, "EXCHANGE_ID", 1, protocol="4.1", **put_off),
+        call(200, "EXCHANGE_ID", 2, protocol="4.1", stability="state"),
+    ]
+    with trace_of(calls=calls) as trace:
+        (login,) = preliminaries(trace)
+    assert (login.calls, login.frames) == (1, (399,))
+    assert login.at_once_s == pytest.approx(0.002)
+
+
 def test_calls_for_files_are_none() -> None:
     with trace_of(calls=[call(1, "GETATTR", 1), call(2, "FSINFO", 1)]) as trace:
         assert preliminaries(trace) == ()

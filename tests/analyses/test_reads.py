@@ -32,6 +32,7 @@ from pcapnfs.analyses import (
     load,
     lock_waits,
     model,
+    mount_outcomes,
     network,
     not_found,
     once,
@@ -122,6 +123,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "listing_costs": (listing_costs.READS, listing_costs.listing_costs),
     "held_segments": (held_segments.READS, held_segments.held_segments),
     "lock_waits": (lock_waits.READS, lock_waits.lock_waits),
+    "mount_outcomes": (mount_outcomes.READS, mount_outcomes.mount_outcomes),
     "not_found": (not_found.READS, not_found.not_found),
     # Arrays are compared as they are written: equality of them is an array.
     "comparison": (side.READS, lambda trace: repr(side.gather(trace))),

@@ -86,6 +86,15 @@ def test_what_is_written_through_would_be_sent_unstable_and_committed_once() -> 
     assert runs.continued == 4
 
 
+@pytest.mark.parametrize(("status", "sync"), [(28, 0), (None, 5)])
+def test_a_write_that_is_refused_waits_for_no_storage(status: int | None, sync: int) -> None:
+    """But one whose status was cut off may have."""
+    steps = [move(number, number, level="FILE_SYNC") for number in range(1, 6)]
+    for step in steps:
+        step[1] = {**step[1], "status": status}
+    assert found(LIMIT, *steps).sync.calls == sync
+
+
 def test_a_file_of_one_write_is_not_written_through() -> None:
     runs = found(move(1, 0, level="FILE_SYNC"), move(2, 0, level="FILE_SYNC", about=2))
     assert (runs.sync, runs.continued) == (NONE, 0)

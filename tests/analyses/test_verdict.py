@@ -223,3 +223,23 @@ def test_time_without_a_call_is_nobodys_where_the_capture_lacks_much() -> None:
     assert lacking.named == ("unknown",)
     assert "the capture lacks packets" in lacking.sentence
     assert {each.cause: each.time_s for each in lacking.causes}["client"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("login_s", "told"),
+    [
+        (9.5, "the server 71.4 % (logging in to it took 9.50 s);"),
+        (6.0, "(logging in to it took 6.00 s; reads, listings, and what else"),
+        (2.0, "the server 71.4 % (reads, listings, and what else took longer"),
+    ],
+)
+def test_a_login_is_no_reading(login_s: float, told: str) -> None:
+    costs = replace(DISK.costs, files=10.0, rtt_s=0.0333, syncops_per_file=0.0, other_s=1.0)
+    evidence = replace(DISK, costs=replace(costs, client_s=0.0333), stable_s=None)
+    assert told in verdict(replace(evidence, login_s=login_s)).sentence
+
+
+def test_a_quick_login_is_not_told() -> None:
+    costs = replace(DISK.costs, files=1.0, syncops_per_file=0.0, other_s=0.9)
+    told = verdict(replace(DISK, costs=costs, stable_s=None, login_s=0.9))
+    assert "logging in" not in told.sentence

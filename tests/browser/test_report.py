@@ -22,6 +22,18 @@ from tests.views.test_report import hostile
 PHONE = 360
 """Width of a small phone, in CSS pixels."""
 
+A4 = 695
+"""What a page of A4 leaves between its margins, likewise."""
+
+LINES = """
+    [...document.querySelectorAll('tbody .name')].map(cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map(each => Math.round(each.top))).size;
+    })
+"""
+"""In how many lines each name stands."""
+
 PAGES = 7
 """What "a few A4 pages" are, for a report whose tables are all long."""
 
@@ -192,6 +204,31 @@ def test_on_a_phone_the_clock_is_whole_and_what_goes_on_has_a_shadow(
     assert set(shadows) == {"local, local, scroll, scroll"}
 
 
+def test_on_a_phone_no_letters_are_too_small_to_read(chrome: Browser, plain: Path) -> None:
+    """What those of the clock say stands in the table below it."""
+    letters = """
+        [...document.querySelectorAll('svg[aria-labelledby^=budget-] text')]
+            .map(each => each.getBoundingClientRect().height).filter(height => height > 0)
+    """
+    chrome.open(plain, width=PHONE)
+    assert chrome.evaluate(letters) == []
+    chrome.open(plain, width=768)
+    assert min(chrome.evaluate(letters)) > 10
+
+
+def test_printed_addresses_are_in_one_piece(chrome: Browser, tmp_path: Path) -> None:
+    columns = (Column("client", "name"), Column("server", "name"), *[Column("number")] * 14)
+    rows = [(name("10.0.0.11"), name("192.168.100.111"), *[Cell("1 234 567 ms")] * 14)]
+    section = Section("names", "Names", (table("Names", columns, rows),))
+    path = tmp_path / "names.html"
+    path.write_text(page.of_sections("names", (section,)), encoding="utf-8")
+    chrome.open(path, width=A4)
+    chrome.ask("Emulation.setEmulatedMedia", media="print")
+    lines = chrome.evaluate(LINES)
+    chrome.ask("Emulation.setEmulatedMedia", media="")
+    assert lines == [1, 1]
+
+
 def test_short_names_are_not_broken_and_long_ones_are(chrome: Browser, tmp_path: Path) -> None:
     names = ("RECLAIM_COMPLETE", "BIND_CONN_TO_SESSION", "directory/" * 20)
     columns = (Column("operation", "name"), *[Column("number")] * 12)
@@ -200,15 +237,7 @@ def test_short_names_are_not_broken_and_long_ones_are(chrome: Browser, tmp_path:
     path = tmp_path / "names.html"
     path.write_text(page.of_sections("names", (section,)), encoding="utf-8")
     chrome.open(path, width=768)
-    lines = chrome.evaluate(
-        """
-        [...document.querySelectorAll('tbody .name')].map(cell => {
-            const range = document.createRange();
-            range.selectNodeContents(cell);
-            return new Set([...range.getClientRects()].map(each => Math.round(each.top))).size;
-        })
-        """
-    )
+    lines = chrome.evaluate(LINES)
     assert lines[:2] == [1, 1]
     assert lines[2] > 1
 

@@ -255,6 +255,7 @@ def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
         (["perfile", "--top", "-1", "c"], "--top"),
         (["summarize", "--port", "70000", "c"], "--port"),
         (["summarize", "--memory", "lots", "c"], "is no size"),
+        (["summarize", "--memory", "5", "c"], "too few for any work"),
         (["nothing"], "No such command"),
         (["perfile"], "name a capture"),
         (["sql", "select 1"], "name a capture"),

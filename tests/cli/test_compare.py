@@ -55,6 +55,7 @@ def test_a_page_is_written_once(tmp_path: Path, capsys: Printed) -> None:
     assert run(["compare", BEFORE, BEFORE, "-o", str(written)]) == 2
     assert "--force" in capsys.readouterr().err
     assert run(["compare", BEFORE, BEFORE, "-o", str(tmp_path / "c.html"), "--json"]) == 2
+    assert run(["compare", BEFORE, BEFORE, "-o", str(tmp_path / "c.json")]) == 2
 
 
 def test_a_capture_is_never_written_over(tmp_path: Path, capsys: Printed) -> None:

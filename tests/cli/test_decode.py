@@ -50,7 +50,9 @@ def test_without_nfs_there_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFix
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(Path(CAPTURE).read_bytes()[:24])
     assert app.run(["decode", str(empty), "-o", str(tmp_path / "a.nfstrace")]) == 1
-    assert f"{empty}: no NFS call in it" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"{empty}: no NFS call in it (it is empty); no packet was captured" in told
+    assert "--port" not in told
     assert list(tmp_path.iterdir()) == [empty]
 
 

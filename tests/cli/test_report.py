@@ -87,6 +87,29 @@ def test_the_ending_chooses_the_form(capture: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
 
 
+def test_a_name_of_another_kind_of_file_is_refused_before_the_work(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "case.pdf"
+    assert run(["report", str(tmp_path / "none.pcap"), "-o", str(target)]) == 2
+    assert "a report is no .pdf file; name it .html, .md or .json" in capsys.readouterr().err
+    assert run(["report", str(capture), "-o", str(target), "--format", "html"]) == 0
+    assert target.read_text(encoding="utf-8").startswith("<!doctype")
+    assert run(["report", str(capture), "-o", str(tmp_path / "case")]) == 0
+
+
+def test_where_it_is_written_is_told_unless_it_was_asked_for(
+    capture: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["report", str(capture)]) == 0
+    assert "written to report.html" in capsys.readouterr().err
+    assert (tmp_path / "report.html").exists()
+
+
 def test_figures_are_those_of_summarize(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", str(capture), "-o", "-", "--format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)

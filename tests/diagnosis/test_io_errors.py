@@ -11,8 +11,17 @@ from tests.diagnosis.refused import REFUSED, kinds_told, of_kind
 
 def test_data_that_cannot_be_stored_is_a_problem() -> None:
     (seen,) = of_kind(RULE, "fault")
-    assert (seen.severity, seen.title) == ("problem", "The server cannot read or store data")
+    assert (seen.severity, seen.title) == ("problem", "The server cannot store data")
     assert seen.why.endswith("Data that was written may not be stored.")
+
+
+def test_data_that_cannot_be_read_is_no_loss_of_what_is_written() -> None:
+    (seen,) = of_kind(RULE, "fault", operations=("READ", "GETATTR"))
+    assert (seen.severity, seen.title) == ("problem", "The server cannot read data")
+    assert "written" not in seen.why
+    (seen,) = of_kind(RULE, "fault", operations=("COMMIT", "READ_PLUS"))
+    assert seen.title == "The server cannot read or store data"
+    assert "written" in seen.why
 
 
 def test_errors_of_other_calls_are_a_warning() -> None:

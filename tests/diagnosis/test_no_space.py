@@ -16,6 +16,15 @@ def test_a_full_file_system_is_a_problem() -> None:
     assert "df -i" in seen.advice[0].action
 
 
+def test_a_directory_may_have_its_limit_where_there_is_room() -> None:
+    """XFS answers NOSPC, and not DQUOT, for a project quota."""
+    (seen,) = of_kind(RULE, "space")
+    assert "project quotas" in seen.why
+    assert "report -p" in seen.advice[1].action
+    (quota,) = of_kind(RULE, "quota")
+    assert "df on the server" not in quota.why
+
+
 def test_a_quota_is_another() -> None:
     (seen,) = of_kind(RULE, "quota")
     assert seen.title == "A quota on the server is used up"

@@ -42,6 +42,17 @@ def test_nfsv4_may_be_delegations_that_the_capture_does_not_show() -> None:
     assert "leases-enable" in seen.advice[1].action
 
 
+def test_a_login_that_is_put_off_has_nothing_of_files() -> None:
+    login = replace(
+        TAPE, status="NFS4ERR_DELAY", operations=("EXCHANGE_ID", "CREATE_SESSION"), paths=()
+    )
+    (seen,) = seen_by(RULE, nothing(refusals=(login,)))
+    assert "not logged in yet" in seen.why
+    assert not any(word in str(seen.advice) for word in ("these files", "tiering", "CB_RECALL"))
+    (seen,) = seen_by(RULE, nothing(refusals=(replace(login, operations=("EXCHANGE_ID", "READ")),)))
+    assert "tape" in seen.why
+
+
 def test_what_recalls_explain_is_theirs() -> None:
     assert seen_by(RULE, nothing(refusals=(replace(TAPE, recalled=3),))) == []
 

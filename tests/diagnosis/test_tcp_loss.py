@@ -9,6 +9,7 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_unanswered_calls import SILENT
 
 LOSSY = TcpStalls(
     client="10.0.0.2",
@@ -41,6 +42,21 @@ def test_more_than_one_in_a_thousand() -> None:
 def test_a_little_less_is_what_happens(change: dict[str, int]) -> None:
     pair = replace(LOSSY, **change)  # type: ignore[arg-type]
     assert seen_by(RULE, nothing(tcp_stalls=(pair,))) == []
+
+
+@pytest.mark.parametrize(
+    ("resent", "server", "told"),
+    [(6, "10.0.0.1", False), (6, "10.0.0.9", True), (1, "10.0.0.1", True)],
+)
+def test_what_goes_to_a_server_that_is_not_there_is_no_loss(
+    resent: int, server: str, told: bool
+) -> None:
+    pair = replace(LOSSY, client_resent=6, server_resent=0, stalls=0, time_s={}, segments=107)
+    silent = replace(SILENT, server=server, resent=resent)
+    found = seen_by(RULE, nothing(tcp_stalls=(pair,), unanswered=(silent,)))
+    assert bool(found) is told
+    if resent == 1:
+        assert "1 of these went to a server that did not answer any more." in found[0].seen
 
 
 def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:

@@ -41,6 +41,7 @@ def test_a_setting_wins_over_the_file_and_the_last_over_the_first(tmp_path: Path
         ("slow.read=fast", "slow.read takes a number, not 'fast'"),
         ("slow.read=nan", "slow.read takes a number, not nan"),
         ("slow.read=inf", "slow.read takes a number, not inf"),
+        ("slow.read=-1", "slow.read takes a number from 0 on, not -1.0"),
     ],
 )
 def test_what_is_no_threshold_is_refused(setting: str, sentence: str) -> None:
@@ -53,6 +54,7 @@ def test_what_is_no_threshold_is_refused(setting: str, sentence: str) -> None:
     [
         ("[thresholds]\nslow.read = true\n", "takes a number, not True"),
         ("[thresholds]\nslow.read = '1'\n", "takes a number, not '1'"),
+        ("[thresholds]\nslow.read = -0.5\n", "takes a number from 0 on, not -0.5"),
         ("thresholds = 3\n", "is no table of names and numbers"),
         ("[thresholds\n", "this is no TOML"),
     ],

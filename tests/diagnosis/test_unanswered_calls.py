@@ -104,6 +104,59 @@ def test_over_udp_nothing_tells_whether_calls_arrive() -> None:
     assert "not known whether the calls arrived" in seen.why
 
 
+@pytest.mark.parametrize("later", [0, 2])
+def test_a_portmapper_that_is_silent_over_udp_is_behind_a_firewall(later: int) -> None:
+    """Although it, or others, answer over TCP meanwhile."""
+    silent = replace(
+        SILENT,
+        operations=("GETPORT",),
+        paths=(),
+        answered_later=later,
+        repeated=2,
+        datagrams=True,
+    )
+    (seen,) = seen_by(RULE, nothing(unanswered=(silent,)))
+    assert seen.title == "The portmapper does not answer over UDP"
+    assert "firewall" in seen.why
+    assert ("answered meanwhile" in seen.why) is (later > 0)
+    assert "mountproto=tcp" in seen.advice[0].action
+    assert not any("hard" in each.action or "files" in each.action for each in seen.advice)
+
+
+def test_some_calls_over_udp_may_be_dropped() -> None:
+    silent = replace(SILENT, answered_later=5, repeated=4, datagrams=True)
+    (seen,) = seen_by(RULE, nothing(unanswered=(silent,)))
+    assert seen.title == "The server left some calls over UDP unanswered"
+    assert "fragments" in seen.why
+    assert "hard" in seen.advice[-1].action
+
+
+@pytest.mark.parametrize("later", [0, 5])
+@pytest.mark.parametrize(
+    ("operations", "where"),
+    [
+        (("GETPORT", "GETADDR"), "rpcbind"),
+        (("MNT",), "mountd"),
+        (("MNT", "GETPORT"), "mountd"),
+        (("EXCHANGE_ID",), "login"),
+    ],
+)
+def test_what_comes_before_files_has_nothing_of_files(
+    operations: tuple[str, ...], where: str, later: int
+) -> None:
+    silent = replace(SILENT, operations=operations, paths=(), answered_later=later)
+    (seen,) = seen_by(RULE, nothing(unanswered=(silent,)))
+    (advice,) = seen.advice
+    assert where in advice.action
+    assert "tape" not in seen.why
+
+
+def test_calls_for_files_beside_it_are_about_files() -> None:
+    silent = replace(SILENT, operations=("EXCHANGE_ID", "READ"), paths=("a",), answered_later=5)
+    (seen,) = seen_by(RULE, nothing(unanswered=(silent,)))
+    assert "tape" in seen.why
+
+
 def test_a_capture_that_lacks_packets_may_lack_the_answers() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, repeated=1, lossy=True),)))
     assert (seen.severity, seen.at_most, seen.confidence) == ("note", "note", "possible")

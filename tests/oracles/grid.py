@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pcapnfs
 from pcapnfs.analyses.model import READS, Model, model
-from pcapnfs.analyses.verdict import LARGE_SHARE
+from pcapnfs.analyses.verdict_evidence import LARGE_SHARE
 from pcapnfs.synth.simulation.options import Options
 from pcapnfs.synth.simulation.run import Simulation
 

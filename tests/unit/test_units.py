@@ -102,6 +102,13 @@ def test_refuses_what_is_no_size(text: str) -> None:
         units.parse_size(text)
 
 
+def test_so_little_memory_was_meant_in_another_unit() -> None:
+    assert units.parse_memory("1M") == 1 << 20
+    for text in ("5", "512", "1023K"):
+        with pytest.raises(UsageError, match="write it as in 512M"):
+            units.parse_memory(text)
+
+
 @pytest.mark.parametrize(
     ("part", "text"),
     [

@@ -6,6 +6,7 @@ import pytest
 
 from pcapnfs.analyses.measurement import Measurement, measure
 from pcapnfs.comparison.waterfall import FACTORS, Step, comparable, waterfall
+from pcapnfs.record import replace
 from tests.unit.rows import Row, call, file, trace_of
 
 
@@ -64,6 +65,16 @@ def test_the_steps_add_up_and_only_change_their_sign(
     assert sum(there.values()) == pytest.approx(after.span_s - before.span_s, abs=1e-9)
     assert there == pytest.approx({name: -value for name, value in back.items()}, abs=1e-9)
     assert set(there) <= {*FACTORS, "rtt_s"}
+
+
+def test_a_step_lies_in_its_interval() -> None:
+    """Also where few calls show the round trip, which may be longer than TCP's in any resample."""
+    before, after = (replace(run(40, srt_ms), rtt_source="handshake") for srt_ms in (5, 3))
+    before = replace(before, small_median_s=2 * (before.rtt_s or 0.0))
+    for step in waterfall(before, after):
+        assert step.low_s is not None
+        assert step.high_s is not None
+        assert step.low_s <= step.change_s <= step.high_s
 
 
 def test_a_step_is_clear_from_what_is_asked_for() -> None:

@@ -86,6 +86,31 @@ def test_a_run_time_that_is_not_known_is_not_compared() -> None:
     assert differences.run_s(unanswered) is None
 
 
+def test_a_mount_alone_is_no_run() -> None:
+    whole = samples.comparison()
+    before, after = (
+        replace(run, calls=0, stable_calls=0, files=0, run_s=0.0, mounting_s=mounting_s)
+        for run, mounting_s in ((whole.before, 5.0), (whole.after, 0.1))
+    )
+    result = replace(
+        whole, before=before, after=after, operations=(), foretold=(), change_s=0.0, factor=None
+    )
+    text = samples.render(compare.screen(result), 140)
+    assert "Both captures hold a mount alone, and no call for files." in text
+    assert "Mounting took 5.00 s BEFORE and 100 ms AFTER." in text
+    assert "No call for files on either side." in text
+    for untold in ("0 s.", "None was answered", "together"):
+        assert untold not in text
+    for form in (page, markdown):
+        told = form.of_sections(compared.title(result), compared.sections(result), "comparison")
+        assert "Not told: without calls for files there is no run." in told
+        assert "No call for files on either side." in told
+    one = differences.in_a_sentence(replace(whole, before=before))
+    assert one == "BEFORE holds a mount alone, and no call for files; AFTER took 3.00 s."
+    neither = replace(result, after=replace(after, mounting_s=0.0))
+    assert differences.in_a_sentence(neither) == "Neither capture holds a call for files."
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [("client", "server", True), ("client", "client", False), ("client", "unknown", False)],

@@ -63,6 +63,14 @@ def test_where_there_is_too_little_no_number_is_told() -> None:
     assert "give --persist" in text
 
 
+def test_options_are_told_where_there_are_any() -> None:
+    poor = replace(samples.poor_model(), missing=("files", "rtt"))
+    assert estimate.lines(poor) == ["Not enough data: no call of NFS tells of files."]
+    assert estimate.reasons(poor)[1] == (
+        "Not enough data: nothing tells the round trip; pcapnfs estimate takes --rtt."
+    )
+
+
 def test_a_name_from_the_capture_cannot_reach_the_terminal() -> None:
     kinds = tuple(replace(each, op=samples.HOSTILE) for each in samples.model().persist_by_op)
     text = samples.render(estimate.screen(replace(samples.model(), persist_by_op=kinds)), 140)

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
     from pcapnfs.diagnosis.thresholds import Values
 
-DATA = frozenset({"READ", "READ_PLUS", "WRITE", "COMMIT", "LAYOUTCOMMIT"})
-"""Operations whose failure means that data cannot be read or was not stored."""
+READING = frozenset({"READ", "READ_PLUS"})
+"""Operations whose failure means that data cannot be read."""
+
+STORING = frozenset({"WRITE", "COMMIT", "LAYOUTCOMMIT"})
+"""Operations whose failure means that data was not stored."""
 
 
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
@@ -24,13 +27,20 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
             yield _session(pair)
         if pair.kind != "fault":
             continue
-        data = bool(DATA.intersection(pair.operations))
+        stored = not STORING.isdisjoint(pair.operations)
+        failed = [
+            verb
+            for verb, operations in (("read", READING), ("store", STORING))
+            if not operations.isdisjoint(pair.operations)
+        ]
         yield refused.observed(
             pair,
-            "The server cannot read or store data" if data else "The server reports errors",
+            f"The server cannot {' or '.join(failed)} data"
+            if failed
+            else "The server reports errors",
             "The server itself says that it failed; programs get EIO, ENXIO or EREMOTEIO. "
             "Neither the network nor the client is why."
-            + (" Data that was written may not be stored." if data else ""),
+            + (" Data that was written may not be stored." if stored else ""),
             (
                 Advice(
                     "Look at the server's log around that time, at its disks and its file system "
@@ -42,7 +52,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                     "file system may not support it: show the vendor the example frames."
                 ),
             ),
-            severity="problem" if data else "warning",
+            severity="problem" if failed else "warning",
         )
 
 

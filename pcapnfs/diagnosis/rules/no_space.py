@@ -17,7 +17,9 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each client, server and of both reasons."""
     for pair in material.failures:
         if pair.kind == "space":
-            yield refused.observed(pair, "The server's file system is full", _WHY, _FULL)
+            yield refused.observed(
+                pair, "The server's file system is full, or a limit on it is reached", _ROOM, _FULL
+            )
         elif pair.kind == "quota":
             yield refused.observed(pair, "A quota on the server is used up", _WHY, _QUOTA)
 
@@ -26,6 +28,11 @@ _WHY = (
     "What was not stored is lost unless the program notices: a client that writes behind, as Linux "
     "does, tells of the error only at a later write, fsync or close, and many programs do not look "
     "there."
+)
+
+_ROOM = (
+    "NOSPC is also the answer where a limit of a directory is reached (XFS project quotas, limits "
+    f"of some appliances): then df on the server has room. {_WHY}"
 )
 
 _CHECK = Advice(
@@ -37,6 +44,10 @@ _FULL = (
         "Make room on the server, or extend the file system. Look at inodes as well as at bytes "
         "(df -h, df -i; NetApp: volume show -fields percent-used,files,files-used), and at "
         "snapshots and reserves that hold space."
+    ),
+    Advice(
+        "If there is room, look for a limit of the directory or project that was written to "
+        "(XFS: xfs_quota -x -c 'report -p'; an appliance's quotas of directories)."
     ),
     Advice(
         "Keep some of it free: file systems that never overwrite (ZFS, btrfs, WAFL) become slow "

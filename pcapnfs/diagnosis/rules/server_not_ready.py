@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.preliminaries import LOGIN
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -71,12 +72,35 @@ def _why(pair: Refusals) -> str:
     )
     return (
         "The server answers at once, so service times look good; the program waits all the same: "
-        f"{pause}. Reasons are data on tape or in a cloud tier, a delegation or layout held by "
-        "another client, a snapshot or migration under way, exhausted server resources."
+        f"{pause}. "
+        + (
+            "The client is not logged in yet: the server still ends what it had before, or stores "
+            "who it is, or has just started, or lacks memory for another session."
+            if _login(pair)
+            else "Reasons are data on tape or in a cloud tier, a delegation or layout held by "
+            "another client, a snapshot or migration under way, exhausted server resources."
+        )
     )
 
 
+def _login(pair: Refusals) -> bool:
+    """Whether nothing else was put off, and so no call for a file."""
+    return set(pair.operations) <= set(LOGIN)
+
+
 def _advice(pair: Refusals) -> tuple[Advice, ...]:
+    if _login(pair):
+        return (
+            Advice(
+                "See on the server what keeps the login: its log, storage for its records of "
+                "clients (Linux: /var/lib/nfs/nfsdcltrack or nfsdcld's), memory, how many clients "
+                "and sessions it has (Linux: /proc/fs/nfsd/clients), a failover or restart."
+            ),
+            Advice(
+                "If the client had mounted before, see whether two clients have one name (hosts "
+                "cloned, nfs4_unique_id of the module nfs): each then ends the state of the other."
+            ),
+        )
     advice = [
         Advice(
             "Ask the server why, for these files and moments: hierarchical storage or tiering "

@@ -33,13 +33,20 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     for pair in material.tcp_stalls:
         resent = pair.client_resent + pair.server_resent
-        if resent < values[LEAST.name] or resent <= values[SHARE.name] * pair.segments:
+        # What is sent again to a server that cannot be reached is `unanswered_calls`'.
+        vain = sum(
+            each.resent
+            for each in material.unanswered
+            if (each.client, each.server) == (pair.client, pair.server)
+        )
+        lost = resent - min(vain, pair.client_resent)
+        if lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments:
             continue
         if by_another_clock(material, pair):
             continue  # The rule captured_twice says so.
         claims = by_row(pair.time_s)
         severity = by_cost(material, claims)
-        if severity == "note" and resent >= values[GRAVE.name] * pair.segments:
+        if severity == "note" and lost >= values[GRAVE.name] * pair.segments:
             severity = "warning"
         stalled = sum(pair.time_s.values())
         stalls = (
@@ -58,6 +65,12 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{'was' if resent == 1 else 'were'} sent again: "
             f"{units.count(pair.client_resent)} by the client, "
             f"{units.count(pair.server_resent)} by the server."
+            + (
+                f" {units.count(resent - lost)} of these went to a server that did not answer any "
+                "more."
+                if vain
+                else ""
+            )
             + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")
             + stalls,
             why="They were lost, or overtaken by so many that they were taken for lost. NFS sends "
@@ -77,7 +90,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                     "smaller rsize/wsize cost throughput on a clean network.",
                 ),
             ),
-            confidence="certain" if resent >= 10 * values[LEAST.name] else "likely",
+            confidence="certain" if lost >= 10 * values[LEAST.name] else "likely",
             data=f"{units.counted(pair.segments, 'segment')} on "
             f"{units.counted(pair.connections, 'connection')}",
             frames=pair.frames,

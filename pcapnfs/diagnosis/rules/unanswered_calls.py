@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.preliminaries import FINDING, LOGIN, MOUNTING
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
@@ -25,6 +26,13 @@ RESENT = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+BEFORE = {
+    "portmapper": frozenset(FINDING),
+    "mount": frozenset({*MOUNTING, *FINDING, "UMNT", "EXPORT"}),
+    "login": frozenset({*LOGIN, "NULL"}),
+}
+"""What is asked before any file, by service; the first that has all operations is meant."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
@@ -40,7 +48,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             title=title,
             seen=_seen(pair),
             why=why,
-            advice=advice if pair.lossy else (*advice, _HARD),
+            advice=(*advice, _HARD) if _asked(pair) == "files" and not pair.lossy else advice,
             calls=pair.calls,
             confidence="possible" if pair.lossy or damaged else "likely",
             data=units.counted(pair.asked, "call"),
@@ -93,6 +101,17 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             "server gave any is not known.",
             (Advice("Capture without loss, and look whether they are answered then."),),
         )
+    asked = _asked(pair)
+    if pair.datagrams:
+        return _over_udp(pair, asked)
+    if pair.answered_later and asked != "files":
+        return (
+            "The server left some calls unanswered",
+            "It answered others meanwhile, so that neither it nor the path was down: "
+            f"{_SERVICES[asked]} still works at these, or something on the way dropped them, or "
+            "their answers.",
+            (_SEE[asked],),
+        )
     if pair.answered_later:
         return (
             "The server left some calls unanswered",
@@ -124,19 +143,6 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
                 ),
             ),
         )
-    if pair.datagrams:
-        return (
-            "The server stopped answering" if pair.answered else "The server does not answer",
-            "The client asked again and got no answer. Nothing acknowledges UDP, so that it is "
-            "not known whether the calls arrived: the service or its host was down or hung, or a "
-            "firewall or the network drops them, or the answers.",
-            (
-                Advice(
-                    "Capture at the server at the same time: if the calls arrive there, look at "
-                    "the service (rpcinfo -p, its log); if not, at firewalls and the network."
-                ),
-            ),
-        )
     return (
         "The server stopped answering" if pair.answered else "The server does not answer",
         "What the client sent arrived, or TCP would have sent it again; the service did not "
@@ -145,9 +151,73 @@ def _told(pair: Unanswered, *, cut_off: bool) -> tuple[str, str, tuple[Advice, .
             Advice(
                 "Look at the server at that time: tasks that hang (Linux: dmesg, 'blocked for "
                 "more than 120 seconds'; ps, nfsd in state D), disks, memory, a failover."
+            )
+            if asked == "files"
+            else _SEE[asked],
+        ),
+    )
+
+
+def _over_udp(pair: Unanswered, asked: str) -> tuple[str, str, tuple[Advice, ...]]:
+    """Title, reason and advice where nothing tells whether the calls arrived."""
+    unknown = (
+        "The client asked again and got no answer. Nothing acknowledges UDP, so that it is not "
+        "known whether the calls arrived"
+    )
+    others = "Other calls were answered meanwhile, so that the host was up. "
+    if asked == "portmapper":
+        return (
+            "The portmapper does not answer over UDP",
+            f"{unknown}: a firewall drops what goes to port 111 over UDP, or the answers, or "
+            "rpcbind does not listen over UDP, or hangs. "
+            + (others if pair.answered_later else "")
+            + "A mount waits for it, until the client gives up or asks over TCP.",
+            (
+                Advice(
+                    "Let port 111 over UDP through the firewall, or spare the question: mount with "
+                    "proto=tcp,mountproto=tcp, or name the ports (port=2049,mountport=). NFSv4 "
+                    "needs no portmapper."
+                ),
+                _SEE[asked],
+            ),
+        )
+    if pair.answered_later:
+        return (
+            "The server left some calls over UDP unanswered",
+            f"{unknown}: a firewall or the network drops them, or the answers (large ones go in "
+            "several fragments, and one that is lost costs all), or the server still works at "
+            f"these. {others.rstrip()}",
+            (
+                Advice(
+                    "Mount with proto=tcp, and with mountproto=tcp for MOUNT and the portmapper."
+                ),
+                Advice(
+                    "Capture at the server at the same time: if the calls arrive there, look at "
+                    "the service; if not, at firewalls and the network."
+                ),
+            ),
+        )
+    return (
+        "The server stopped answering" if pair.answered else "The server does not answer",
+        f"{unknown}: the service or its host was down or hung, or a firewall or the network drops "
+        "them, or the answers.",
+        (
+            Advice(
+                "Capture at the server at the same time: if the calls arrive there, look at the "
+                "service (rpcinfo -p, its log); if not, at firewalls and the network."
             ),
         ),
     )
+
+
+def _asked(pair: Unanswered) -> str:
+    """What was asked: `files`, or one of `BEFORE`."""
+    if pair.paths and "MNT" not in pair.operations:
+        return "files"
+    for service, operations in BEFORE.items():
+        if operations.issuperset(pair.operations):
+            return service
+    return "files"
 
 
 def _large(pair: Unanswered) -> bool:
@@ -161,6 +231,29 @@ _MTU = Advice(
     "ICMP's 'fragmentation needed' through; net.ipv4.tcp_mtu_probing=1 at both ends helps until "
     "then."
 )
+
+_SERVICES = {
+    "portmapper": "the portmapper",
+    "mount": "the mount daemon or the portmapper",
+    "login": "NFS, which logs the client in,",
+}
+"""Who is asked."""
+
+_SEE = {
+    "portmapper": Advice(
+        "On the server see whether rpcbind runs, on which addresses and over which transports it "
+        "listens (ss -tulpn 'sport = :111'; rpcbind.socket), and that rpcinfo -p answers."
+    ),
+    "mount": Advice(
+        "On the server see whether mountd runs and what it waits for: look-ups of the client's "
+        "name (getent hosts ADDRESS), netgroups, LDAP, a file system below an export that hangs."
+    ),
+    "login": Advice(
+        "See on the server what keeps the login: storage for its records of clients (Linux: "
+        "/var/lib/nfs/nfsdcltrack or nfsdcld's), DNS and Kerberos, a grace period."
+    ),
+}
+"""Where to look."""
 
 _HARD = Advice(
     "Leave the mount hard, the default: programs then go on when the server answers again. With "

@@ -61,8 +61,9 @@ def budget(clocks: Sequence[Budget]) -> str:
     told_ = "; ".join(
         f"{SHORT[name]} {units.share(share)}" for name, _, share in clocks[0].shares() if share
     )
+    # On a phone one bar is drawn small and without letters; whose bar it is must be legible.
     return svg.drawing(
-        "budget-picture",
+        "budgets-picture" if several else "budget-picture",
         "Where the time went",
         f"A bar for the whole clock: {told_}.",
         WIDTH,

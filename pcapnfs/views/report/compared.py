@@ -69,9 +69,9 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
         (
             words(title),
             time(differences.run_s(run)),
-            total(run.files),
-            total(run.calls),
-            total(run.stable_calls),
+            total(run.files if run.calls else None),
+            words("mount") if differences.mount_alone(run) else total(run.calls),
+            total(run.stable_calls if run.calls else None),
             words(run.vantage),
             Cell(_capture(run)),
         )
@@ -107,8 +107,8 @@ def _causes(result: Comparison) -> tuple[Block, ...]:
 
 
 def _steps(result: Comparison) -> tuple[Block, ...]:
-    if result.clear_from >= 1:
-        return (Paragraph(differences.NO_STEPS),)
+    if nothing_told := differences.no_steps(result):
+        return (Paragraph(nothing_told),)
     columns = (
         Column("factor", "words"),
         Column("before"),
@@ -190,6 +190,8 @@ def _operations(result: Comparison) -> tuple[Block, ...]:
         )
         for row in result.operations
     ]
+    if not rows:
+        return (Paragraph(differences.no_operations(result)),)
     return (table("Operations on both sides", columns, rows),)
 
 

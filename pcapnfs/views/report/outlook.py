@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def section(report: Report) -> Section:
     """Inputs, figures and scenarios."""
     model = report.summary.model
-    parts: list[Block] = [Paragraph(quoted(line)) for line in view.remarks(model)]
+    parts: list[Block] = [
+        Paragraph(quoted(line)) for line in (*view.reasons(model), *view.remarks(model))
+    ]
     if not model.missing:
         parts.append(_figures(model))
     if model.what_if:

@@ -1,0 +1,267 @@
+"""What came of mounts, where it is not for want of permission or of the export that they failed.
+
+Takes a trace; gives for each client and server the services that its portmapper does not know, the
+programs and versions that it does not have, the root or directory at which an NFSv4 mount ended,
+security flavours that it does not allow there, and mounts that were granted and are all there is.
+Clients try one version after the other until one works: so each tells whether they went on.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import population
+from pcapnfs.analyses.preliminaries import APART_NS, FINDING, LOGIN
+from pcapnfs.analyses.service_time import integer
+from pcapnfs.analyses.texts import among
+from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    population.CALLS_READS,
+    population.OPERATIONS_READS,
+    columns.of(
+        calls="call client server callback program version protocol op status status_name "
+        "rpc_status flavor call_frame call_time reply_time file directory undecoded",
+        operations="call op text",
+        files="file path",
+    ),
+)
+"""The columns that the queries here read."""
+
+KINDS = {
+    "version": ("PROG_MISMATCH", "NFS4ERR_MINOR_VERS_MISMATCH"),
+    "program": ("PROG_UNAVAIL",),
+    "flavour": ("NFS4ERR_WRONGSEC",),
+    "invalid": ("MNT3ERR_INVAL", "MNT3ERR_NAMETOOLONG", "MNT3ERR_NOTSUPP"),
+}
+"""Statuses by kind, of RPC (RFC 5531 section 9), NFSv4 (RFC 8881 section 15.1) and MOUNT (RFC 1813
+section 5.2.1); what else MNT answers is `failures`'."""
+
+ENDS = (
+    "NFS4ERR_NOENT", "NFS4ERR_ACCESS", "NFS4ERR_PERM", "NFS4ERR_NOTDIR", "NFS4ERR_NAMETOOLONG",
+    "NFS4ERR_BADNAME",
+)  # fmt: skip
+"""How a server refuses a directory on the way from its root to what is mounted."""
+
+ROOTS = ("PUTROOTFH", "PUTPUBFH")
+"""How an NFSv4 mount begins (RFC 8881 sections 18.21 and 18.20)."""
+
+WALK = ("LOOKUP", "GETATTR", "ACCESS", "GETFH", "READLINK", *ROOTS)
+"""What a client asks on its way from there."""
+
+BESIDE = (
+    *LOGIN, "NULL", "SECINFO", "DESTROY_SESSION", "DESTROY_CLIENTID", "SEQUENCE", "RENEW",
+    "OPEN_CONFIRM", "STARTTLS", "RPCSEC_GSS_INIT", "RPCSEC_GSS_CONTINUE_INIT",
+    "RPCSEC_GSS_DESTROY",
+)  # fmt: skip
+"""Calls of NFS that are about no file, or, as SECINFO, ask how to get at one."""
+
+REFUSED_BY_STATUS = population.Calls(names=tuple(name for each in KINDS.values() for name in each))
+LOOKED_FOR = population.Calls(ops=FINDING)
+MOUNTED = population.Calls(ops=("MNT",))
+ENDED = population.Calls(names=ENDS)
+WALKED = population.Operations(ROOTS)
+
+ASKED_SHOWN = 10
+"""Calls that are told, of those that differ."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+class MountOutcome(Record):
+    """What one client's mounts from one server met with."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    kind: str
+    """`unregistered` (the portmapper knows no such service), `version`, `program`, `flavour`,
+    `invalid` (`KINDS`), `path` (an NFSv4 mount ended at a name: `ENDS`), or `alone`: MNT granted
+    it, and no call of NFS is there."""
+    calls: int
+    """Calls that were answered so."""
+    asked: tuple[str, ...]
+    """What they asked for, the first first: a service as the portmapper names it, else an
+    operation and its protocol."""
+    statuses: tuple[str, ...]
+    """The RFCs' names of their statuses, the first first; empty for `unregistered`."""
+    paths: tuple[str, ...]
+    """Exports or names that were asked for, the first first; not escaped."""
+    went_on: bool
+    """The client mounted from this server later, or reached files there; of `flavour` with another
+    one."""
+    frames: tuple[int, ...]
+    """Frames of the first of them."""
+
+
+def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
+    """Put together, for each client, server and kind, the first first."""
+    needed = (REFUSED_BY_STATUS, LOOKED_FOR, MOUNTED)
+    walked = ENDED.met(trace) and WALKED.met(trace)
+    if not walked and not any(each.met(trace) for each in needed):
+        return ()
+    with closing(trace.cursor()) as cursor:
+        rows = cursor.execute(
+            _OUTCOMES.replace("{walks}", _WALKS if walked else _NO_WALKS),
+            {"asked": ASKED_SHOWN, "examples": EXAMPLES},
+        ).fetchall()
+    return tuple(
+        MountOutcome(
+            client=client,
+            server=server,
+            kind=kind,
+            calls=integer(calls),
+            asked=tuple(dict.fromkeys(asked))[:ASKED_SHOWN],
+            statuses=tuple(dict.fromkeys(statuses)),
+            paths=tuple(dict.fromkeys(paths))[:ASKED_SHOWN],
+            went_on=went_on,
+            frames=tuple(frames),
+        )
+        for client, server, kind, calls, asked, statuses, paths, went_on, frames in rows
+    )
+
+
+def _kind() -> str:
+    """SQL: the kind of a call, by its status."""
+    cases = " ".join(
+        f"when {among('answer', names)} then '{kind}'" for kind, names in KINDS.items()
+    )
+    return f"case {cases} end"
+
+
+# Versions that nobody has are of protocol `other`.
+_ASKED = f"""op || ' ' || case when protocol <> 'other' then protocol when program = {MOUNT}
+               then 'mount' || version else version::varchar end"""
+
+_REFUSED = f"""
+    refused as (
+        select call, client, server, {_kind()} as kind, answer, {_ASKED} as asked,
+               call_frame, call_time, file, directory, flavor, program = {NFS} as of_files
+        from (
+                 select *, coalesce(status_name, rpc_status) as answer from calls
+                 where program in ({NFS}, {MOUNT}) and not callback
+             ) as answered
+        where kind is not null
+    ),
+    sought as (
+        select call, client, server, 'unregistered' as kind, null as answer, text as asked,
+               call_frame, call_time, null as file, null as directory, flavor, false as of_files
+        from (
+                 select * from calls
+                 where program = {PORTMAPPER} and {among("op", FINDING)} and not callback
+                       and rpc_status = 'SUCCESS' and undecoded is null
+             ) as calls join (
+                 select operations.call, text from operations where text is not null
+             ) as wanted using (call)
+        where split_part(text, ' ', 1) in ('{NFS}', '{MOUNT}') and text not like '% port %'
+    ),
+    granted as (
+        select call, client, server, 'alone' as kind, status_name as answer,
+               {_ASKED} as asked, call_frame, call_time, file, directory, flavor,
+               false as of_files
+        from calls
+        where program = {MOUNT} and op = 'MNT' and status = 0 and not callback
+              and (client, server) not in (
+                  select (client, server) from calls where program = {NFS} and not callback
+              )
+    )
+"""
+
+# Only the last call for a file can end a mount: who goes on has reached what it looked for, or
+# goes without.
+_WALKS = f"""
+    walked as materialized (
+        select call, client, server, op, protocol, flavor, call_frame, call_time, reply_time, file,
+               directory, coalesce(status_name, rpc_status) as answer
+        from calls
+        where program = {NFS} and protocol like '4.%' and not callback
+              and not coalesce({among("op", BESIDE)}, false)
+    ),
+    ends as (
+        select client, server, max(call_time) as ended, arg_max(answer, (call_time, call)) as last
+        from walked group by client, server
+    ),
+    begins as (
+        select client, server, max(call_time) as begun
+        from walked semi join (
+                 select operations.call from operations where {among("operations.op", ROOTS)}
+             ) as roots using (call)
+        group by client, server
+    ),
+    steps as (
+        select walked.*, call_time - lag(reply_time) over (
+                   partition by client, server order by call_time, call
+               ) as pause
+        from walked join ends using (client, server) join begins using (client, server)
+        where {among("last", ENDS)} and call_time >= begun
+    ),
+    walks as (
+        select client, server from steps group by client, server
+        having bool_and({among("op", WALK)}) and coalesce(max(pause) <= {APART_NS}, true)
+    ),
+    ended as (
+        select call, client, server, 'path' as kind, answer, op || ' ' || protocol as asked,
+               call_frame, call_time, file, directory, flavor, true as of_files
+        from steps semi join walks using (client, server)
+        where {among("answer", ENDS)}
+        qualify row_number() over (
+                    partition by client, server order by call_time desc, call desc
+                ) = 1
+    )
+"""
+
+_NO_WALKS = "ended as (select * from refused where false)"
+
+_OUTCOMES = f"""
+    with {_REFUSED}, {{walks}},
+    met as materialized (
+        from refused union all by name from sought union all by name from granted
+        union all by name from ended
+    ),
+    reached as (
+        select client, server, call_time, flavor
+        from calls semi join (select distinct client, server from met) as pairs
+             using (client, server)
+        where status = 0 and not callback
+              and (program = {NFS} and file is not null or program = {MOUNT} and op = 'MNT')
+    ),
+    told as (
+        select met.*, coalesce(mounted.text, named.path, above.path) as path
+        from met
+             left join (select file, path from files) as named on named.file = met.file
+             left join (select file, path from files) as above on above.file = met.directory
+             left join (
+                 select operations.call, text from operations
+                 where operations.op = 'MNT' and text is not null
+             ) as mounted using (call)
+    ),
+    together as (
+        select client, server, kind, count(*) as calls,
+               (list(asked order by call_frame, call))[:10 * $asked] as asked,
+               coalesce((list(answer order by call_frame, call)
+                    filter (answer is not null))[:10 * $asked], []) as answers,
+               coalesce((list(path order by call_frame, call)
+                    filter (path is not null))[:10 * $asked], []) as paths,
+               list_sort(list_distinct(
+                   list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames,
+               max(call_time) as latest, bool_or(of_files) as of_files,
+               list_distinct(list(flavor)) as flavors
+        from told group by client, server, kind
+    )
+    select client, server, kind, calls, asked, answers, paths,
+           kind not in ('path', 'alone') and exists (
+               from reached
+               where reached.client = together.client and reached.server = together.server
+                     and (reached.call_time > latest or not of_files)
+                     and (kind <> 'flavour' or not list_contains(flavors, reached.flavor))
+           ), frames
+    from together order by frames[1], client, server, kind
+"""

@@ -1,0 +1,265 @@
+"""A mount that came to nothing, and why; or that is all there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis import wording
+from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
+from pcapnfs.programs import MOUNT, NFS
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.mount_outcomes import MountOutcome
+    from pcapnfs.diagnosis.material import Material
+    from pcapnfs.diagnosis.thresholds import Values
+
+SERVICES = {str(NFS): "NFS", str(MOUNT): "MOUNT"}
+"""Programs that the portmapper is asked for, by their number as text."""
+
+
+def judge(material: Material, _values: Values) -> Iterator[Observed]:
+    """One for each client, server and reason; of what a client went on without, one in all."""
+    went_on: dict[tuple[str, str], list[MountOutcome]] = {}
+    for met in material.mount_outcomes:
+        if not met.went_on:
+            yield _JUDGED[met.kind](met)
+        elif met.kind != "flavour":  # Asking for another one is how clients find out.
+            went_on.setdefault((met.client, met.server), []).append(met)
+    for several in went_on.values():
+        yield _negotiated(several)
+
+
+def _observed(
+    met: MountOutcome,
+    title: str,
+    why: str,
+    advice: tuple[Advice, ...],
+    *,
+    severity: Severity = "warning",
+    confidence: Confidence = "certain",
+) -> Observed:
+    return Observed(
+        severity=severity,
+        title=title,
+        seen=_seen(met) + ("" if severity == "note" else _no_way(met)),
+        why=why,
+        advice=advice,
+        calls=met.calls,
+        confidence=confidence,
+        data=units.counted(met.calls, "call"),
+        frames=met.frames,
+        about=(met.client, met.server),
+    )
+
+
+def _seen(met: MountOutcome) -> str:
+    verb = "was" if met.calls == 1 else "were"
+    if met.kind == "unregistered":
+        asked = wording.several([_service(each) for each in met.asked])
+        return (
+            f"{units.counted(met.calls, 'call')} to the portmapper {verb} answered that there is "
+            f"none: {asked}."
+        )
+    asked = wording.several([_operation(each) for each in met.asked])
+    text = (
+        f"{units.counted(met.calls, 'call')} ({asked}) {verb} answered {' or '.join(met.statuses)}"
+    )
+    if met.paths:
+        text += f": {wording.places(met.paths[: wording.NAMED])}"
+    return f"{text}."
+
+
+def _no_way(met: MountOutcome) -> str:
+    """That the client did not get on otherwise."""
+    how = " with another flavour" if met.kind == "flavour" else ""
+    return f" The client reached no file{how} after it."
+
+
+def _service(asked: str) -> str:
+    """As the portmapper names it, 100003 v3 tcp, for people."""
+    program, *rest = asked.split()
+    return " ".join([SERVICES.get(program, program), *rest])
+
+
+def _operation(asked: str) -> str:
+    """An operation and its protocol."""
+    op, _, protocol = asked.partition(" ")
+    version = protocol.removeprefix("mount")
+    return f"{op} of {'NFSv' if version == protocol else 'MOUNT v'}{version}"
+
+
+def _unregistered(met: MountOutcome) -> Observed:
+    return _observed(
+        met,
+        "The server's portmapper does not know the service that the mount needs",
+        "A service registers with the portmapper when it starts. It does not run, it is switched "
+        "off for that version or transport, or the portmapper was restarted after it.",
+        (
+            Advice(
+                "See what is registered (rpcinfo -p SERVER), and start NFS and mountd on the "
+                "server, or again (Linux: systemctl restart nfs-server), or switch the version on "
+                "(Linux: vers3=y in /etc/nfs.conf, section nfsd; NetApp: vserver nfs modify -v3 "
+                "enabled)."
+            ),
+            Advice("NFSv4 needs neither the portmapper nor MOUNT: mount with vers=4.2 or 4.1."),
+        ),
+    )
+
+
+def _version(met: MountOutcome) -> Observed:
+    return _observed(
+        met,
+        "The server does not have the version that the mount asks for",
+        "The service is there and has other versions; it says which ones, and a client that is "
+        "not told to use a certain one tries the next.",
+        (
+            Advice(
+                "Mount with a version that the server has (vers=4.2, 4.1, 4.0, 3; mountvers=3), "
+                "or leave vers= out, so that the client finds out."
+            ),
+            Advice(
+                "Or switch the version on at the server (Linux: /etc/nfs.conf, section nfsd, and "
+                "/proc/fs/nfsd/versions for what is on; NetApp: vserver nfs show -fields "
+                "v3,v4.0,v4.1)."
+            ),
+        ),
+    )
+
+
+def _program(met: MountOutcome) -> Observed:
+    return _observed(
+        met,
+        "What answers on the port is not the service that the mount needs",
+        "An RPC service listens there and does not have the program: NFS is switched off or not "
+        "started yet, or the port (port=, mountport=) is that of another service.",
+        (
+            Advice(
+                "See what is registered (rpcinfo -p SERVER) and whether NFS runs on the server; "
+                "compare port= and mountport= of the mount with it."
+            ),
+        ),
+    )
+
+
+def _flavour(met: MountOutcome) -> Observed:
+    return _observed(
+        met,
+        "The export wants another security flavour than the mount has",
+        "NFS4ERR_WRONGSEC: this directory, or one on the way to it, allows other flavours than "
+        "the client's. A client asks which ones (SECINFO), and gives up when it has none of them; "
+        "with sec= in its mount it tries no other.",
+        (
+            Advice(
+                "Mount with a flavour that the export allows (sec=krb5, krb5i, krb5p or sys), or "
+                "leave sec= out; for Kerberos the client needs its keytab and rpc.gssd."
+            ),
+            Advice(
+                "Or allow the flavour at the server, for the export and for all above it (Linux: "
+                "sec=sys:krb5 in /etc/exports; NetApp: -rorule and -rwrule of the export policy)."
+            ),
+        ),
+    )
+
+
+def _invalid(met: MountOutcome) -> Observed:
+    return _observed(
+        met,
+        "The server does not take what the mount asks for",
+        "It is not for want of permission: INVAL and NAMETOOLONG are about the path as it stands "
+        "in the call (not absolute, too long, characters that the server does not know), NOTSUPP "
+        "about mounting by NFSv3 at all, or this export.",
+        (
+            Advice(
+                "Compare the path with what is exported (showmount -e), and look at the server's "
+                "log: mountd says why it refused. Try NFSv4 (vers=4.2), which needs no MOUNT."
+            ),
+        ),
+    )
+
+
+def _path(met: MountOutcome) -> Observed:
+    missing = not any("ACCESS" in status or status.endswith("_PERM") for status in met.statuses)
+    return _observed(
+        met,
+        "The server does not have the directory that the mount asks for"
+        if missing
+        else "The server does not let the client into the directory that the mount asks for",
+        "An NFSv4 mount begins at the root of all exports and goes down name by name. It ended "
+        "here: "
+        + (
+            "no export has that path for this client, it is mistyped, or it begins with the path "
+            "of the export that is the root (fsid=0), which it must leave out."
+            if missing
+            else "the export, or one above it, is not for this client, or the mode of a directory "
+            "on the way does not let its user pass."
+        ),
+        (
+            Advice(
+                "Look at what is exported to whom (exportfs -v on the server; showmount -e at the "
+                "client where there is NFSv3 as well), and at the modes of all directories down "
+                "to it. Mount SERVER:/ and go down from there: what shows is what there is."
+            ),
+        ),
+        confidence="likely",
+    )
+
+
+def _alone(met: MountOutcome) -> Observed:
+    return _observed(
+        met,
+        "The mount was granted, and no call for files follows",
+        "The server gave a handle for what was to be mounted; nothing that the capture has of this "
+        "client comes after it.",
+        (
+            Advice(
+                "If the mount failed all the same, look at what came after: capture the port of "
+                "NFS as well (2049), and until the mount has ended."
+            ),
+        ),
+        severity="note",
+    )
+
+
+def _negotiated(several: list[MountOutcome]) -> Observed:
+    calls = sum(met.calls for met in several)
+    first = several[0]
+    return Observed(
+        severity="note",
+        title="The client tried what the server does not have, and got on without",
+        seen=" ".join(_seen(met) for met in several),
+        why="That is how clients find out which versions and transports a server has: each try "
+        "costs a round trip or two when something is mounted, and files are reached all the same.",
+        advice=(
+            Advice(
+                "To be sure of the version, or to spare the tries, name it in the mount (vers=, "
+                "mountvers=, proto=)."
+            ),
+        ),
+        calls=calls,
+        confidence="certain",
+        data=units.counted(calls, "call"),
+        frames=tuple(frame for met in several for frame in met.frames)[:5],
+        about=(first.client, first.server),
+    )
+
+
+_JUDGED = {
+    "unregistered": _unregistered,
+    "version": _version,
+    "program": _program,
+    "flavour": _flavour,
+    "invalid": _invalid,
+    "path": _path,
+    "alone": _alone,
+}
+
+RULE = Rule(
+    id="mount_outcome",
+    title="What came of a mount",
+    origin="RFC 1833 section 3.2, RFC 5531 section 9 (PROG_MISMATCH, PROG_UNAVAIL), RFC 8881 "
+    "sections 2.6, 7 and 15.1; practice: 'requested NFS version or transport protocol is not "
+    "supported'",
+    judge=judge,
+)

@@ -1,0 +1,161 @@
+"""What came of mounts that were refused otherwise than for want of permission."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.mount_outcomes import ENDS, KINDS, MountOutcome, mount_outcomes
+from pcapnfs.programs import MOUNT, NFS, NFSACL, PORTMAPPER
+from tests.unit.rows import Row, call, file, operation, trace_of
+
+FILES = [file(1, "/", "directory"), file(2, "/srv", "absent")]
+
+
+def refused(number: int, op: str, name: str, **columns: object) -> Row:
+    """A call that was answered with a status of its procedure."""
+    return call(number, op, 1, status=99, status_name=name, **columns)
+
+
+def rejected(number: int, op: str, name: str, **columns: object) -> Row:
+    """A call that RPC answered without a result."""
+    return call(number, op, 1, status=None, status_name=None, rpc_status=name, **columns)
+
+
+def sought(number: int, **columns: object) -> Row:
+    """A question to the portmapper."""
+    return call(
+        number,
+        "GETPORT",
+        1,
+        program=PORTMAPPER,
+        protocol="portmap2",
+        status=None,
+        status_name=None,
+        **columns,
+    )
+
+
+def granted(number: int, **columns: object) -> Row:
+    """A mount."""
+    return call(number, "MNT", 1, program=MOUNT, protocol="mount3", file=1, **columns)
+
+
+def outcomes(calls: list[Row], operations: list[Row] | None = None) -> tuple[MountOutcome, ...]:
+    """Of these calls; operations follow from them unless given."""
+    of_calls = [operation(int(str(each["call"])), str(each["op"])) for each in calls]
+    with trace_of(calls=calls, operations=operations or of_calls, files=FILES) as trace:
+        return mount_outcomes(trace)
+
+
+def test_a_service_without_port_is_not_registered() -> None:
+    calls = [sought(1), sought(2), sought(3, undecoded="truncated"), sought(4)]
+    told = ("100003 v3 tcp", "100005 v3 tcp port 20048", "100005 v3 tcp", "100021 v4 tcp")
+    operations = [operation(each, "GETPORT", text=text) for each, text in enumerate(told, 1)]
+    (met,) = outcomes(calls, operations)
+    assert met == MountOutcome(
+        client="10.0.0.2",
+        server="10.0.0.1",
+        kind="unregistered",
+        calls=1,
+        asked=("100003 v3 tcp",),
+        statuses=(),
+        paths=(),
+        went_on=False,
+        frames=(1,),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_status_is_of_its_kind(kind: str) -> None:
+    for name in KINDS[kind]:
+        (met,) = outcomes([rejected(1, "NULL", name)])
+        assert (met.kind, met.statuses, met.asked) == (kind, (name,), ("NULL 3",))
+
+
+def test_only_nfs_and_mount_are_asked_about() -> None:
+    """Linux asks whether there is NFSACL, and does without."""
+    assert outcomes([rejected(1, "NULL", "PROG_UNAVAIL", program=NFSACL)]) == ()
+    (met,) = outcomes([rejected(1, "MNT", "PROG_MISMATCH", program=MOUNT, protocol="mount3")])
+    assert met.asked == ("MNT mount3",)
+
+
+def test_a_version_that_nobody_has_is_told_by_its_number() -> None:
+    calls = [
+        rejected(1, "NULL", "PROG_MISMATCH", version=9, protocol="other"),
+        rejected(2, "NULL", "PROG_MISMATCH", version=7, protocol="other", program=MOUNT),
+    ]
+    (met,) = outcomes(calls)
+    assert met.asked == ("NULL 9", "NULL mount7")
+
+
+def test_a_client_that_reaches_files_later_went_on() -> None:
+    tried = refused(1, "EXCHANGE_ID", "NFS4ERR_MINOR_VERS_MISMATCH", protocol="4.2")
+    for later in (granted(2), call(2, "FSINFO", 1, file=1)):
+        (met,) = outcomes([tried, later])
+        assert met.went_on
+    for later in (call(2, "NULL", 1), granted(2, server="10.0.0.9"), call(2, "READ", None, file=1)):
+        first = outcomes([tried, later])[0]
+        assert (first.kind, first.went_on) == ("version", False)
+
+
+def test_one_that_was_refused_after_it_had_files_did_not() -> None:
+    """But a client that unmounts asks for MOUNT when all is done."""
+    calls = [call(1, "READ", 1, file=1), rejected(2, "READ", "PROG_UNAVAIL", file=1)]
+    (met,) = outcomes(calls)
+    assert not met.went_on
+    calls = [call(1, "READ", 1, file=1), rejected(2, "UMNT", "PROG_UNAVAIL", program=MOUNT)]
+    (met,) = outcomes(calls)
+    assert met.went_on
+
+
+@pytest.mark.parametrize(("flavor", "went_on"), [("AUTH_SYS", False), ("RPCSEC_GSS/krb5", True)])
+def test_another_flavour_is_to_be_found(flavor: str, went_on: bool) -> None:
+    calls = [
+        refused(1, "LOOKUP", "NFS4ERR_WRONGSEC", protocol="4.1", file=2),
+        call(2, "GETATTR", 1, protocol="4.1", file=1, flavor=flavor),
+    ]
+    (met,) = outcomes(calls)
+    assert (met.kind, met.paths, met.went_on) == ("flavour", ("/srv",), went_on)
+
+
+def walk(*rest: Row) -> tuple[MountOutcome, ...]:
+    """A mount of NFSv4 from its root on."""
+    calls = [
+        call(1, "EXCHANGE_ID", 1, protocol="4.1"),
+        call(2, "GETATTR", 1, protocol="4.1", file=1),
+        call(3, "ACCESS", 1, protocol="4.1", file=1),
+        *rest,
+    ]
+    return outcomes(calls, [operation(2, "PUTROOTFH"), operation(2, "GETATTR")])
+
+
+def ended(number: int, name: str = "NFS4ERR_NOENT") -> Row:
+    """A name that the server refuses."""
+    return refused(number, "LOOKUP", name, protocol="4.1", file=2)
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_mount_ends_where_its_last_name_is_refused(name: str) -> None:
+    closing = call(5, "DESTROY_SESSION", 1, protocol="4.1")
+    (met,) = walk(ended(4, name), closing)
+    assert (met.kind, met.statuses, met.paths) == ("path", (name,), ("/srv",))
+    assert (met.asked, met.frames, met.went_on) == (("LOOKUP 4.1",), (7,), False)
+
+
+def test_a_name_that_is_not_there_is_otherwise_none() -> None:
+    used = call(4, "OPEN", 1, protocol="4.1", file=1)
+    assert walk(ended(4), call(5, "GETATTR", 1, protocol="4.1", file=1)) == ()
+    assert walk(used, ended(5)) == ()
+    assert walk(ended(400)) == ()
+    with trace_of(calls=[ended(1)], operations=[operation(1, "LOOKUP")], files=FILES) as trace:
+        assert mount_outcomes(trace) == ()
+
+
+def test_a_mount_that_is_all_there_is() -> None:
+    (met,) = outcomes([granted(1)], [operation(1, "MNT", text="/srv")])
+    assert (met.kind, met.paths, met.statuses) == ("alone", ("/srv",), ("NFS3_OK",))
+    assert outcomes([granted(1), call(2, "FSINFO", None, program=NFS)]) == ()
+
+
+def test_a_trace_without_mounts_has_none() -> None:
+    assert outcomes([call(1, "READ", 1, file=1), refused(2, "LOOKUP", "NFS3ERR_NOENT")]) == ()

@@ -370,9 +370,14 @@ def data_sentences(result: Cache) -> list[str]:
 
 def delegation_sentences(told: Delegations) -> list[str]:
     """What was granted, called back and returned, and what it was good for."""
+    granted = (
+        f"{units.count(told.granted_read)} read and {units.count(told.granted_write)} write "
+        "delegations granted"
+    )
+    if told.granted_read is None and told.granted_write is None:
+        granted = "how many delegations were granted is not known"
     lines = [
-        f"{plural(told.opens, 'OPEN', 'OPENs')}: {units.count(told.granted_read)} read and "
-        f"{units.count(told.granted_write)} write delegations granted, "
+        f"{plural(told.opens, 'OPEN', 'OPENs')}: {granted}, "
         f"{units.count(told.recalled)} recalled, {units.count(told.returned)} returned."
     ]
     if told.recall_max_s is not None:

@@ -117,3 +117,9 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "\\x1b[31m[bold]<script>\\u202e" in text
+
+
+def test_delegations_of_which_replies_do_not_tell_are_not_zero() -> None:
+    told = replace(samples.cache().delegations, granted_read=None, granted_write=None)
+    (line, *_) = caching.delegation_sentences(told)
+    assert "OPENs: how many delegations were granted is not known, " in line

@@ -32,9 +32,9 @@ MOUNTS_SHOWN = 4
 
 def readdir(result: Readdir) -> RenderableType:
     """The screen of `readdir`."""
-    if result.readdir_calls is None:
+    if result.unknown_calls is None:
         return Prose("Whether a directory was listed is not known: calls do not tell what they do.")
-    if not (result.readdir_calls or result.readdirplus_calls):
+    if not listed(result):
         return Text("No directory was listed.")
     parts: list[RenderableType] = [Prose(line) for line in listing_sentences(result)]
     if not result.directories:
@@ -56,13 +56,21 @@ def readdir(result: Readdir) -> RenderableType:
     return Group(*parts)
 
 
+def listed(result: Readdir) -> bool:
+    """Whether a directory was listed, as far as calls tell."""
+    return bool(result.readdir_calls or result.readdirplus_calls or result.unknown_calls)
+
+
 def listing_sentences(result: Readdir) -> list[str]:
     """What the listings were, most important first."""
-    with_attributes = plural(result.readdirplus_calls, "call", "calls")
+    calls = _calls(
+        result,
+        f"that asked for attributes{_as_readdirplus(result)}",
+        "that did not",
+        "that may have (cut off)",
+    )
     lines = [
-        f"{_directories_listed(result)} with "
-        f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
-        f"{units.count(result.readdir_calls)} that did not: "
+        f"{_directories_listed(result)} with {calls}: "
         f"{_entries(result)}, {units.size(result.bytes)}, "
         f"{units.taken(result.time_s)}."
     ]
@@ -76,17 +84,34 @@ def listing_sentences(result: Readdir) -> list[str]:
 
 def listings_in_short(result: Readdir) -> str:
     """Listings and follow-ups in one sentence."""
+    calls = _calls(
+        result,
+        f"with attributes{_as_readdirplus(result)}",
+        "without",
+        "with or without (cut off)",
+        last=", ",
+    )
     told = (
-        f"{plural(result.readdirplus_calls, 'call', 'calls')} with attributes"
-        f"{_as_readdirplus(result)}, "
-        f"{units.count(result.readdir_calls)} without: "
-        f"{_entries(result)} of "
+        f"{calls}: {_entries(result)} of "
         f"{plural(result.directories, 'directory', 'directories')}, {units.taken(result.time_s)}"
     )
     if not result.follow_ups:
         return f"{told}."
     follow_ups = plural(result.follow_ups, "follow-up", "follow-ups")
     return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
+
+
+def _calls(result: Readdir, plus: str, plain: str, unknown: str, *, last: str = " and ") -> str:
+    """How many calls asked for attributes, how many did not, and of how many that is not known."""
+    kinds = [(result.readdirplus_calls, plus), (result.readdir_calls, plain)]
+    if result.unknown_calls:
+        kinds = [(count, kind) for count, kind in kinds if count]
+        kinds.append((result.unknown_calls, unknown))
+    counts = [
+        f"{units.count(count) if place else plural(count, 'call', 'calls')} {kind}"
+        for place, (count, kind) in enumerate(kinds)
+    ]
+    return last.join(filter(None, (", ".join(counts[:-1]), counts[-1])))
 
 
 def _directories_listed(result: Readdir) -> str:
@@ -105,7 +130,8 @@ def _entries(result: Readdir) -> str:
 
 def _as_readdirplus(result: Readdir) -> str:
     """The procedure that lists with attributes, where there is one: in NFSv3 alone."""
-    return "" if result.v4_plain_calls or result.v4_plus_calls else " (READDIRPLUS)"
+    of_v4 = result.v4_plain_calls or result.v4_plus_calls or result.unknown_calls
+    return "" if of_v4 else " (READDIRPLUS)"
 
 
 def cache_in_short(result: Cache) -> str:
@@ -185,10 +211,11 @@ def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:
     ]
 
 
-_DIRECTORY_COLUMNS = (
+_DIRECTORY_COLUMNS: tuple[Column, ...] = (
     Column("directory", align="left", least=24),
     Column("plain", 2),
     Column("plus", 2),
+    Column("unknown", 2),
     Column("begun", 6),
     Column("entries"),
     Column("bytes", 5),
@@ -203,7 +230,19 @@ _DIRECTORY_COLUMNS = (
 
 
 def _directories(result: Readdir) -> RenderableType:
-    return FittedTable(_DIRECTORY_COLUMNS, [_directory_row(row) for row in result.shown], indent=2)
+    rows = [_directory_row(row) for row in result.shown]
+    columns = _DIRECTORY_COLUMNS
+    if not result.unknown_calls:
+        columns = tuple(column for column in columns if column.title != "unknown")
+        rows = [
+            [
+                cell
+                for column, cell in zip(_DIRECTORY_COLUMNS, row, strict=True)
+                if column in columns
+            ]
+            for row in rows
+        ]
+    return FittedTable(columns, rows, indent=2)
 
 
 def _directory_row(row: DirectoryListing) -> list[str]:
@@ -211,6 +250,7 @@ def _directory_row(row: DirectoryListing) -> list[str]:
         escape(row.path),
         unless_zero(row.readdir_calls),
         unless_zero(row.readdirplus_calls),
+        unless_zero(row.unknown_calls),
         units.count(row.listings),
         "" if row.entries is None else units.count(row.entries),
         units.size(row.bytes),

@@ -681,6 +681,7 @@ def readdir() -> Readdir:
     return Readdir(
         readdir_calls=2,
         readdirplus_calls=1,
+        unknown_calls=0,
         v4_plain_calls=0,
         v4_plus_calls=0,
         directories=3,
@@ -707,6 +708,7 @@ def readdir() -> Readdir:
                 server="10.0.0.1",
                 readdir_calls=2,
                 readdirplus_calls=1,
+                unknown_calls=0,
                 listings=1,
                 entries=3002,
                 bytes=169920,

@@ -77,6 +77,23 @@ def test_only_nfsv3_has_readdirplus() -> None:
         assert "READDIRPLUS" not in caching.listings_in_short(found)
 
 
+def test_calls_that_may_have_asked_for_attributes_are_told_apart() -> None:
+    one = samples.readdir()
+    cut = replace(one, readdir_calls=None, readdirplus_calls=1, unknown_calls=40)
+    text = samples.render(caching.readdir(cut), 200)
+    assert "with 1 call that asked for attributes and 40 that may have (cut off): " in text
+    assert "1 call with attributes, 40 with or without (cut off): " in caching.listings_in_short(
+        cut
+    )
+    assert "unknown" not in text.partition("Directories")[2]
+    (listed,) = one.shown
+    shown = (replace(listed, readdir_calls=None, readdirplus_calls=None, unknown_calls=3),)
+    alone = replace(cut, readdirplus_calls=None, shown=shown)
+    text = samples.render(caching.readdir(alone), 140)
+    assert "with 40 calls that may have (cut off): " in text
+    assert "unknown" in text.partition("Directories")[2]
+
+
 def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
     text = samples.render(renderables()["cache"], 200)
     assert "noac or actimeo=0 (likely)" in text

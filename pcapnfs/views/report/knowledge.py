@@ -23,7 +23,7 @@ MOUNTS = 8
 def readdir(report: Report) -> Section | None:
     """Listings; None where nothing was listed."""
     found = report.summary.readdir
-    if not (found.readdir_calls or found.readdirplus_calls):
+    if not caching.listed(found):
         return None
     parts: list[Block] = [Paragraph(line) for line in caching.listing_sentences(found)]
     if found.follow_ups:
@@ -87,6 +87,7 @@ def _directories(found: Readdir) -> Block:
         Column("directory", "name"),
         Column("with attributes"),
         Column("without"),
+        Column("unknown"),
         Column("listings"),
         Column("entries"),
         Column("bytes"),
@@ -101,6 +102,7 @@ def _directories(found: Readdir) -> Block:
             blocks.name(each.path),
             blocks.count(each.readdirplus_calls),
             blocks.count(each.readdir_calls),
+            blocks.count(each.unknown_calls),
             blocks.count(each.listings),
             blocks.total(each.entries),
             blocks.size(each.bytes),

@@ -265,6 +265,10 @@ def _files(files: Files, found: Sizes) -> RenderableType:
         facts.append(f"{units.count(files.listed_only)} only listed")
     if files.absent_names:
         facts.append(plural(files.absent_names, "name not found", "names not found"))
+    if files.untold_names:
+        facts.append(
+            plural(files.untold_names, "name without an answer", "names without an answer")
+        )
     lines: list[RenderableType] = [_note(sentence("; ".join(facts)))]
     if files.regular:
         columns = [

@@ -75,6 +75,10 @@ def _found(found: Files) -> str:
         facts.append(f"{units.count(found.listed_only)} only listed")
     if found.absent_names:
         facts.append(plural(found.absent_names, "name not found", "names not found"))
+    if found.untold_names:
+        facts.append(
+            plural(found.untold_names, "name without an answer", "names without an answer")
+        )
     return sentence(f"{', '.join(facts)}; {moved(found)}")
 
 

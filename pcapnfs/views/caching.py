@@ -111,7 +111,12 @@ def _calls(result: Readdir, plus: str, plain: str, unknown: str, *, last: str = 
         f"{units.count(count) if place else plural(count, 'call', 'calls')} {kind}"
         for place, (count, kind) in enumerate(kinds)
     ]
-    return last.join(filter(None, (", ".join(counts[:-1]), counts[-1])))
+    return _listed(counts, last)
+
+
+def _listed(parts: list[str], last: str) -> str:
+    """Parts of a sentence one after the other, before the last of them another word."""
+    return last.join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _directories_listed(result: Readdir) -> str:
@@ -412,14 +417,18 @@ def delegation_sentences(told: Delegations) -> list[str]:
     """What was granted, called back and returned, and what it was good for."""
     granted = (
         f"{units.count(told.granted_read)} read and {units.count(told.granted_write)} write "
-        "delegations granted"
+        "delegations"
     )
-    if told.granted_read is None and told.granted_write is None:
-        granted = "how many delegations were granted is not known"
-    lines = [
-        f"{plural(told.opens, 'OPEN', 'OPENs')}: {granted}, "
-        f"{units.count(told.recalled)} recalled, {units.count(told.returned)} returned."
+    neither = told.granted_read is None and told.granted_write is None
+    kinds = [
+        ("granted", None if neither else granted),
+        ("recalled", None if told.recalled is None else units.count(told.recalled)),
+        ("returned", None if told.returned is None else units.count(told.returned)),
     ]
+    parts = [", ".join(f"{count} {kind}" for kind, count in kinds if count is not None)]
+    if unknown := [kind for kind, count in kinds if count is None]:
+        parts.append(f"how many delegations were {_listed(unknown, ' or ')} is not known")
+    lines = [f"{plural(told.opens, 'OPEN', 'OPENs')}: {'; '.join(filter(None, parts))}."]
     if told.recall_max_s is not None:
         lines.append(
             f"From recall to return {units.duration(told.recall_s)} in all, "

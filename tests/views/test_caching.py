@@ -139,4 +139,6 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
 def test_delegations_of_which_replies_do_not_tell_are_not_zero() -> None:
     told = replace(samples.cache().delegations, granted_read=None, granted_write=None)
     (line, *_) = caching.delegation_sentences(told)
-    assert "OPENs: how many delegations were granted is not known, " in line
+    assert line.endswith(" returned; how many delegations were granted is not known.")
+    (line, *_) = caching.delegation_sentences(replace(told, recalled=None, returned=None))
+    assert "OPENs: how many delegations were granted, recalled or returned is not known." in line

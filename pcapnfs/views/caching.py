@@ -63,11 +63,14 @@ def listed(result: Readdir) -> bool:
 
 def listing_sentences(result: Readdir) -> list[str]:
     """What the listings were, most important first."""
-    calls = _calls(
-        result,
-        f"that asked for attributes{_as_readdirplus(result)}",
-        "that did not",
-        "that may have (cut off)",
+    calls = _listed(
+        _calls(
+            result,
+            (f"that asked for attributes{_as_readdirplus(result)}", ""),
+            ("that did not ask for attributes", "that did not"),
+            ("that may have asked for attributes (cut off)", "that may have (cut off)"),
+        ),
+        " and ",
     )
     lines = [
         f"{_directories_listed(result)} with {calls}: "
@@ -84,12 +87,14 @@ def listing_sentences(result: Readdir) -> list[str]:
 
 def listings_in_short(result: Readdir) -> str:
     """Listings and follow-ups in one sentence."""
-    calls = _calls(
-        result,
-        f"with attributes{_as_readdirplus(result)}",
-        "without",
-        "with or without (cut off)",
-        last=", ",
+    unknown = "with or without attributes (cut off)"
+    calls = ", ".join(
+        _calls(
+            result,
+            (f"with attributes{_as_readdirplus(result)}", ""),
+            ("without attributes", "without"),
+            (unknown, unknown.replace(" attributes", "")),
+        )
     )
     told = (
         f"{calls}: {_entries(result)} of "
@@ -101,17 +106,25 @@ def listings_in_short(result: Readdir) -> str:
     return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
 
 
-def _calls(result: Readdir, plus: str, plain: str, unknown: str, *, last: str = " and ") -> str:
-    """How many calls asked for attributes, how many did not, and of how many that is not known."""
+def _calls(
+    result: Readdir, plus: tuple[str, str], plain: tuple[str, str], unknown: tuple[str, str]
+) -> list[str]:
+    """How many calls asked for attributes, how many did not, and of how many that is not known.
+
+    Args:
+        result: The listings.
+        plus: What is said of calls that asked: first, and after others.
+        plain: The same of those that did not.
+        unknown: The same of those of which it is not known.
+    """
     kinds = [(result.readdirplus_calls, plus), (result.readdir_calls, plain)]
     if result.unknown_calls:
         kinds = [(count, kind) for count, kind in kinds if count]
         kinds.append((result.unknown_calls, unknown))
-    counts = [
-        f"{units.count(count) if place else plural(count, 'call', 'calls')} {kind}"
+    return [
+        f"{units.count(count) if place else plural(count, 'call', 'calls')} {kind[place > 0]}"
         for place, (count, kind) in enumerate(kinds)
     ]
-    return _listed(counts, last)
 
 
 def _listed(parts: list[str], last: str) -> str:

@@ -90,7 +90,7 @@ def test_calls_that_may_have_asked_for_attributes_are_told_apart() -> None:
     shown = (replace(listed, readdir_calls=None, readdirplus_calls=None, unknown_calls=3),)
     alone = replace(cut, readdirplus_calls=None, shown=shown)
     text = samples.render(caching.readdir(alone), 140)
-    assert "with 40 calls that may have (cut off): " in text
+    assert "with 40 calls that may have asked for attributes (cut off): " in text
     assert "unknown" in text.partition("Directories")[2]
 
 

@@ -102,7 +102,7 @@ class FileCache(Record):
     server: str
     """Address of the server."""
     role: str
-    """`file`, `directory`, `other`, `unknown`, `absent` or `pseudo`."""
+    """`file`, `directory`, `other`, `unknown`, `absent`, `untold` or `pseudo`."""
     revalidations: int
     """Questions of this client about it."""
     unchanged: int

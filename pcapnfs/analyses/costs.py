@@ -1,7 +1,8 @@
 """What calls on files add up to: the SQL and the totals that `perfile` and `pergroup` share.
 
 Takes a `Selection` of files. Every call of a client is in exactly one place: on a listed file, on
-one that the pattern leaves out, on a name not found or a directory above an export, or on no file.
+one that the pattern leaves out, on a name not found or not told or a directory above an export, or
+on no file.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ Sort = Literal[
 """What the files are sorted by; first, name and type from the smallest up, the others from the
 largest down."""
 
-LEFT_OUT_ROLES = ("pseudo", "absent")
-"""Directories above an export, and names that were looked for and not found."""
+LEFT_OUT_ROLES = ("pseudo", "absent", "untold")
+"""Directories above an export, and names that were looked for and not found, or of which no reply
+tells: an object that has such a name may be another one by its handle."""
 
 
 class Total(Record):
@@ -97,7 +99,7 @@ class Selection(Record):
     sort: Sort = "time"
     """What the files are sorted by."""
     show_all: bool = False
-    """Also names that were not found and directories above an export."""
+    """Also names that were not found or not told, and directories above an export."""
     match: str | None = None
     """A pattern for names, or with a slash for paths; None for all files."""
 

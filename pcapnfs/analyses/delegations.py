@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Delegations(Record):
     """What the server granted and took back, of all clients.
 
-    What is 0 unless calls of which it is not known what they do were such is None.
+    What is 0 unless calls of which it is not known what they do were such, or what came of them was
+    cut off or lost, is None.
     """
 
     opens: int | None
@@ -53,22 +54,24 @@ def delegations(cursor: duckdb.DuckDBPyConnection, *, untold: bool) -> Delegatio
         untold: There are calls of which it is not known what they do.
     """
     (counts,) = cursor.execute(_COUNTS).fetchall()
-    opens, granted_read, granted_write, recalled, returned = counts
+    opens, granted_read, granted_write, recalled, returned, cut, unheard, unreturned = counts
     waited, longest, served = None, None, 0
     if recalled and returned:
         ((waited, longest),) = cursor.execute(_RECALLS).fetchall()
     if granted_read or granted_write:  # Only an OPEN that succeeded grants one.
         data = {"data": MOVING}
         ((served,),) = cursor.execute(_SERVED, data).fetchall()
+    # An OPEN without reply beside others that have one grants nothing that its client knows of.
+    ungranted = untold or cut > 0 or (unheard > 0 and not opens)
     return Delegations(
-        opens=known(integer(opens), unless=untold),
-        granted_read=known(integer(granted_read), unless=untold),
-        granted_write=known(integer(granted_write), unless=untold),
+        opens=known(integer(opens), unless=untold or unheard > 0),
+        granted_read=known(integer(granted_read), unless=ungranted),
+        granted_write=known(integer(granted_write), unless=ungranted),
         recalled=known(integer(recalled), unless=untold),
-        returned=known(integer(returned), unless=untold),
+        returned=known(integer(returned), unless=untold or unreturned > 0),
         recall_s=known(seconds(waited) or 0.0, unless=untold),
         recall_max_s=seconds(longest),
-        opens_served=known(integer(served), unless=untold),
+        opens_served=known(integer(served), unless=ungranted),
     )
 
 
@@ -77,7 +80,10 @@ _COUNTS = f"""
            count(*) filter (op = 'OPEN' and status = 0 and delegation like 'READ%'),
            count(*) filter (op = 'OPEN' and status = 0 and delegation like 'WRITE%'),
            count(*) filter (op = 'CB_RECALL'),
-           count(*) filter (op = 'DELEGRETURN' and status = 0)
+           count(*) filter (op = 'DELEGRETURN' and status = 0),
+           count(*) filter (op = 'OPEN' and status = 0 and delegation is null),
+           count(*) filter (op = 'OPEN' and status is null),
+           count(*) filter (op = 'DELEGRETURN' and status is null)
     from operations where {among("op", ("OPEN", "CB_RECALL", "DELEGRETURN"))}
 """
 

@@ -47,7 +47,8 @@ class ExclusiveCreates(Record):
     all_creates: int
     """All creates of files that succeeded."""
     followed: Spared
-    """The SETATTRs that came next on the file."""
+    """The SETATTRs that came next on the file; without those that have no reply, of which it is not
+    known what they took."""
 
 
 def exclusive_creates(trace: Trace) -> tuple[ExclusiveCreates, ...]:
@@ -91,7 +92,7 @@ _FOLLOWED = f"""
         select *, op = 'SETATTR' and coalesce(
             lag(exclusive) over around
             and call_time - lag(reply_time) over around < {SOON_S * NANOSECONDS}, false
-        ) as tax
+        ) and reply_time is not null as tax
         from steps
         window around as (partition by mount, file order by call_time, call)
     )

@@ -66,7 +66,10 @@ class Files(Record):
     but there are calls that do not tell."""
     absent_names: int | None
     """Names that were looked for and never existed; in none of the numbers above. None when none is
-    known, but there are calls that do not tell."""
+    known, but there are calls, or names, that do not tell."""
+    untold_names: int | None
+    """Names of which no reply tells whether there is such an object: lost, or cut before that; in
+    none of the numbers above. None when none is known, but there are calls that do not tell."""
     calls_per_file: Distribution
     """Calls that belong to a regular file."""
     stable_per_file: Distribution
@@ -83,13 +86,14 @@ class Files(Record):
 def files(trace: Trace) -> Files:
     """Count the objects that calls addressed, and spread the calls over the regular files."""
     lacks = untold(trace)
-    regular, directories, other, listed_only, absent, untyped = trace.rows(
+    regular, directories, other, listed_only, absent, untold_names, untyped = trace.rows(
         """
         select count(*) filter (role = 'file' and not listed_only),
                count(*) filter (role = 'directory' and not listed_only),
                count(*) filter (role in ('other', 'unknown') and not listed_only),
                count(*) filter (listed_only),
                count(*) filter (role = 'absent' and not listed_only),
+               count(*) filter (role = 'untold' and not listed_only),
                count(*) filter (role = 'unknown' and not listed_only)
         from files where file = identity
         """
@@ -124,7 +128,8 @@ def files(trace: Trace) -> Files:
         directories=known(integer(directories), unless=lacks.unplaced or untyped > 0),
         other=known(integer(other), unless=lacks.unplaced),
         listed_only=known(integer(listed_only), unless=lacks.unplaced),
-        absent_names=known(integer(absent), unless=lacks.unplaced),
+        absent_names=known(integer(absent), unless=lacks.unplaced or untold_names > 0),
+        untold_names=known(integer(untold_names), unless=lacks.unplaced),
         calls_per_file=Distribution(*spread[:4]),
         stable_per_file=Distribution(*(spread[4:] if spread[7] or not unread else [None] * 4)),
         bytes_read=size(reading=True),

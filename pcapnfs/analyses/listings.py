@@ -28,9 +28,9 @@ LISTING = ("READDIR", "READDIRPLUS")
 TABLE = "listings"
 """The table that `register` makes: `call`, `position`, `mount`, `version`, `call_frame`,
 `call_time`, `reply_time`, `cookie`, `entries` and `requested` as in the tables calls and
-operations; `directory`, the one that was listed; `plus`, whether it was with attributes; `untyped`,
-whether the reply tells no types, NULL when that is unknown; `srt` and `reply_bytes` of calls that
-did nothing else, else NULL."""
+operations; `directory`, the one that was listed; `plus`, whether it was with attributes, NULL where
+that was cut off; `untyped`, whether the reply tells no types, NULL when that is unknown; `srt` and
+`reply_bytes` of calls that did nothing else, else NULL."""
 
 
 @once
@@ -44,6 +44,17 @@ def register(trace: Trace) -> None:
 _ASKS_NO_TYPE = "not contains('2367abef', substr(attributes, 8, 1))"
 """SQL: an NFSv4 bitmap lacks the type, bit 1 of its first word, whose eighth digit has bits 0 to 3;
 NULL when it is unknown."""
+
+
+def with_attributes(op: str, version: str) -> str:
+    """SQL: whether a listing asks for attributes; NULL when that is unknown.
+
+    Args:
+        op: The operation: READDIRPLUS does, READDIR of NFSv4 where its `plus` says so.
+        version: The version of NFS.
+    """
+    return f"case when {op} = 'READDIRPLUS' then true when {version} < 4 then false else plus end"
+
 
 USED = """
     select mount, file, call_time from calls where not callback
@@ -60,7 +71,7 @@ USED_READS = columns.of(calls="mount callback file directory call_time")
 _ASKED = f"""
     create temp table asked as
     select call, position, op, file as directory,
-           op = 'READDIRPLUS' or coalesce(plus, false) as plus, {_ASKS_NO_TYPE} as asks_no_type,
+           plus, {_ASKS_NO_TYPE} as asks_no_type,
            cookie, case when status > 0 then coalesce(entries, 0) else entries end as entries,
            requested
     from operations where {among("op", LISTING)}
@@ -68,7 +79,8 @@ _ASKED = f"""
 
 _LISTINGS = f"""
     create table {TABLE} as
-    select asked.call, position, mount, version, asked.directory, plus,
+    select asked.call, position, mount, version, asked.directory,
+           {with_attributes("asked.op", "version")} as plus,
            asked.op = 'READDIR' and (version = 3 or asks_no_type) as untyped,
            cookie, entries, requested, call_frame, call_time, reply_time,
            case when calls.op = asked.op then srt end as srt,

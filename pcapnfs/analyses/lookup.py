@@ -105,7 +105,7 @@ def _files(trace: Trace, condition: str, parameters: Mapping[str, object]) -> tu
             where not callback group by files.identity
         )
         select wanted.file from wanted join files using (file) left join begun using (file)
-        order by role = 'absent', first nulls last, wanted.file
+        order by role in ('absent', 'untold'), first nulls last, wanted.file
         """,
         parameters,
     )
@@ -124,7 +124,7 @@ def _nothing_like(trace: Trace, wanted: str) -> str:
     rows = trace.rows(
         """
         select path, max(jaro_winkler_similarity(path, $wanted)) as likeness
-        from files where role not in ('pseudo', 'absent') group by path
+        from files where role not in ('pseudo', 'absent', 'untold') group by path
         having likeness >= $least
         order by likeness desc, path limit $nearest
         """,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import walks
-from pcapnfs.analyses import parts, population
+from pcapnfs.analyses import listings, parts, population
 from pcapnfs.analyses.change_ids import age_s, tell
 from pcapnfs.analyses.listings import LISTING
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
@@ -88,6 +88,8 @@ class Evidence(Record):
     """Directories whose first listing did not ask for attributes."""
     listings_plus: int
     """Listings that asked for attributes."""
+    listings_unknown: int
+    """Listings of which it was cut off whether they did."""
     listing_bytes: int | None
     """The most that a listing asked for, bytes; None without listings."""
     listings_continued: int
@@ -273,6 +275,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         unasked_longest_s=age("unasked_longest"),
         listings_plain=number("listings_plain") or 0,
         listings_plus=number("listings_plus") or 0,
+        listings_unknown=number("listings_unknown") or 0,
         listing_bytes=number("listing_bytes"),
         listings_continued=number("listings_continued") or 0,
         read_bytes=number("read_bytes"),
@@ -414,7 +417,7 @@ _ASKING = f"""
     select call, position, file, {place("op", (*MOVING, *LISTING))} as what,
            {among("op", READ_OPERATIONS)} as reading, {among("op", LISTING)} as listing,
            requested, "offset", stable_requested = 'UNSTABLE' as unstable, cookie,
-           op = 'READDIRPLUS' or coalesce(plus, false) as plus
+           op as operation, plus
     from operations where {among("op", (*MOVING, *LISTING))}
 """
 
@@ -427,12 +430,14 @@ _SIZED = """
 
 _LISTINGS = f"""
     with listings as (
-        select *, row_number() over (partition by mount, file
-                                     order by call_time, call_frame, call, position) as nth
+        select * replace ({listings.with_attributes("operation", "version")} as plus),
+               row_number() over (partition by mount, file
+                                  order by call_time, call_frame, call, position) as nth
         from sized where listing and version >= 3
     )
     select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
-           count(*) filter (plus) as listings_plus, max(requested) as listing_bytes,
+           count(*) filter (plus) as listings_plus,
+           count(*) filter (plus is null) as listings_unknown, max(requested) as listing_bytes,
            count(*) filter (cookie <> 0) as listings_continued,
            arg_min(call_frame, (call_time, call_frame), {EXAMPLES}) as listing_frames
     from listings group by mount

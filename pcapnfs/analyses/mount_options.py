@@ -266,7 +266,7 @@ def _open_unasked(seen: Evidence) -> Iterator[Verdict]:
 
 def _listings(seen: Evidence) -> Iterator[Verdict]:
     """`nordirplus`: Linux asks for attributes when it lists a directory for the first time."""
-    if seen.listings_plain < FEW or seen.listings_plus:
+    if seen.listings_plain < FEW or seen.listings_plus or seen.listings_unknown:
         return
     yield _verdict(
         ("nordirplus",),

@@ -2,7 +2,8 @@
 
 Takes a trace; counts LOOKUPs, and OPENs that look a name up, answered NOENT. A name that came into
 being in that directory later in the capture does not count: whoever creates a file looks first
-whether it is there.
+whether it is there. Nor does one that may have: where names, directories or whole operations that
+may create something were cut off later.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ READS = columns.together(
     shares.READS,
     traffic.READS,
     columns.of(
-        calls="call mount client server callback call_frame",
-        operations="call op executed status directory name",
+        calls="call mount client server callback op stability status call_frame",
+        operations="call op executed status stability file directory name target_directory "
+        "new_name",
         names="call directory name file",
         files="file path parent",
     ),
@@ -38,6 +40,9 @@ NOENT = 2
 
 NEEDS = population.Operations(("LOOKUP", "OPEN"), statuses=(NOENT,))
 """Without one that found nothing there is none."""
+
+MAKES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "LINK", "RENAME")
+"""Operations that give something a name."""
 
 NAMES_SHOWN = 5
 """Names that are told."""
@@ -83,7 +88,8 @@ class NotFound(Record):
     lookups: int
     """Its LOOKUPs, and OPENs by name that create nothing, answered."""
     missing: int
-    """Those of them that found nothing, of a name that did not come into being there later."""
+    """Those of them that found nothing, of a name that did not come into being there later, for all
+    that was not cut off or lost."""
     again: int
     """Those of them that the client had looked for in the same directory before."""
     names: tuple[MissingName, ...]
@@ -108,6 +114,7 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
         cursor.execute(_GONE)
+        cursor.execute(_MAYBE_MADE)
         cursor.execute(_MISSED)
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES, **traffic.named(trace)}).fetchall()
         names = cursor.execute(_NAMES, {"names": NAMES_SHOWN, "places": PLACES_SHOWN}).fetchall()
@@ -150,6 +157,32 @@ _GONE = f"""
           and name is not null and directory is not null
 """
 
+# Without a reply, only an OPEN by handle is about an object and has no name.
+_MAYBE_MADE = f"""
+    create temp table maybe_made as
+    with made as (
+        select call, case when op = 'RENAME' then target_directory else directory end as directory,
+               case when op = 'RENAME' then new_name else name end as name,
+               status is null as unheard
+        from operations
+        where {among("op", MAKES)}
+              and case when status is null then file is null or name is not null
+                       else stability in ('stable', 'unknown') end
+    ),
+    hidden as (
+        select call, null::uinteger as directory, null::varchar as name from calls
+        where op = 'COMPOUND' and stability = 'unknown' and coalesce(status, 0) = 0 and not callback
+        union all
+        select call, directory, name from made where unheard or directory is null or name is null
+    )
+    select case when directory is null then server end as server, directory,
+           case when directory is not null then name end as name, max(call) as call
+    from hidden join (select call, server from calls) using (call)
+    group by all
+"""
+"""The last operation that may have made a name in a directory, any name there if none is told, any
+name of a server if no directory is told: what came of it is not in the capture, or where."""
+
 _MISSED = """
     create temp table missed as
     select call, client, server, call_frame, gone.directory, name
@@ -157,6 +190,15 @@ _MISSED = """
     where not callback and not exists (
         select 1 from names where names.directory = gone.directory and names.name = gone.name
                               and names.file is not null and names.call > gone.call
+    ) and not exists (
+        select 1 from maybe_made as made where made.directory = gone.directory
+                                           and made.name = gone.name and made.call > gone.call
+    ) and not exists (
+        select 1 from maybe_made as made where made.directory = gone.directory
+                                           and made.name is null and made.call > gone.call
+    ) and not exists (
+        select 1 from maybe_made as made where made.server = calls.server
+                                           and made.call > gone.call
     )
 """
 

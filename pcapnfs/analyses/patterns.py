@@ -78,7 +78,8 @@ class PatternClass(Record):
     runs: tuple[Run, ...]
     """The same steps, with how often each came in a row."""
     kind: str
-    """`file`, `directory`, `other`, `unknown`, `absent` (names not found) or `pseudo`."""
+    """`file`, `directory`, `other`, `unknown`, `absent` (names not found), `untold` or
+    `pseudo`."""
     files: int
     """Files in the class."""
     files_share: float

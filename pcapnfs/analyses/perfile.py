@@ -84,7 +84,7 @@ class FileCost(Record):
     fileid: int | None
     """File number in its file system; None when no attributes were seen."""
     role: str
-    """`file`, `directory`, `other`, `unknown`, `absent` or `pseudo`."""
+    """`file`, `directory`, `other`, `unknown`, `absent`, `untold` or `pseudo`."""
     type: str | None
     """`REG`, `DIR`, `LNK` …; None when no attributes were seen."""
     size_bytes: int | None

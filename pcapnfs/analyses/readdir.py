@@ -17,7 +17,7 @@ from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.change_ids import ASKS_STATE
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.texts import among, place
-from pcapnfs.analyses.untold import untold
+from pcapnfs.analyses.untold import known, untold
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -53,7 +53,7 @@ FOLLOW_UP_S = 30.0
 _ORDER = {
     "time": "coalesce(time, 0) + coalesce(follow_up_time, 0) desc, entries desc nulls last, path, "
     "directory",
-    "calls": "plain + plus desc, entries desc nulls last, path, directory",
+    "calls": "plain + plus + unknown desc, entries desc nulls last, path, directory",
     "entries": "entries desc nulls last, time desc nulls last, path, directory",
     "follow-ups": "follow_ups desc nulls last, time desc nulls last, path, directory",
     "name": "path, directory",
@@ -87,10 +87,12 @@ class DirectoryListing(Record):
     """Path, as in the table files; not escaped."""
     server: str
     """Address of the server."""
-    readdir_calls: int
-    """Calls that listed it without attributes."""
-    readdirplus_calls: int
-    """Calls that listed it with attributes."""
+    readdir_calls: int | None
+    """Calls that listed it without attributes; None where it would be 0, but some do not tell."""
+    readdirplus_calls: int | None
+    """Calls that listed it with attributes; None likewise."""
+    unknown_calls: int
+    """Calls that listed it, of which it was cut off whether they asked for attributes."""
     listings: int | None
     """Calls that began at the first entry (cookie 0); None when not one call tells."""
     entries: int | None
@@ -99,11 +101,11 @@ class DirectoryListing(Record):
     """Length of the replies, bytes; None without one."""
     time_s: float | None
     """Sum of the calls' service times, seconds; None without a reply."""
-    plus_lost: int
+    plus_lost: int | None
     """Times that a client listed without attributes after it had listed with them, also within one
-    listing."""
-    plus_won_back: int
-    """Times that a client listed with attributes after it had listed without."""
+    listing; None likewise."""
+    plus_won_back: int | None
+    """Times that a client listed with attributes after it had listed without; None likewise."""
     revalidations: int
     """GETATTRs about the directory itself."""
     revalidation_s: float
@@ -123,7 +125,8 @@ class Readdir(Record):
     """All listings, and what followed them.
 
     A number is None where it would be 0, but the capture does not tell: of no listing is known, but
-    of calls it is not what they do; or none tells which directory it was of, or what it brought.
+    of calls it is not what they do; or none tells which directory it was of, or what it brought; or
+    some do not tell whether they asked for attributes.
     """
 
     readdir_calls: int | None
@@ -132,6 +135,9 @@ class Readdir(Record):
     readdirplus_calls: int | None
     """Calls that listed with attributes: READDIRPLUS, or READDIR of NFSv4 that asks for them; None
     as above."""
+    unknown_calls: int | None
+    """Calls that listed, all of NFSv4, of which it was cut off whether they asked for attributes;
+    None as above."""
     v4_plain_calls: int | None
     """The part of readdir_calls that is NFSv4; None as above."""
     v4_plus_calls: int | None
@@ -235,26 +241,32 @@ def _readdir(
     # Without a listing all is nothing, or nothing is known.
     nothing = None if untold else 0
     (
-        plain, plus, v4_plain, v4_plus, directories, listings, entries, size, time, largest,
-        lost, won, asked, asked_time, follow_ups, follow_up_time, told, untouched,
-    ) = totals or (*[nothing] * 9, None, *[nothing] * 8)  # fmt: skip
+        plain, plus, unknown, v4_plain, v4_plus, directories, listings, entries, size, time,
+        largest, lost, won, asked, asked_time, follow_ups, follow_up_time, told, untouched,
+    ) = totals or (*[nothing] * 10, None, *[nothing] * 8)  # fmt: skip
+
+    def told_apart(count: object) -> int | None:
+        """How many are known to be of a kind, where that is not known of all."""
+        return None if count is None else known(integer(count), unless=bool(unknown))
+
     after = {
         plus: found.get(plus, None if follow_ups is None else FollowUps(0, 0, 0, 0, 0.0, 0.0))
         for plus in (False, True)
     }
     return Readdir(
-        readdir_calls=whole(plain),
-        readdirplus_calls=whole(plus),
-        v4_plain_calls=whole(v4_plain),
-        v4_plus_calls=whole(v4_plus),
+        readdir_calls=told_apart(plain),
+        readdirplus_calls=told_apart(plus),
+        unknown_calls=whole(unknown),
+        v4_plain_calls=told_apart(v4_plain),
+        v4_plus_calls=told_apart(v4_plus),
         directories=whole(directories),
         listings=whole(listings),
         entries=whole(entries),
         bytes=whole(size),
         time_s=seconds(time),
         largest_request_bytes=whole(largest),
-        plus_lost=whole(lost),
-        plus_won_back=whole(won),
+        plus_lost=told_apart(lost),
+        plus_won_back=told_apart(won),
         revalidations=whole(asked),
         revalidation_s=seconds(asked_time),
         follow_ups=whole(follow_ups),
@@ -305,6 +317,7 @@ _EVENTS = f"""
     from entries join listings using (call, position)
     where of_stretch(entries.call) and of_stretch(listings.call)
           and listings.reply_time is not null and listings.directory is not null
+          and plus is not null
     union all
     select mount, directory, title, call_time, null, what, reply_time, srt from asked
 """
@@ -341,6 +354,7 @@ _BY_DIRECTORY = f"""
     ),
     calls_of as (
         select directory, count(*) filter (not plus) as plain, count(*) filter (plus) as plus,
+               count(*) filter (plus is null) as unknown,
                count(*) filter (version = 4 and not plus) as v4_plain,
                count(*) filter (version = 4 and plus) as v4_plus,
                case when count(cookie) > 0 then count(*) filter (cookie = 0) end as listings,
@@ -383,10 +397,10 @@ _BY_DIRECTORY = f"""
 """
 
 _TOTALS = """
-    select sum(plain), sum(plus), sum(v4_plain), sum(v4_plus), nullif(count(directory), 0),
-           sum(listings), sum(entries), sum(bytes), sum(time), max(largest), sum(lost), sum(won),
-           sum(asked), sum(asked_time), sum(follow_ups), sum(follow_up_time), sum(plus_entries),
-           sum(untouched)
+    select sum(plain), sum(plus), sum(unknown), sum(v4_plain), sum(v4_plus),
+           nullif(count(directory), 0), sum(listings), sum(entries), sum(bytes), sum(time),
+           max(largest), sum(lost), sum(won), sum(asked), sum(asked_time), sum(follow_ups),
+           sum(follow_up_time), sum(plus_entries), sum(untouched)
     from by_directory
 """
 
@@ -418,8 +432,8 @@ def _directories(
 ) -> tuple[DirectoryListing, ...]:
     rows = cursor.execute(
         f"""
-        select directory, path, server, plain, plus, listings, entries, bytes, time, lost, won,
-               asked, asked_time, follow_ups, follow_up_time, plus_entries, untouched
+        select directory, path, server, plain, plus, unknown, listings, entries, bytes, time, lost,
+               won, asked, asked_time, follow_ups, follow_up_time, plus_entries, untouched
         from by_directory join files on files.file = directory
         order by {_ORDER[sort]}
         limit {top if top else "all"}
@@ -431,21 +445,22 @@ def _directories(
 def _directory(row: tuple[Any, ...]) -> DirectoryListing:
     """Read a row of the query in `_directories`, column by column."""
     (
-        directory, path, server, plain, plus, listings, entries, size, time, lost, won, asked,
-        asked_time, follow_ups, follow_up_time, told, untouched,
+        directory, path, server, plain, plus, unknown, listings, entries, size, time, lost, won,
+        asked, asked_time, follow_ups, follow_up_time, told, untouched,
     ) = row  # fmt: skip
     return DirectoryListing(
         file=integer(directory),
         path=str(path),
         server=str(server),
-        readdir_calls=integer(plain),
-        readdirplus_calls=integer(plus),
+        readdir_calls=known(integer(plain), unless=unknown > 0),
+        readdirplus_calls=known(integer(plus), unless=unknown > 0),
+        unknown_calls=integer(unknown),
         listings=whole(listings),
         entries=whole(entries),
         bytes=whole(size),
         time_s=seconds(time),
-        plus_lost=integer(lost),
-        plus_won_back=integer(won),
+        plus_lost=known(integer(lost), unless=unknown > 0),
+        plus_won_back=known(integer(won), unless=unknown > 0),
         revalidations=integer(asked),
         revalidation_s=seconds(asked_time) or 0.0,
         follow_ups=whole(follow_ups),

@@ -140,7 +140,7 @@ class FileSequence(Record):
     fileid: int | None
     """File number in its file system; None when no attributes were seen."""
     role: str
-    """`file`, `directory`, `other`, `unknown`, `absent` or `pseudo`."""
+    """`file`, `directory`, `other`, `unknown`, `absent`, `untold` or `pseudo`."""
     size_bytes: int | None
     """Size when last seen, bytes; None when it never was."""
     removed: bool

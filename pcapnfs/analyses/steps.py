@@ -4,7 +4,7 @@ Takes the table calls as `owned` (owners.py) and the table operations; gives the
 column `step`: the procedure or main operation, with
 
 - `(create)` for an NFSv4 OPEN that asks for the file to be made, `(plus)` for an NFSv4 READDIR that
-  asks for what a stat needs,
+  asks for what a stat needs, `(plus?)` where that was cut off,
 - the level that the server granted a WRITE or COPY: `WRITE[FILE_SYNC]`, `WRITE[UNSTABLE]`,
 - `!` when it failed, `?` when it has no reply.
 """
@@ -34,6 +34,7 @@ def levels(condition: str = "true") -> str:
 CODE = f"""
     hash(op, case when op = 'OPEN' then contains(signature, 'OPEN(create)')
                   when op = 'READDIR' then contains(signature, '(plus)') else false end,
+         op = 'READDIR' and contains(signature, '(plus?)'),
          level, case when reply_time is null then 2 when {FAILED} then 1 else 0 end)
 """
 """SQL: a number for `step`, of calls with `level`."""
@@ -44,6 +45,7 @@ STEPS = f"""
         select owned.*, level,
                op || case when op = 'OPEN' and contains(signature, 'OPEN(create)') then '(create)'
                           when op = 'READDIR' and contains(signature, '(plus)') then '(plus)'
+                          when op = 'READDIR' and contains(signature, '(plus?)') then '(plus?)'
                           else '' end
                   || coalesce('[' || level || ']', '')
                   || case when reply_time is null then '?' when {FAILED} then '!' else '' end

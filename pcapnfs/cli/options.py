@@ -33,6 +33,9 @@ headers of link, IP and TCP, and tags."""
 MAY_CARRY_CALLS = frozenset(("tcp", "udp", "truncated_header"))
 """Kinds of packets in which there may be calls that were cut off."""
 
+MOSTLY_CUT = 0.5
+"""Of packets so many are cut where hardly more than headers was kept: small calls as well."""
+
 NAMED = 4
 """Captures that are named; the rest is counted."""
 
@@ -192,6 +195,27 @@ def _unconnected(meta: Meta) -> str:
     return "; ".join(told)
 
 
+def _cut(meta: Meta) -> str:
+    """How much of packets was captured, where that may hide calls; empty where it hides none."""
+    if MAY_CARRY_CALLS.isdisjoint(meta.packets):
+        return ""
+    whole = "capture whole packets: -s 0"
+    kept = [file.snaplen for file in meta.files if file.truncated_packets and file.snaplen]
+    if kept and min(kept) < CALL_BYTES:
+        return (
+            f"of each packet only {min(kept)} bytes were captured, too few to know a call; {whole}"
+        )
+    # Tunnels take more of a packet, and whoever cuts a capture later may leave its snaplen.
+    cut = sum(file.truncated_packets for file in meta.files)
+    packets = sum(file.packets for file in meta.files)
+    if cut >= MOSTLY_CUT * packets > 0:
+        return (
+            f"{units.count(cut)} of {units.count(packets)} packets were cut, so that calls may "
+            f"not be known for what they are; {whole}"
+        )
+    return ""
+
+
 def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
     """Refuse a capture without NFS, saying what is in it instead.
 
@@ -232,17 +256,12 @@ def demand_nfs(trace: Trace, *, of_files: bool = False) -> None:
     names = some([file.path for file in trace.meta.files], NAMED)
     advice = "a server on an unusual port is named with --port"
     reasons = dict(contents["not decoded"])
-    kept = [file.snaplen for file in trace.meta.files if file.truncated_packets and file.snaplen]
-    if kept and min(kept) < CALL_BYTES and not MAY_CARRY_CALLS.isdisjoint(trace.meta.packets):
-        advice = (
-            f"of each packet only {min(kept)} bytes were captured, too few to know a call; capture "
-            "whole packets: -s 0"
-        )
-    advice = _unconnected(trace.meta) or advice
+    cut = _cut(trace.meta)
+    advice = _unconnected(trace.meta) or cut or advice
     if "encrypted" in reasons:
         advice = f"what TLS seals cannot be read; {advice}"
     if not contents["calls"] and list(reasons) == [ORPHAN_REPLY] and reasons[ORPHAN_REPLY] >= FEW:
-        advice = (
+        advice = cut or (
             "only what servers sent was captured, and no call of a client; capture both "
             "directions: filter by host, not by src or dst"
         )

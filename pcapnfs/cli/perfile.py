@@ -71,7 +71,8 @@ def perfile(
     show_all: Annotated[
         bool,
         typer.Option(
-            "--all", help="Also names that were not found and directories above an export."
+            "--all",
+            help="Also names that were not found or not told, and directories above an export.",
         ),
     ] = False,
     json: options.Json = False,

@@ -67,7 +67,7 @@ class PatternChange(Record):
     pattern: str
     """The steps, runs collapsed, as `patterns` gives them."""
     kind: str
-    """`file`, `directory`, `other`, `unknown`, `absent` or `pseudo`."""
+    """`file`, `directory`, `other`, `unknown`, `absent`, `untold` or `pseudo`."""
     files_before: int
     """Files before."""
     files_after: int

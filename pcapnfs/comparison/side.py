@@ -235,7 +235,7 @@ def _files(trace: Trace) -> tuple[FileCost, ...]:
         with {owners.OWNED}, {owners.OBJECTS}
         select path, count(*), count(*) filter (stability = 'stable'), coalesce(sum(srt), 0)
         from owned join objects using (file)
-        where not listed_only and role not in ('pseudo', 'absent')
+        where not listed_only and role not in ('pseudo', 'absent', 'untold')
         group by path order by path
         """
     )

@@ -14,6 +14,7 @@ from pcapnfs.text import escape, sentence
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
+from pcapnfs.views.words import joined
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -184,11 +185,20 @@ def data_sentences(result: Cache) -> list[str]:
 
 def delegation_sentences(told: Delegations) -> list[str]:
     """What was granted, called back and returned, and what it was good for."""
-    lines = [
-        f"{units.counted(told.opens, 'OPEN')}: {units.count(told.granted_read)} read and "
-        f"{units.count(told.granted_write)} write delegations granted, "
-        f"{units.count(told.recalled)} recalled, {units.count(told.returned)} returned."
+    granted = (
+        f"{units.count(told.granted_read)} read and {units.count(told.granted_write)} write "
+        "delegations"
+    )
+    neither = told.granted_read is None and told.granted_write is None
+    kinds = [
+        ("granted", None if neither else granted),
+        ("recalled", None if told.recalled is None else units.count(told.recalled)),
+        ("returned", None if told.returned is None else units.count(told.returned)),
     ]
+    parts = [", ".join(f"{count} {kind}" for kind, count in kinds if count is not None)]
+    if unknown := [kind for kind, count in kinds if count is None]:
+        parts.append(f"how many delegations were {joined(unknown, ' or ')} is not known")
+    lines = [f"{units.counted(told.opens, 'OPEN')}: {'; '.join(filter(None, parts))}."]
     if told.recall_max_s is not None:
         lines.append(
             f"From recall to return {units.duration(told.recall_s)} in all, "

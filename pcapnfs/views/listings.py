@@ -15,7 +15,7 @@ from pcapnfs.text import escape
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import heading, note, unless_zero
 from pcapnfs.views.prose import Prose
-from pcapnfs.views.words import aside
+from pcapnfs.views.words import aside, joined
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,10 +32,11 @@ _FOLLOW_UP_COLUMNS = (
     Column("waited", 2),
 )
 
-_DIRECTORY_COLUMNS = (
+_DIRECTORY_COLUMNS: tuple[Column, ...] = (
     Column("directory", align="left", least=24),
     Column("plain", 2),
     Column("plus", 2),
+    Column("unknown", 2),
     Column("begun", 6),
     Column("entries"),
     Column("bytes", 5),
@@ -51,9 +52,9 @@ _DIRECTORY_COLUMNS = (
 
 def screen(result: Readdir) -> RenderableType:
     """The screen of `readdir`."""
-    if result.readdir_calls is None:
+    if result.unknown_calls is None:
         return Prose("Whether a directory was listed is not known: calls do not tell what they do.")
-    if not (result.readdir_calls or result.readdirplus_calls):
+    if not listed(result):
         return Text("No directory was listed.")
     parts: list[RenderableType] = [Prose(line) for line in sentences(result)]
     if not result.directories:
@@ -75,14 +76,25 @@ def screen(result: Readdir) -> RenderableType:
     return Group(*parts)
 
 
+def listed(result: Readdir) -> bool:
+    """Whether a directory was listed, as far as calls tell."""
+    return bool(result.readdir_calls or result.readdirplus_calls or result.unknown_calls)
+
+
 def sentences(result: Readdir) -> list[str]:
     """What the listings were, most important first."""
-    with_attributes = units.counted(result.readdirplus_calls, "call")
+    calls = joined(
+        _calls(
+            result,
+            (f"that asked for attributes{_as_readdirplus(result)}", ""),
+            ("that did not ask for attributes", "that did not"),
+            ("that may have asked for attributes (cut off)", "that may have (cut off)"),
+        ),
+        " and ",
+    )
     lines = [
-        f"{_directories_listed(result)} with "
-        f"{with_attributes} that asked for attributes{_as_readdirplus(result)} and "
-        f"{units.count(result.readdir_calls)} that did not: "
-        f"{units.counted(result.entries, 'entry', 'entries')}, {units.size(result.bytes)}, "
+        f"{_directories_listed(result)} with {calls}: "
+        f"{_entries(result)}, {units.size(result.bytes)}, "
         f"{units.taken(result.time_s)}."
     ]
     if result.plus_lost or result.plus_won_back:
@@ -95,11 +107,17 @@ def sentences(result: Readdir) -> list[str]:
 
 def in_short(result: Readdir) -> str:
     """Listings and follow-ups in one sentence."""
+    unknown = "with or without attributes (cut off)"
+    calls = ", ".join(
+        _calls(
+            result,
+            (f"with attributes{_as_readdirplus(result)}", ""),
+            ("without attributes", "without"),
+            (unknown, unknown.replace(" attributes", "")),
+        )
+    )
     told = (
-        f"{units.counted(result.readdirplus_calls, 'call')} with attributes"
-        f"{_as_readdirplus(result)}, "
-        f"{units.count(result.readdir_calls)} without: "
-        f"{units.counted(result.entries, 'entry', 'entries')} of "
+        f"{calls}: {_entries(result)} of "
         f"{units.counted(result.directories, 'directory', 'directories')}, "
         f"{units.taken(result.time_s)}"
     )
@@ -107,6 +125,34 @@ def in_short(result: Readdir) -> str:
         return f"{told}."
     follow_ups = units.counted(result.follow_ups, "follow-up")
     return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
+
+
+def _calls(
+    result: Readdir, plus: tuple[str, str], plain: tuple[str, str], unknown: tuple[str, str]
+) -> list[str]:
+    """How many calls asked for attributes, how many did not, and of how many that is not known.
+
+    Args:
+        result: The listings.
+        plus: What is said of calls that asked: first, and after others.
+        plain: The same of those that did not.
+        unknown: The same of those of which it is not known.
+    """
+    kinds = [(result.readdirplus_calls, plus), (result.readdir_calls, plain)]
+    if result.unknown_calls:
+        kinds = [(count, kind) for count, kind in kinds if count]
+        kinds.append((result.unknown_calls, unknown))
+    return [
+        f"{units.count(count) if place else units.counted(count, 'call')} {kind[place > 0]}"
+        for place, (count, kind) in enumerate(kinds)
+    ]
+
+
+def _entries(result: Readdir) -> str:
+    """How many entries were told."""
+    if result.entries is None:
+        return "an unknown number of entries"
+    return units.counted(result.entries, "entry", "entries")
 
 
 def _directories_listed(result: Readdir) -> str:
@@ -118,7 +164,8 @@ def _directories_listed(result: Readdir) -> str:
 
 def _as_readdirplus(result: Readdir) -> str:
     """The procedure that lists with attributes, where there is one: in NFSv3 alone."""
-    return "" if result.v4_plain_calls or result.v4_plus_calls else " (READDIRPLUS)"
+    of_v4 = result.v4_plain_calls or result.v4_plus_calls or result.unknown_calls
+    return "" if of_v4 else " (READDIRPLUS)"
 
 
 def _follow_ups(result: Readdir) -> RenderableType:
@@ -177,7 +224,19 @@ def _follow_up_row(title: str, follow_ups: FollowUps) -> list[str]:
 
 
 def _directories(result: Readdir) -> RenderableType:
-    return FittedTable(_DIRECTORY_COLUMNS, [_directory_row(row) for row in result.shown], indent=2)
+    rows = [_directory_row(row) for row in result.shown]
+    columns = _DIRECTORY_COLUMNS
+    if not result.unknown_calls:
+        columns = tuple(column for column in columns if column.title != "unknown")
+        rows = [
+            [
+                cell
+                for column, cell in zip(_DIRECTORY_COLUMNS, row, strict=True)
+                if column in columns
+            ]
+            for row in rows
+        ]
+    return FittedTable(columns, rows, indent=2)
 
 
 def _directory_row(row: DirectoryListing) -> list[str]:
@@ -185,6 +244,7 @@ def _directory_row(row: DirectoryListing) -> list[str]:
         escape(row.path),
         unless_zero(row.readdir_calls),
         unless_zero(row.readdirplus_calls),
+        unless_zero(row.unknown_calls),
         units.count(row.listings),
         "" if row.entries is None else units.count(row.entries),
         units.size(row.bytes),

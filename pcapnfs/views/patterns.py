@@ -31,6 +31,7 @@ KINDS = {
     "file": ("file", "files"),
     "directory": ("directory", "directories"),
     "absent": ("name not found", "names not found"),
+    "untold": ("name without an answer", "names without an answer"),
     "pseudo": ("above the export", "above the export"),
     "other": ("other object", "other objects"),
     "unknown": ("of unknown type", "of unknown type"),

@@ -281,7 +281,7 @@ def _files(files: Files, found: Sizes) -> RenderableType:
 
 def _listings(result: Readdir) -> tuple[RenderableType, ...]:
     """Nothing where nothing was listed."""
-    if not (result.readdir_calls or result.readdirplus_calls):
+    if not listings.listed(result):
         return ()
     return (_heading("Listings"), _note(listings.in_short(result)))
 

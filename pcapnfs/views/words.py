@@ -378,6 +378,10 @@ def beside_them(files: Files) -> list[str]:
         told.append(f"{units.count(files.listed_only)} only listed")
     if files.absent_names:
         told.append(units.counted(files.absent_names, "name not found", "names not found"))
+    if files.untold_names:
+        told.append(
+            units.counted(files.untold_names, "name without an answer", "names without an answer")
+        )
     return told
 
 
@@ -412,3 +416,8 @@ def quantities_held(text: str, *, blank: str, thin: str) -> str:
     text = re.sub(rf"(?<=\d) (?={_UNIT})", blank, text)
     text = re.sub(rf"(?<=\d{blank}[mh]) (?=\d+{blank}[ms]\b)", blank, text)
     return re.sub(r"\b(frames?|uid) (?=\d)", rf"\1{blank}", text)
+
+
+def joined(parts: list[str], last: str) -> str:
+    """Parts of a sentence one after the other, before the last of them another word."""
+    return last.join(filter(None, (", ".join(parts[:-1]), parts[-1])))

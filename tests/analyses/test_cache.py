@@ -194,6 +194,27 @@ def test_changes_that_are_not_atomic_are_counted() -> None:
         assert cache(trace).not_atomic == 1
 
 
+def test_delegations_of_which_replies_do_not_tell_are_not_none() -> None:
+    def told(*opens: Row) -> tuple[int | None, ...]:
+        calls = [at(number, number, "OPEN", version=4) for number in range(1, len(opens) + 1)]
+        with trace_of(files=[file(1, "a")], calls=calls, operations=list(opens)) as trace:
+            found = cache(trace).delegations
+        return found.opens, found.granted_read, found.granted_write, found.opens_served
+
+    cut = {"file": 1, "delegation": None}
+    assert told(operation(1, "OPEN", file=1, delegation="NONE")) == (1, 0, 0, 0)
+    assert told(operation(1, "OPEN", **cut)) == (1, None, None, None)
+    assert told(operation(1, "OPEN", file=1, delegation="READ"), operation(2, "OPEN", **cut)) == (
+        2,
+        1,
+        None,
+        None,
+    )
+    lost = operation(2, "OPEN", status=None, status_name=None, file=1)
+    assert told(operation(1, "OPEN", file=1, delegation="NONE"), lost) == (1, 0, 0, 0)
+    assert told({**lost, "call": 1}) == (None, None, None, None)
+
+
 def test_delegations_are_counted_and_timed() -> None:
     four = {"version": 4, "protocol": "4.1"}
     with trace_of(

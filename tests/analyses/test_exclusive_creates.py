@@ -15,9 +15,9 @@ def create(number: int, about: int, mode: int = 2, status: int = 0) -> list[Row]
     ]
 
 
-def setattr_(number: int, about: int) -> list[Row]:
+def setattr_(number: int, about: int, srt_ms: float | None = 4) -> list[Row]:
     return [
-        call(number, "SETATTR", 4, file=about, stability="stable"),
+        call(number, "SETATTR", srt_ms, file=about, stability="stable"),
         operation(number, "SETATTR", file=about),
     ]
 
@@ -39,6 +39,15 @@ def test_the_first_setattr_after_an_exclusive_create_counts() -> None:
         (pair,) = exclusive_creates(trace)
     assert (pair.creates, pair.all_creates) == (2, 3)
     assert (pair.followed.calls, pair.followed.frames) == (1, (3,))
+    assert pair.followed.time_s == pytest.approx(0.004)
+
+
+def test_a_setattr_without_reply_says_nothing_of_what_one_takes() -> None:
+    steps = [create(1, 1), setattr_(2, 1), create(3, 2), setattr_(4, 2, None), create(90, 3)]
+    calls, operations = ([step[place] for step in steps] for place in (0, 1))
+    with trace_of(calls=calls, operations=operations) as trace:
+        (pair,) = exclusive_creates(trace)
+    assert (pair.creates, pair.followed.calls) == (3, 1)
     assert pair.followed.time_s == pytest.approx(0.004)
 
 

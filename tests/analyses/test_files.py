@@ -39,7 +39,7 @@ def test_counts_addressed_files_and_spreads_calls_over_them() -> None:
     ) as trace:
         counted = files(trace)
     assert (counted.regular, counted.directories, counted.other) == (3, 1, 1)
-    assert (counted.listed_only, counted.absent_names) == (1, 1)
+    assert (counted.listed_only, counted.absent_names, counted.untold_names) == (1, 1, 0)
     assert counted.calls_per_file.mean == pytest.approx(2)  # 3, 3 and 0
     assert (counted.calls_per_file.p50, counted.calls_per_file.max) == (3, 3)
     assert counted.stable_per_file.mean == pytest.approx(2 / 3)
@@ -64,6 +64,13 @@ def test_none_is_not_known_of_what_was_cut_before_it_told_its_object() -> None:
     assert (counted.regular, counted.directories, counted.other) == (None, None, None)
     assert (counted.listed_only, counted.absent_names) == (None, None)
     assert (counted.bytes_read, counted.bytes_written) == (0, None)  # There is no READ.
+
+
+def test_a_name_without_an_answer_was_not_looked_for_in_vain() -> None:
+    with trace_of(files=[file(1, "a"), file(2, "b", "untold"), file(3, "c", "untold")]) as trace:
+        counted = files(trace)
+    assert (counted.regular, counted.other) == (1, 0)
+    assert (counted.absent_names, counted.untold_names) == (None, 2)
 
 
 def test_what_is_known_beside_it_counts() -> None:

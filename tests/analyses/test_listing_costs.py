@@ -206,6 +206,17 @@ def test_nfsv4_says_what_it_asks_for() -> None:
     assert told(version=4, plus=False).plain_calls == 1
 
 
+def test_nothing_is_said_of_a_listing_of_which_it_was_cut_off_what_it_asked_for() -> None:
+    listing = {"file": 1, "version": 4}
+    with trace_of(
+        calls=[at(1, 0.0, "READDIR", 10, **listing), at(2, 0.1, "READDIR", 10, **listing)],
+        operations=[operation(1, "READDIR", file=1, plus=False), operation(2, "READDIR", file=1)],
+        files=FILES,
+    ) as trace:
+        (pair,) = listing_costs(trace)
+    assert (pair.plain_calls, pair.plus_calls) == (1, 0)
+
+
 def test_without_listings_there_is_nothing_to_tell() -> None:
     with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
         assert listing_costs(trace) == ()

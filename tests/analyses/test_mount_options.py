@@ -26,6 +26,7 @@ NOTHING = Evidence(
     unasked_longest_s=None,
     listings_plain=0,
     listings_plus=0,
+    listings_unknown=0,
     listing_bytes=None,
     listings_continued=0,
     read_bytes=None,
@@ -202,6 +203,7 @@ def test_nordirplus_is_never_to_ask_and_nocto_to_read_unasked() -> None:
     assert options(replace(DEFAULT, listings_plain=40)) == [(("nordirplus",), "likely")]
     assert options(replace(DEFAULT, listings_plain=4)) == [(("nordirplus",), "possible")]
     assert options(replace(DEFAULT, listings_plain=40, listings_plus=1)) == []
+    assert options(replace(DEFAULT, listings_plain=40, listings_unknown=1)) == []
     assert options(replace(DEFAULT, reads_unasked=10, reads_asked=2)) == [(("nocto",), "possible")]
     assert options(replace(DEFAULT, reads_unasked=10, reads_asked=3)) == []
 

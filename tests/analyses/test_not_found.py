@@ -76,6 +76,44 @@ def test_a_name_that_comes_into_being_was_not_looked_for_in_vain() -> None:
     assert pair.names == (MissingName("new", 1, 1, ("usr/bin",)),)
 
 
+def missed(*later: tuple[Row, Row]) -> list[tuple[str, int]]:
+    """What counts of two names looked for in two directories, and what they were looked for."""
+    looks = [look(2, "a", 1), look(3, "b", 1), look(4, "a", 2), look(5, "b", 2), *later]
+    calls, operations = zip(*looks, strict=True)
+    with trace_of(calls=calls, operations=operations, files=DIRECTORIES) as trace:
+        return [(each.name, each.directories) for pair in not_found(trace) for each in pair.names]
+
+
+def make(number: int, op: str, **columns: object) -> tuple[Row, Row]:
+    return call(number, op, 1), operation(number, op, stability="stable", **columns)
+
+
+def test_a_name_that_may_have_come_into_being_was_not_looked_for_in_vain_for_certain() -> None:
+    assert missed() == [("a", 2), ("b", 2)]
+    # The name was cut off, or the directory as well, or all that would tell.
+    assert missed(make(6, "OPEN", directory=1)) == [("a", 1), ("b", 1)]
+    assert missed(make(6, "RENAME", directory=1, name="z", target_directory=2)) == [
+        ("a", 1),
+        ("b", 1),
+    ]
+    assert missed(make(6, "OPEN")) == []
+    hidden = call(6, "COMPOUND", 1, version=4, stability="unknown", status=0)
+    assert missed((hidden, operation(6, "PUTFH"))) == []
+    # Of another server, or before, or it told that it made nothing.
+    assert len(missed((call(6, "OPEN", 1, server="10.0.0.9"), make(6, "OPEN")[1]))) == 2
+    assert missed(make(1, "OPEN", directory=1)) == missed()
+    assert missed((call(6, "OPEN", 1), operation(6, "OPEN", directory=1))) == missed()
+    failed = call(6, "COMPOUND", 1, version=4, stability="unknown", status=2)
+    assert missed((failed, operation(6, "PUTFH"))) == missed()
+
+
+def test_what_came_of_a_call_without_reply_is_not_known() -> None:
+    lost = {"executed": False, "status": None}
+    assert missed(make(6, "CREATE", directory=1, name="a", **lost)) == [("b", 2), ("a", 1)]
+    # An OPEN by handle makes nothing.
+    assert missed(make(6, "OPEN", file=7, **lost)) == missed()
+
+
 def test_without_a_name_missing_there_is_nothing_to_tell() -> None:
     (looked, operated) = look(1, "there", 1, found=True)
     with trace_of(calls=[looked], operations=[operated], files=DIRECTORIES) as trace:

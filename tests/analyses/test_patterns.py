@@ -113,7 +113,8 @@ def test_a_compound_is_written_by_its_main_operation_and_what_sets_it_apart() ->
         call(2, "OPEN", 1, file=1, signature="SEQUENCE PUTFH OPEN GETFH"),
         call(3, "READDIR", 1, file=1, signature="SEQUENCE PUTFH READDIR(plus)"),
         call(4, "READDIR", 1, file=1, signature="SEQUENCE PUTFH READDIR"),
-    ) == ["OPEN(create) OPEN READDIR(plus) READDIR"]
+        call(5, "READDIR", 1, file=1, signature="SEQUENCE PUTFH READDIR(plus?)"),
+    ) == ["OPEN(create) OPEN READDIR(plus) READDIR READDIR(plus?)"]
 
 
 def test_calls_are_taken_in_order_of_time_not_of_replies() -> None:

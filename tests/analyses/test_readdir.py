@@ -197,6 +197,32 @@ def test_nfsv4_lists_with_attributes_when_it_asks_for_them() -> None:
     assert (result.after_plain.calls, result.after_plus.calls) == (0, 1)
 
 
+def test_a_listing_of_which_it_was_cut_off_what_it_asked_for_is_of_neither_kind() -> None:
+    four = {"version": 4, "file": 1}
+    with trace_of(
+        files=[file(1, "d", "directory"), file(2, "d/a", parent=1, name="a")],
+        calls=[
+            at(1, 0, "READDIR", **four),
+            at(2, 1, "READDIR", **four),
+            at(3, 2, "GETATTR", **(four | {"file": 2})),
+        ],
+        operations=[
+            operation(1, "READDIR", file=1, cookie=0, entries=1, plus=True),
+            operation(2, "READDIR", file=1, cookie=0),
+            operation(3, "GETATTR", file=2, attributes="00000018"),
+        ],
+        entries=[entry(1, "a", 2), entry(2, "a")],
+    ) as trace:
+        result = readdir(trace)
+    assert (result.readdir_calls, result.readdirplus_calls, result.unknown_calls) == (None, 1, 1)
+    assert (result.v4_plain_calls, result.v4_plus_calls) == (None, 1)
+    assert (result.plus_lost, result.plus_won_back) == (None, None)
+    assert result.after_plain == FollowUps(0, 0, 0, 0, 0.0, 0.0)
+    (row,) = result.shown
+    assert (row.readdir_calls, row.readdirplus_calls, row.unknown_calls) == (None, 1, 1)
+    assert (row.plus_lost, row.plus_won_back) == (None, None)
+
+
 def test_directories_come_in_the_order_asked_for() -> None:
     with trace_of(
         files=[file(1, "x", "directory"), file(2, "y", "directory")],

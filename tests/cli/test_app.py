@@ -241,6 +241,12 @@ def test_where_the_snaplen_hides_the_calls_it_is_named_and_no_port(
         said = capsys.readouterr().err
         assert ("of each packet only 80 bytes were captured" in said) is named
         assert ("--port" in said) is not named
+    # A tunnel takes its part; or the capture was cut later, and says nothing of it.
+    told = meta(snaplen=262144, truncated_packets=10)
+    assert run(["summarize", str(fake_core.write_capture(tmp_path / "c", told))]) == 1
+    said = capsys.readouterr().err
+    assert "10 of 20 packets were cut" in said
+    assert "--port" not in said
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,21 @@ def test_only_nfsv3_has_readdirplus() -> None:
         assert "READDIRPLUS" not in listings.in_short(found)
 
 
+def test_calls_that_may_have_asked_for_attributes_are_told_apart() -> None:
+    one = samples.readdir()
+    cut = replace(one, readdir_calls=None, readdirplus_calls=1, unknown_calls=40)
+    text = samples.render(listings.screen(cut), 200)
+    assert "with 1 call that asked for attributes and 40 that may have (cut off): " in text
+    assert "1 call with attributes, 40 with or without (cut off): " in listings.in_short(cut)
+    assert "unknown" not in text.partition("Directories")[2]
+    (listed,) = one.shown
+    shown = (replace(listed, readdir_calls=None, readdirplus_calls=None, unknown_calls=3),)
+    alone = replace(cut, readdirplus_calls=None, shown=shown)
+    text = samples.render(listings.screen(alone), 140)
+    assert "with 40 calls that may have asked for attributes (cut off): " in text
+    assert "unknown" in text.partition("Directories")[2]
+
+
 def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
     text = samples.render(renderables()["cache"], 200)
     assert "noac or actimeo=0 (likely)" in text
@@ -117,3 +132,11 @@ def test_nothing_hostile_reaches_the_terminal() -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert "\\x1b[31m[bold]<script>\\u202e" in text
+
+
+def test_delegations_of_which_replies_do_not_tell_are_not_zero() -> None:
+    told = replace(samples.cache().delegations, granted_read=None, granted_write=None)
+    (line, *_) = caching.delegation_sentences(told)
+    assert line.endswith(" returned; how many delegations were granted is not known.")
+    (line, *_) = caching.delegation_sentences(replace(told, recalled=None, returned=None))
+    assert "OPENs: how many delegations were granted, recalled or returned is not known." in line

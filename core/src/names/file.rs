@@ -28,6 +28,8 @@ pub struct File {
     pub addressed: bool,
     /// An operation on it succeeded: it is more than a name that was looked for.
     pub existed: bool,
+    /// Of a name: the last reply about it, none of which was lost since, did not find or make it.
+    pub missed: bool,
     /// It was removed, or replaced by a rename.
     pub removed: bool,
     /// The server answered last that its handle leads nowhere.

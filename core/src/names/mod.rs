@@ -258,6 +258,7 @@ impl Names {
             has_handle: false,
             addressed: false,
             existed: false,
+            missed: false,
             removed: false,
             stale: false,
             kind: None,

@@ -36,6 +36,8 @@ pub enum Role {
     Unknown,
     /// A name that was looked for and never found.
     Absent,
+    /// A name of which no reply tells whether there is such an object: it was cut, or lost.
+    Untold,
     /// A directory above an export, in the server's pseudo file system (RFC 8881 section 7.3).
     Pseudo,
 }
@@ -49,6 +51,7 @@ impl Role {
             Self::Other => "other",
             Self::Unknown => "unknown",
             Self::Absent => "absent",
+            Self::Untold => "untold",
             Self::Pseudo => "pseudo",
         }
     }
@@ -261,7 +264,8 @@ impl<'n> Tree<'n> {
             Some(FileType::DIR) => Role::Directory,
             Some(_) => Role::Other,
             None if file.existed || file.has_handle => Role::Unknown,
-            None => Role::Absent,
+            None if file.missed => Role::Absent,
+            None => Role::Untold,
         }
     }
 }

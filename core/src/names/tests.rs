@@ -84,6 +84,27 @@ fn a_name_looked_for_in_vain_becomes_the_file_that_takes_it() {
 }
 
 #[test]
+fn a_name_of_which_no_reply_tells_is_not_one_that_was_not_found() {
+    let unanswered = |operation, create| {
+        let facts = Facts { handle: Some(b"dir"), name: Some(b"f"), create, ..Facts::default() };
+        done(NFS3, operation, facts)
+    };
+    let mut names = Names::default();
+    let mut role = |operation| {
+        let file = one(&mut names, operation).file;
+        path(&names, file).2
+    };
+    assert_eq!(role(unanswered("LOOKUP", None)), Role::Untold);
+    assert_eq!(role(by_name("LOOKUP", b"dir", b"f", NOENT)), Role::Absent);
+    // Only what may have made it leaves that open.
+    assert_eq!(role(unanswered("LOOKUP", None)), Role::Absent);
+    assert_eq!(role(unanswered("REMOVE", None)), Role::Absent);
+    assert_eq!(role(unanswered("CREATE", Some(true))), Role::Untold);
+    assert_eq!(role(by_name("CREATE", b"dir", b"f", 13)), Role::Absent);
+    assert_eq!(role(create(b"dir", b"f", Some(b"file"))), Role::File);
+}
+
+#[test]
 fn a_name_looked_for_in_vain_is_that_of_the_file_that_is_given_it() {
     let mut names = Names::default();
     let file = one(&mut names, create(b"root", b"made", Some(b"file"))).file.unwrap();

@@ -5,7 +5,7 @@
 use crate::names::{FileId, Handle, Named, Names, Place, Placed, ServerId};
 use crate::nfs::Done;
 use crate::nfs::facts::{Entry, Facts};
-use crate::nfs::operation::{Effect, Subject};
+use crate::nfs::operation::{Effect, Stability, Subject};
 use crate::nfs::types::FileType;
 
 /// NFS3ERR_NOENT and NFS4ERR_NOENT.
@@ -141,6 +141,9 @@ impl Walker<'_> {
             (Some(NOENT), _) => Some(self.not_found(named, known)),
             _ => Some(known.unwrap_or_else(|| self.names.placeholder(named))),
         };
+        if let (false, Some(id)) = (facts.status == Some(0), file) {
+            self.missed(done, id);
+        }
         Place { file, directory, target_directory: None }
     }
 
@@ -187,6 +190,18 @@ impl Walker<'_> {
         id
     }
 
+    /// An operation on a name failed, or no reply tells what came of it.
+    fn missed(&mut self, done: &Done<'_>, id: FileId) {
+        let Done { operation, facts, .. } = done;
+        let answered = facts.status.is_some();
+        let may_have_made = operation.stability != Stability::Unstable
+            && operation.subject != Subject::Removed
+            && facts.create != Some(false);
+        if answered || may_have_made {
+            self.names.update(id, |file| file.missed = answered);
+        }
+    }
+
     /// A name was looked for in vain. If it denoted something before, that is gone.
     fn not_found(&mut self, named: Named<'_>, known: Option<FileId>) -> FileId {
         match known {
@@ -230,6 +245,9 @@ impl Walker<'_> {
         };
         let named = self.names.named(from, name);
         let file = self.names.denoted(named).unwrap_or_else(|| self.names.placeholder(named));
+        if facts.status.is_some_and(|status| status != 0) {
+            self.names.update(file, |file| file.missed = true);
+        }
         if let (Some(0), Some(to), Some(new_name)) = (facts.status, target_directory, facts.rare().new_name) {
             let renamed = self.names.named(to, new_name);
             let replaced = self.names.denoted(renamed);

@@ -219,6 +219,19 @@ pub const fn plus_mask(mask: [u32; MASK_WORDS]) -> bool {
     first & !PLAIN[0] != 0 || second & !PLAIN[1] != 0 || third & !PLAIN[2] != 0
 }
 
+/// The same by the attributes that an entry of the reply has: no others than those asked for.
+///
+/// `None` where they do not tell: an entry whose attributes the server could not get has an error in
+/// their place (`rdattr_error`, RFC 8881 section 5.8.1.12).
+pub const fn plus_entry(mask: [u32; MASK_WORDS]) -> Option<bool> {
+    const TYPE_OR_FILEID: u32 = 1 << 1 | 1 << 20;
+    let [first, ..] = mask;
+    match plus_mask(mask) {
+        false if first & TYPE_OR_FILEID == 0 => None,
+        plus => Some(plus),
+    }
+}
+
 /// One attribute of `fattr4`.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute {

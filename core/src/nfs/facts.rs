@@ -110,6 +110,11 @@ pub struct Rare<'a> {
     pub target_before: Option<WeakCacheAttributes>,
     /// READDIR, READDIRPLUS: the entries of the reply.
     pub entries: Vec<Entry<'a>>,
+    /// It is a READDIR of NFSv4, whose call says which attributes of the entries it wants.
+    pub chooses: bool,
+    /// Whether those are what a stat needs (a *plus* listing): by the call, or, where that was cut, by
+    /// an entry of the reply.
+    pub plus: Option<bool>,
     /// CREATE_SESSION: slots of the fore channel (`ca_maxrequests`): asked for, then granted.
     pub session_slots: Option<u32>,
     /// LOCK, LOCKT, LOCKU: `nfs_lock_type4`; of NLM the one that means the same.
@@ -133,6 +138,8 @@ impl<'a> Facts<'a> {
             target_attributes: None,
             target_before: None,
             entries: Vec::new(),
+            chooses: false,
+            plus: None,
             session_slots: None,
             lock_type: None,
             services: Vec::new(),

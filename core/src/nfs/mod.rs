@@ -43,8 +43,9 @@ use crate::rpc::program;
 /// Operations of one compound at most. Servers accept some 50 (Linux: 50, sessions: `ca_maxoperations`).
 const COMPOUND_LIMIT: u32 = 1024;
 
-/// From this rank on operations only lead up to others: PUTROOTFH, SEQUENCE, PUTFH …
-const LEADING_RANK: u8 = 5;
+/// Operations of this rank are what a compound is about, whatever else is in it; those of higher ranks
+/// may lead up to one of them: GETATTR, LOOKUP, PUTFH …
+const MAIN_RANK: u8 = 1;
 
 /// Longest compound tag.
 const TAG_LIMIT: usize = 1024;
@@ -223,7 +224,7 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The place of the main operation: the first of the lowest rank, as Wireshark's `nfs.main_opcode`.
-    /// `None` when the call was cut before anything but what leads up to it.
+    /// `None` when operations are missing that may be it: the call and its reply were cut before them.
     pub main: Option<usize>,
     /// The class of the whole call: stable when one operation is; else by what is in it.
     pub class: Class,
@@ -275,7 +276,7 @@ impl<'a> Walk<'a> {
             }
         }
         let missing = self.operations_missing();
-        let main = main.filter(|_| lowest < LEADING_RANK || !missing);
+        let main = main.filter(|_| lowest <= MAIN_RANK || !missing);
         let told = if missing { least.min(Class::Unknown) } else { least };
         Outcome {
             main: main.map(|(place, _)| place),

@@ -36,7 +36,7 @@ use crate::table::columns::{Naming, Row, SPREAD, Word, Wording};
 use crate::table::schema::{
     CallsBatch, ConnectionsBatch, EntriesBatch, FilesBatch, NamesBatch, NotesBatch, OperationsBatch, append,
 };
-use crate::table::signature::{Signatures, plus};
+use crate::table::signature::Signatures;
 
 /// Rows of one table that leave together, but for the last: few enough for the processor's cache, and for
 /// the allocator to use the memory of one batch for the next.
@@ -446,7 +446,6 @@ impl Tables {
         if let Some(cookie) = facts.cookie {
             let entries = || facts.rare().entries.len() as u32;
             self.operations.cookie.put(at, cookie);
-            self.operations.plus.put(at, plus(done));
             self.operations.entries.put(at, facts.eof.map(|_| entries()));
         }
         if let Some(rare) = &facts.rare {
@@ -515,6 +514,7 @@ impl OperationsBatch {
     fn put_rare(&mut self, at: Row, rare: &Rare<'_>) {
         self.new_name.put(at, rare.new_name);
         self.lock_type.put(at, rare.lock_type);
+        self.plus.put(at, rare.plus);
         self.session_slots.put(at, rare.session_slots);
         if let Some(change) = &rare.target_change {
             self.target_change_before.put(at, change.before);

@@ -362,7 +362,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         target_before_ctime I64 true "ns"   "NFSv3 RENAME: wcc_attr of target_directory: change time before."
         set_size         U64  true  "bytes" "SETATTR, CREATE, OPEN: the size that was set."
         attributes       Word true  ""      "Attributes asked for or to be set: the bitmap's words in hexadecimal, joined by a colon."
-        plus             Bool true  ""      "READDIR: attributes or handles were asked for that a stat needs."
+        plus             Bool true  ""      "READDIR of NFSv4: attributes or handles were asked for that a stat needs; by the call, or, where that was cut, by the entries of the reply."
         entries          U32  true  ""      "READDIR, READDIRPLUS: entries in the reply."
         cookie           U64  true  ""      "READDIR, READDIRPLUS: where the listing continues; 0 begins."
         access_requested U32  true  ""      "ACCESS: rights asked for."
@@ -394,7 +394,7 @@ table! { FILES FilesBatch "files" "An object that the capture names by handle, o
         name             Text true  ""      "Its name there."
         path             Text false ""      "Path below the export where its root is known; else absolute in the server's name space, or below a [short handle]."
         export           Text true  ""      "The export, or mounted directory, that path is below."
-        role             Name false ""      "file, directory, other, unknown, absent (a name that was not found), pseudo (above an export)."
+        role             Name false ""      "file, directory, other, unknown, absent (a name that was not found), untold (a name of which no reply tells whether it is there), pseudo (above an export)."
         listed_only      Bool false ""      "Known from listings alone: no call addressed it by handle or name."
         removed          Bool false ""      "It was removed or replaced during the capture, or the server called its handle stale at last."
 }

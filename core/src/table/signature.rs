@@ -3,7 +3,7 @@
 //! A capture has few signatures and many calls: a text made once is found again by its operations.
 
 use crate::nfs::operation::{Effect, Operation};
-use crate::nfs::{Done, Walk, attributes};
+use crate::nfs::{Done, Walk};
 use crate::table::columns::{SPREAD, Word};
 
 /// Signatures of more operations than this are made anew for each call: compounds that long are rare.
@@ -60,11 +60,40 @@ impl Signatures {
     }
 }
 
-/// An operation's row stands at an address that leaves room for two marks.
+/// What sets an operation apart.
+#[derive(Clone, Copy)]
+enum Mark {
+    None,
+    Create,
+    Plus,
+    PlusUnknown,
+}
+
+impl Mark {
+    fn of(done: &Done<'_>) -> Self {
+        let rare = done.facts.rare();
+        match rare.plus {
+            _ if creates(done) => Self::Create,
+            Some(true) => Self::Plus,
+            None if rare.chooses => Self::PlusUnknown,
+            _ => Self::None,
+        }
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Create => "(create)",
+            Self::Plus => "(plus)",
+            Self::PlusUnknown => "(plus?)",
+        }
+    }
+}
+
+/// An operation's row stands at an address that leaves room for four marks.
 fn encode(done: &Done<'_>) -> Code {
     const { assert!(align_of::<Operation>() >= 4) };
-    let row = std::ptr::from_ref(done.operation).addr();
-    row | usize::from(creates(done)) | usize::from(plus(done) == Some(true)) << 1
+    std::ptr::from_ref(done.operation).addr() | Mark::of(done) as usize
 }
 
 fn write(walk: &Walk<'_>, op: &str, out: &mut String) {
@@ -74,12 +103,7 @@ fn write(walk: &Walk<'_>, op: &str, out: &mut String) {
             out.push(' ');
         }
         out.push_str(done.operation.name);
-        if creates(done) {
-            out.push_str("(create)");
-        }
-        if plus(done) == Some(true) {
-            out.push_str("(plus)");
-        }
+        out.push_str(Mark::of(done).text());
     }
     if out.is_empty() {
         out.push_str(op);
@@ -91,12 +115,6 @@ fn creates(done: &Done<'_>) -> bool {
     done.facts.create == Some(true)
         && done.facts.share_access.is_some()
         && done.operation.effect == Effect::Descend
-}
-
-/// NFSv4 READDIR: whether it asks for what a stat needs.
-pub(super) fn plus(done: &Done<'_>) -> Option<bool> {
-    let mask = done.facts.attribute_mask.filter(|_| done.facts.cookie.is_some())?;
-    Some(attributes::plus_mask(mask))
 }
 
 #[cfg(test)]
@@ -123,15 +141,19 @@ mod tests {
         let mut creating = plain.operations.clone();
         (creating[1].facts.create, creating[1].facts.share_access) = (Some(true), Some(3));
         let creating = walk(creating);
-        let mut listing = done(NFS4, "READDIR");
-        (listing.facts.cookie, listing.facts.attribute_mask) = (Some(0), Some([!0; 3]));
-        let listing = walk(vec![listing]);
+        let listing = |plus| {
+            let mut listing = done(NFS4, "READDIR");
+            (listing.facts.rare_mut().chooses, listing.facts.rare_mut().plus) = (true, plus);
+            walk(vec![listing])
+        };
         let shorter = walk(plain.operations[..2].to_vec());
         let old = walk(vec![done(NFS3, "READDIR")]);
         for _ in 0..2 {
             assert_eq!(signatures.word(&plain, "").text(), "PUTFH OPEN GETFH");
             assert_eq!(signatures.word(&creating, "").text(), "PUTFH OPEN(create) GETFH");
-            assert_eq!(signatures.word(&listing, "").text(), "READDIR(plus)");
+            assert_eq!(signatures.word(&listing(Some(true)), "").text(), "READDIR(plus)");
+            assert_eq!(signatures.word(&listing(Some(false)), "").text(), "READDIR");
+            assert_eq!(signatures.word(&listing(None), "").text(), "READDIR(plus?)");
             assert_eq!(signatures.word(&shorter, "").text(), "PUTFH OPEN");
             assert_eq!(signatures.word(&old, "").text(), "READDIR");
             assert_eq!(signatures.word(&walk(Vec::new()), "NULL").text(), "NULL");

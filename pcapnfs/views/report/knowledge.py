@@ -22,7 +22,7 @@ MOUNTS = 8
 def readdir(report: Report) -> Section | None:
     """Listings; None where nothing was listed."""
     found = report.summary.readdir
-    if not (found.readdir_calls or found.readdirplus_calls):
+    if not listings.listed(found):
         return None
     parts: list[Block] = [Paragraph(line) for line in listings.sentences(found)]
     if found.follow_ups:
@@ -86,6 +86,7 @@ def _directories(found: Readdir) -> Block:
         Column("directory", "name"),
         Column("with attributes"),
         Column("without"),
+        Column("unknown"),
         Column("listings"),
         Column("entries"),
         Column("bytes"),
@@ -100,6 +101,7 @@ def _directories(found: Readdir) -> Block:
             blocks.name(each.path),
             blocks.count(each.readdirplus_calls),
             blocks.count(each.readdir_calls),
+            blocks.count(each.unknown_calls),
             blocks.count(each.listings),
             blocks.total(each.entries),
             blocks.size(each.bytes),

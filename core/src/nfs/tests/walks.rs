@@ -4,7 +4,7 @@ use super::*;
 use crate::cursor::{Cursor, Recorder};
 use crate::error::{Layer, Reason};
 use crate::nfs::facts::Service;
-use crate::nfs::{Class, Done, Told, Walk, emptied, protocol};
+use crate::nfs::{Class, Done, Outcome, Told, Walk, emptied, protocol};
 use crate::rpc::program::{MOUNT, NFS, NLM as NLM_PROGRAM, PORTMAP, RQUOTA};
 
 fn words(words: &[u32]) -> Vec<u8> {
@@ -127,6 +127,41 @@ fn a_compound_that_failed_did_nothing_behind_the_operation_that_failed() {
     walked(&call[..28], &[28, 0, 2, 22, 0], &|walk| {
         assert_eq!((walk.in_call, walk.operations.len(), walk.operations[1].told), (3, 2, ByReply));
     });
+}
+
+/// A GETATTR may stand before the CLOSE that the compound is about, a LOOKUP before an OPEN.
+#[test]
+fn the_main_operation_is_not_known_where_it_may_be_among_those_cut_off() {
+    // No tag, minor version 1, and the number of operations.
+    let calls = |operations: &[&[u32]]| {
+        words(&[&[0, 1, operations.len() as u32], operations.concat().as_slice()].concat())
+    };
+    let (putfh, getattr, lookup, access) = (&[22, 0][..], &[9, 1, 0][..], &[15, 0][..], &[3, 0x1f][..]);
+    let (close, remove, getfh) = (&[4, 0, 0, 0, 0, 0][..], &[28, 0][..], &[10][..]);
+    let main = |call: &[u8], kept: usize, reply: &[u32]| {
+        let reply = words(reply);
+        let call = Cursor::of_prefix(&call[..kept], call.len(), Reason::Truncated, Layer::Call);
+        let cut = Cursor::of_prefix(&reply, 1000, Reason::Truncated, Layer::Reply);
+        let walk = Walk::of(Vec::new(), protocol(NFS, 4).shape, 1, Ok(call), Some(Ok(cut)));
+        let Outcome { main, class, .. } = walk.outcome();
+        (main.map(|main| walk.operations[main].operation.name), class)
+    };
+    let closing = calls(&[putfh, getattr, close]);
+    // Behind the GETATTR, whose results are cut; all operations in the call; all in the reply.
+    assert_eq!(main(&closing, 24, &[0, 0, 3, 22, 0, 9, 0]), (None, Class::Unknown));
+    assert_eq!(main(&closing, closing.len(), &[0, 0, 3, 22, 0, 9, 0]), (Some("CLOSE"), Class::Unstable));
+    assert_eq!(main(&closing, 24, &[0, 0, 3, 22, 0, 9, 0, 0, 0, 4, 0]), (Some("CLOSE"), Class::Unstable));
+    // It failed, so that the reply does not name what was not executed.
+    assert_eq!(main(&calls(&[putfh, lookup, getfh]), 16, &[2, 0, 2, 22, 0, 15, 2]), (None, Class::Unknown));
+    assert_eq!(main(&calls(&[putfh, access, getattr]), 16, &[0, 0, 3, 22, 0, 3, 0]), (None, Class::Unknown));
+    // Nothing gives way to what comes behind an operation of the first rank.
+    let removing = calls(&[putfh, remove, getattr]);
+    assert_eq!(main(&removing, 16, &[0, 0, 3, 22, 0, 28, 0]), (Some("REMOVE"), Class::Stable));
+    // All operations are there, cut in the last one.
+    assert_eq!(
+        main(&calls(&[putfh, getattr]), 16, &[0, 0, 2, 22, 0, 9, 0]),
+        (Some("GETATTR"), Class::Unstable)
+    );
 }
 
 #[test]

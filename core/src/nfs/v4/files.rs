@@ -4,8 +4,8 @@
 
 use super::{Result, opaque, stateid};
 use crate::cursor::{Cursor, Kind};
-use crate::nfs::attributes::{bitmap4, fattr4};
-use crate::nfs::facts::{Attributes, Entry, Facts};
+use crate::nfs::attributes::{bitmap4, fattr4, plus_entry, plus_mask};
+use crate::nfs::facts::{Attributes, Entry, Facts, Rare};
 use crate::nfs::status::NfsStat4;
 use crate::nfs::types::{ChangeInfo, FileType, StableHow, TEXT_LIMIT, handle, name};
 
@@ -118,11 +118,14 @@ pub fn read_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 
 /// `READDIR4args`, RFC 7530 section 16.24.
 pub fn readdir_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
+    f.rare_mut().chooses = true;
     f.cookie = Some(c.u64()?);
     c.u64()?; // cookieverf
     c.u32()?; // dircount limits the names alone
     f.count_requested = Some(u64::from(c.u32()?));
-    f.attribute_mask = Some(bitmap4(c)?);
+    let mask = bitmap4(c)?;
+    f.attribute_mask = Some(mask);
+    f.rare_mut().plus = Some(plus_mask(mask));
     Ok(())
 }
 
@@ -131,14 +134,18 @@ pub fn readdir_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
 /// An entry whose attributes are damaged does not end the listing; its error is given at the end.
 pub fn readdir_results<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     c.u64()?; // cookieverf
-    let entries = &mut f.rare_mut().entries;
+    let Rare { entries, chooses, plus, .. } = f.rare_mut();
+    *chooses = true;
     entries.reserve((c.rest().len() / SMALLEST_ENTRY).min(64));
     let mut damage = Ok(());
     while c.bool()? {
         let cookie = c.u64()?;
         let name = name(c)?;
-        let mut attributes = None;
-        let outcome = fattr4(c, &mut None, &mut attributes);
+        let (mut mask, mut attributes) = (None, None);
+        let outcome = fattr4(c, &mut mask, &mut attributes);
+        if plus.is_none() {
+            *plus = mask.and_then(plus_entry);
+        }
         if entries.len() < ENTRIES_LIMIT {
             entries.push(entry(cookie, name, attributes));
         }

@@ -343,6 +343,7 @@ fn listings() -> Vec<Sample> {
                 cookie: Some(1000),
                 count_requested: Some(32_680),
                 attribute_mask: Some([1 << 11, 1 << 23, 0]),
+                rare: Some(Rare { chooses: true, plus: Some(false), ..Rare::default() }.into()),
                 ..Facts::default()
             },
         ),
@@ -373,6 +374,8 @@ fn listings() -> Vec<Sample> {
                                 attributes: Some(Attributes { error: Some(10_019), ..Attributes::default() }),
                             },
                         ],
+                        chooses: true,
+                        plus: Some(true),
                         ..Rare::default()
                     }
                     .into(),
@@ -411,6 +414,24 @@ fn a_damaged_attribute_does_not_end_the_listing_and_is_not_concealed() {
     let (entries, eof, outcome) = damaged_listing(field, 1 << 4 | 1 << 19 | 1 << 20);
     assert_eq!((entries, eof), (2, Some(true)));
     assert_eq!(outcome.unwrap_err().reason, Reason::Malformed);
+}
+
+#[test]
+fn entries_tell_whether_a_listing_is_plus_where_they_have_attributes() {
+    let told = |mask| {
+        let mut facts = Facts::default();
+        let bytes =
+            [0, 9, 1, 0, 1, 1, u32::from_be_bytes(*b"a\0\0\0"), 1, mask].map(u32::to_be_bytes).concat();
+        let mut cut = Cursor::of_prefix(&bytes, 500, Reason::Truncated, Layer::Reply);
+        (operation("READDIR").results)(&mut cut, &mut facts).unwrap_err();
+        (facts.rare().chooses, facts.rare().plus)
+    };
+    let (kind, size, handle, error, fileid) = (1 << 1, 1 << 4, 1 << 19, 1 << 11, 1 << 20);
+    assert_eq!(told(kind | error | fileid), (true, Some(false)));
+    assert_eq!(told(kind | size), (true, Some(true)));
+    assert_eq!(told(handle), (true, Some(true)));
+    assert_eq!(told(error), (true, None));
+    assert_eq!(told(0), (true, None));
 }
 
 #[test]

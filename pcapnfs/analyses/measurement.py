@@ -261,7 +261,7 @@ def measure(
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
     # Times that nobody took are all alike, and their difference shows nothing.
     untimed = trace.meta.start_ns is None
-    rtt, source = (None, "none") if untimed else round_trip(small, network.way)
+    rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks, unreached = None, unreached_s(trace)
     if len(calls.clients) > 1:

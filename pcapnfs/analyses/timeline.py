@@ -60,8 +60,12 @@ SMALL_OPERATIONS = (
     "GETATTR", "LOOKUP", "ACCESS", "READLINK", "STATFS", "FSSTAT", "FSINFO", "PATHCONF",
     "CLOSE", "LOOKUPP", "NVERIFY", "VERIFY", "GETACL",
 )  # fmt: skip
-"""Operations that a server answers from memory in a few bytes, and that so show the round trip:
-those that docs/operations.md calls small."""
+"""Operations that a server answers from memory in a few bytes: those that docs/operations.md calls
+small."""
+
+SHOWING = tuple(op for op in SMALL_OPERATIONS if op != "FSINFO")
+"""Those that show the round trip. FSINFO is the first call to an export (RFC 1813 section 3.3.19):
+clients ask once, as they mount, and wait while the server looks up who may have it."""
 
 PROGRAMS = (*NFS_PROGRAMS, NLM)
 """NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
@@ -71,7 +75,9 @@ UNKNOWN = KINDS.index("unknown")
 """Kind of a call without a known outcome."""
 
 LEAST_CALLS = 30
-"""Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
+"""Calls that a mean must rest on: below, the mean of times with so long a tail says little. Few of
+each of several clients and servers are as few together: what made one of the first clients slow, as
+mounting does, makes one of each."""
 
 
 PAUSE_S = 1.0
@@ -141,7 +147,10 @@ class Timeline(Record):
     counted: Flags
     """It is a call of NFS or NFSACL."""
     small: Flags
-    """It shows the round trip: small, unstable, answered, not postponed; sent once if 30 are."""
+    """It shows the round trip: small, unstable, answered, not postponed; sent once if 30 are; of a
+    client and server with 30 such calls, if there are any."""
+    small_enough: bool
+    """There are any."""
     stable: Flags
     """It was stable, and answered."""
     timed: Flags
@@ -149,7 +158,8 @@ class Timeline(Record):
     once: Flags
     """It was sent once."""
     own_small: Flags
-    """Like `small`, but sent once if 30 of its client's are."""
+    """Like `small`, but sent once if 30 of its client's are, and of its client and a server with
+    30, if there is any."""
     own_timed: Flags
     """Like `timed`, likewise."""
     operation: NDArray[np.int16]
@@ -215,13 +225,13 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
     del outcome
     apart = _whole_by_client(intervals, ~chosen)
-    longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
-    service = facts.pop("srt")
+    pairs, longer = _pairs(trace, added_ns)
+    pair, service = pairs[facts.pop("connection")], facts.pop("srt")
     answered = service >= 0
     still = stalled(trace)
     places = None if still is None else find(calls.call, still.call)
     for piece in pieces(len(service)):
-        service[piece] += longer[connection[piece]]
+        service[piece] += longer[pair[piece]]
     service[~answered] = 0
     unsure = np.zeros(0, np.bool_)
     if still is not None and places is not None:
@@ -230,7 +240,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         unsure = calls.kind[places] == UNKNOWN
     longer_path = _path_taken_out(trace, calls, service, chosen)
     shows = answered & ~refused
-    del connection, refused, answered
+    del refused, answered
     intervals = _together(intervals, chosen)
     share_ns = equal_shares(intervals).whole
     order, idle_s, alone = _idle(intervals, int(chosen.sum()))
@@ -264,21 +274,25 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     for piece in pieces(len(order)):
         np.divide(service[order[piece]], NANOSECONDS, out=service_s[piece])
     del service
-    once, shows = facts.pop("once")[order], shows[order]
+    once, shows, pair = facts.pop("once")[order], shows[order], pair[order]
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
     whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
     operation = facts.pop("operation")[order]
+    showing, enough = _of_pairs(_undisturbed(small, once), pair)
+    own_showing, _ = _of_pairs(_undisturbed(small, once, whose), pair, whose)
+    del pair
     return Timeline(
         clients=calls.clients,
         client=whose,
         unit=unit,
         units=units,
         counted=facts.pop("counted")[order],
-        small=_undisturbed(small, once),
+        small=showing,
+        small_enough=enough,
         stable=operation >= 0,
         timed=_undisturbed(timed, once),
         once=once,
-        own_small=_undisturbed(small, once, whose),
+        own_small=own_showing,
         own_timed=_undisturbed(timed, once, whose),
         operation=operation,
         operations=operations,
@@ -412,6 +426,25 @@ def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.integer[Any]] | No
     return found
 
 
+def _of_pairs(
+    calls: Flags, pair: NDArray[np.integer[Any]], group: NDArray[np.integer[Any]] | None = None
+) -> tuple[Flags, bool]:
+    """Those of pairs with enough of them, and whether there are any; of a group without, all.
+
+    Args:
+        calls: The calls.
+        pair: The client and server of each.
+        group: The group of each; None: all are of one.
+    """
+    enough = counted(pair, int(pair.max(initial=0)) + 1, calls) >= LEAST_CALLS
+    theirs: Flags = calls & enough[pair]
+    if group is None:
+        found = bool(enough.any())
+        return (theirs if found else calls), found
+    have = counted(group, int(group.max(initial=0)) + 1, theirs) > 0
+    return theirs | (calls & ~have[group]), bool(have.any())
+
+
 def _parts(
     intervals: Intervals, part_kind: NDArray[np.uint8], refused: Flags, chosen: Flags
 ) -> tuple[float, float]:
@@ -445,15 +478,14 @@ def _whole_by_client(intervals: Intervals, which: Flags) -> Floats:
     return np.asarray(whole - inner, np.float64)
 
 
-def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:
-    """What is added to the calls of each connection, ns."""
+def _pairs(trace: Trace, added_ns: Added) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Clients and servers: which each connection is between, and what is added to its calls, ns."""
     numbers, mounts = traffic.of_clients(trace).numbers, traffic.mounts(trace)
-    of_mount = np.zeros(max(mounts, default=0) + 1, np.int64)
-    for mount, pair in mounts.items():
-        of_mount[mount] = added_ns.get(pair, 0)
-    added = np.zeros(int(numbers["connection"].max(initial=0)) + 1, np.int64)
-    added[numbers["connection"]] = of_mount[numbers["mount"]]
-    return added
+    known = np.array(sorted(mounts), np.int64)
+    added = np.array([added_ns.get(mounts[mount], 0) for mount in known.tolist()], np.int64)
+    pairs = np.zeros(int(numbers["connection"].max(initial=0)) + 1, np.min_scalar_type(len(known)))
+    pairs[numbers["connection"]] = np.searchsorted(known, numbers["mount"])
+    return pairs, added
 
 
 def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[Any]]]:
@@ -468,7 +500,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
         select call, coalesce(file::integer, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
                stability = 'unstable' and program in {NFS_PROGRAMS}
-                   and {among("op", SMALL_OPERATIONS)} as small,
+                   and {among("op", SHOWING)} as small,
                (case when stability = 'stable' and reply_time is not null
                      then {position("op", operations)} else -1 end)::smallint as operation,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,

@@ -236,6 +236,24 @@ def test_few_unstable_calls_take_their_round_trip_from_tcp() -> None:
     assert found.persist_s == pytest.approx(0.005)
 
 
+def test_few_unstable_calls_to_each_of_two_servers_are_few() -> None:
+    """Twenty to each, one of which takes 50 ms: TCP's 0.8 ms, and 0.2 ms of the fastest."""
+    calls = [*run(small=())]
+    begin = START_NS + 10_000 * MILLISECOND
+    for number in range(40):
+        sent = begin + number * 100 * MILLISECOND
+        lasts = (1 if number % 20 else 50) * MILLISECOND
+        times = {"call_time": sent, "call_first_time": sent, "reply_time": int(sent + lasts)}
+        where = {"server": f"10.0.0.{number // 20}", "connection": number // 20 + 1}
+        calls.append(call(1000 + number, "GETATTR", 1, **times | where | {"srt": int(lasts)}))
+    with trace_of(files=objects(), calls=calls, connections=[connection(0.8, 0.001)]) as trace:
+        found = model(trace)
+    assert found.small_calls == 40
+    assert found.rtt_source == "handshake"
+    assert found.rtt_s == pytest.approx(0.001)
+    assert found.persist_s == pytest.approx(0.005)
+
+
 def test_nothing_tells_the_round_trip() -> None:
     told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
     calls = run(small=(), stable=("CREATE",), pause_ms=600)

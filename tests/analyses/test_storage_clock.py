@@ -25,6 +25,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "stable": yes,
         "timed": yes,
         "once": yes,
+        "small_enough": False,
         "own_small": no,
         "own_timed": yes,
         "operation": np.zeros(count, np.int16),

@@ -47,6 +47,13 @@ UNREAD = "outcomes"
 FEW = "stable_calls"
 """Why there is no model although the trace tells what the time went into."""
 
+STORED = ("given", "async", "log_device")
+"""Changes that may be about storage."""
+
+TOLD = 0.01
+"""Part of the shortest forecast with other storage from which on it is told what may have been
+stable."""
+
 RTT_PART = 0.5
 """Part of the network's round trip that is assumed for a shorter one."""
 
@@ -127,6 +134,15 @@ class Model(Record):
     """Time in which the server was not ready or not reached, added up over calls, seconds."""
     pauses_s: float
     """Gaps of a second or more between calls, together, seconds; in `client_s`, once."""
+    unknown_calls: int
+    """Calls of NFS and NFSACL without a known outcome (no reply, cut, encrypted): they may have
+    been stable."""
+    unseen_replies: int
+    """Replies without their call that came while no call was under way: the client may have waited
+    for them, and their calls have been stable."""
+    unsure_s: float
+    """What both took beyond round trips, added up, seconds: in `other_s` and in `client_s`. The
+    range of a forecast with other storage goes from none of it that changes to all of it."""
     absorbs_rtt: bool | None
     """Stable calls end on a clock of the storage, so that a longer round trip does not add up: the
     interval of a forecast with another one then holds both; None when the trace does not tell."""
@@ -145,6 +161,12 @@ class Model(Record):
     verdict: Verdict | None
     """What the time goes into; None without calls, when nothing tells the round trip, or when most
     of the traffic is encrypted or of one direction."""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether what may have been stable makes much of a forecast with other storage."""
+        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        return bool(stored) and self.unsure_s > 0 and self.unsure_s >= TOLD * min(stored)
 
 
 def model(
@@ -241,6 +263,9 @@ def _finished(
         transfer_s=0.0 if measured is None else measured.transfer_s,
         waiting_s=0.0 if measured is None else measured.postponed_s,
         pauses_s=costs.pauses_s,
+        unknown_calls=0 if measured is None else measured.unknown_calls,
+        unseen_replies=0 if measured is None else measured.unseen_replies,
+        unsure_s=0.0 if measured is None else measured.unsure_s,
         absorbs_rtt=None if measured is None else measured.absorbs,
         persist_by_op=() if measured is None else measured.kinds,
         resent=_resent(measured, given),

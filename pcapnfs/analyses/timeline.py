@@ -19,7 +19,9 @@ from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
 from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.arrays import added as added_up
 from pcapnfs.analyses.arrays import counted, find, pieces
+from pcapnfs.analyses.directions import ORPHAN_REPLY
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import KINDS, TRANSFER, outstanding
@@ -52,6 +54,7 @@ READS = columns.together(
     columns.of(
         calls="call callback connection program op reply_time srt transmissions status_name "
         "stability file",
+        notes="reason time",
     ),
 )
 """The columns that this reads."""
@@ -98,6 +101,14 @@ class Units(Record):
     """How long its calls were outstanding, added up, seconds."""
     share_s: Floats
     """Their shares of the time in which calls were outstanding, added up, seconds."""
+    unsure: Floats
+    """Calls without a known outcome."""
+    unsure_s: Floats
+    """How long these were outstanding, without transfer and waiting, added up, seconds."""
+    unseen: Floats
+    """Replies without their call that came in the gaps before its calls."""
+    unseen_s: Floats
+    """What of these gaps was before such a reply, added up, seconds."""
 
 
 class Lost(Record):
@@ -223,6 +234,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     put_off = _whole(intervals, facts.pop("put_off") & chosen)
     outcome = chosen & (calls.kind == UNKNOWN)
     unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
+    unsure_calls = _each(intervals, outcome)
     del outcome
     apart = _whole_by_client(intervals, ~chosen)
     pairs, longer = _pairs(trace, added_ns)
@@ -250,12 +262,18 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     busy, shares = _added(share_ns, order, unit, len(number))
     del share_ns
     waited, waits = _added(intervals.end - intervals.begin, order, unit, len(number))
+    gaps, replies, before = _unseen(trace, intervals.begin, order, idle_s)
+    places_of, lasted = _in_line(*unsure_calls, order)
     units = Units(
         number=number,
         regular=known.regular[number],
         directory=known.directory[number],
         waited_s=waits,
         share_s=shares,
+        unsure=counted(unit[places_of], len(number)).astype(np.float64),
+        unsure_s=added_up(unit[places_of], lasted, len(number)),
+        unseen=added_up(unit[gaps], replies, len(number)),
+        unseen_s=added_up(unit[gaps], before, len(number)),
     )
     locked = _locked(trace, calls, intervals.begin, order, idle_s)
     del intervals
@@ -330,6 +348,45 @@ def _locked(
     pause = idle_s[idle[np.searchsorted(gaps[1], last)]] >= PAUSE_S
     length = (last - first) / NANOSECONDS
     return Locked(gaps_s=float(length[~pause].sum()), pauses_s=float(length[pause].sum()))
+
+
+def _unseen(
+    trace: Trace, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Gaps before calls in order in which replies without their call came.
+
+    The places of the calls, how many replies came before each, and what of the gap was before the
+    last of them, seconds: the client may have waited for it.
+    """
+    asked = f"select time from notes where reason = '{ORPHAN_REPLY}' and time is not null"
+    came = np.sort(trace.arrays(asked)["time"].astype(np.int64)) - (trace.meta.start_ns or 0)
+    idle = np.flatnonzero(idle_s > 0) if len(came) else np.zeros(0, np.int64)
+    end = begin[order[idle]]
+    length = np.rint(idle_s[idle] * NANOSECONDS).astype(np.int64)
+    first, last = np.searchsorted(came, end - length, "right"), np.searchsorted(came, end, "right")
+    some = np.flatnonzero(last > first)
+    before = came[last[some] - 1] - (end - length)[some]
+    return idle[some], (last - first)[some].astype(np.float64), before / NANOSECONDS
+
+
+def _each(intervals: Intervals, which: Flags) -> tuple[NDArray[np.int64], Floats]:
+    """The places of some calls, and how long each was outstanding without its parts, seconds."""
+    places = np.flatnonzero(which)
+    length = (intervals.end - intervals.begin)[places].astype(np.float64)
+    of = np.flatnonzero(which[intervals.part_of])
+    inner = (intervals.part_end - intervals.part_begin)[of]
+    np.subtract.at(length, np.searchsorted(places, intervals.part_of[of]), inner)
+    return places, length / NANOSECONDS
+
+
+def _in_line(
+    places: NDArray[np.int64], values: Floats, order: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Floats]:
+    """The places of some calls in their order, and their values in it."""
+    chosen = np.zeros(int(order.max(initial=-1)) + 1, np.bool_)
+    chosen[places] = True
+    found = np.flatnonzero(chosen[order])
+    return found, values[np.searchsorted(places, order[found])]
 
 
 def _path_taken_out(
@@ -481,10 +538,16 @@ def _whole_by_client(intervals: Intervals, which: Flags) -> Floats:
 def _pairs(trace: Trace, added_ns: Added) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Clients and servers: which each connection is between, and what is added to its calls, ns."""
     numbers, mounts = traffic.of_clients(trace).numbers, traffic.mounts(trace)
+    # A client and a server may have several mounts: of several parts of a trace.
+    different = sorted(set(mounts.values()))
+    place = {pair: number for number, pair in enumerate(different)}
     known = np.array(sorted(mounts), np.int64)
-    added = np.array([added_ns.get(mounts[mount], 0) for mount in known.tolist()], np.int64)
-    pairs = np.zeros(int(numbers["connection"].max(initial=0)) + 1, np.min_scalar_type(len(known)))
-    pairs[numbers["connection"]] = np.searchsorted(known, numbers["mount"])
+    of_mount = np.array([place[mounts[mount]] for mount in known.tolist()], np.int64)
+    pairs = np.zeros(
+        int(numbers["connection"].max(initial=0)) + 1, np.min_scalar_type(len(different))
+    )
+    pairs[numbers["connection"]] = of_mount[np.searchsorted(known, numbers["mount"])]
+    added = np.array([added_ns.get(pair, 0) for pair in different], np.int64)
     return pairs, added
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+LEAST_S = 1e-6
+"""Persistence below this is none, but what the means of calls differ by."""
+
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
@@ -80,6 +83,8 @@ class Change(Record):
             # What the program does between calls remains where calls are saved.
             pauses_s=pauses + files * (asked - rpcs) * client,
             concurrency=concurrency,
+            unsure_s=costs.unsure_s,
+            unseen_s=costs.unseen_s if self.client_s is None else 0.0,
         )
 
     def then(self, further: Change) -> Change:
@@ -94,6 +99,30 @@ class Change(Record):
         return replace(self, **both)
 
     def extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
+        """What the change comes to if its effects do not simply add up, or calls were stable.
+
+        Of calls without a known outcome, and those of which only the reply was captured, nobody
+        knows whether another storage changes them: all of them may have been stable.
+        """
+        yield from self._extremes(costs, absorbs=absorbs)
+        if self.persist_s is not None:
+            yield self._all_stable(self.of(costs), costs)
+            for case in self._extremes(costs, absorbs=absorbs):
+                yield self._all_stable(case, costs)
+
+    def _all_stable(self, changed: Costs[Number], costs: Costs[Number]) -> Costs[Number]:
+        """A case of the change, if all calls of which that is not known were stable."""
+        # Of storage that takes next to no time, nothing of theirs is persistence.
+        waits = (costs.persist_s > LEAST_S) * 1.0
+        ratio = (self.persist_s or 0.0) / (costs.persist_s + (1.0 - waits))
+        part = waits * _positive(1.0 - ratio)
+        return replace(
+            changed,
+            other_s=changed.other_s - part * costs.unsure_s,
+            pauses_s=changed.pauses_s - part * costs.unseen_s * changed.files,
+        )
+
+    def _extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
         """What the change comes to if its effects do not simply add up.
 
         Storage that ends calls on a clock of its own absorbs what the round trip takes more.

@@ -93,7 +93,7 @@ def lines(model: Model) -> list[str]:
     if faster:
         cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
         told.append(f"Forecast: {', '.join(cases)}.")
-    return told
+    return [*told, *_unsure(model)]
 
 
 def formula(model: Model) -> str:
@@ -222,11 +222,28 @@ def remarks(model: Model) -> list[str]:
             "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."
         )
+    told += _unsure(model)
     if model.vantage == "server":
         told.append("Captured at the server: the network's round trip was added to each call.")
     if model.vantage == "between":
         told.append("Captured between: the way to the client was added to each call.")
     return told
+
+
+def _unsure(model: Model) -> list[str]:
+    """What may have been stable or not, where that makes much of a forecast."""
+    if not model.unsure:
+        return []
+    calls, replies = model.unknown_calls, model.unseen_replies
+    told = [f"of {plural(calls, 'call', 'calls')} the outcome is not known"] if calls else []
+    if replies:
+        others = f"{units.count(replies)} more" if calls else plural(replies, "call", "calls")
+        told.append(f"of {others} only the reply was captured")
+    begin = ", and ".join(told)
+    return [
+        f"{begin[0].upper()}{begin[1:]}: the {units.duration(model.unsure_s)} that they took "
+        "beyond round trips may be persistence or not. The ranges with other storage hold both."
+    ]
 
 
 def _what_if(scenarios: tuple[Scenario, ...]) -> RenderableType:

@@ -432,6 +432,9 @@ def model() -> Model:
         transfer_s=0.25,
         waiting_s=0.0,
         pauses_s=2.0,
+        unknown_calls=0,
+        unseen_replies=0,
+        unsure_s=0.0,
         absorbs_rtt=True,
         persist_by_op=(
             KindOfStable("WRITE", 1000, 4e-3),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import late_connections as _late_connections
 from pcapnfs.analyses import network_path as _network_path
@@ -30,6 +31,7 @@ from pcapnfs.analyses.call_times import (
     round_trip,
 )
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
+from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 READS = columns.together(
+    _clocks_apart.READS,
     _timeline.READS,
     _network_path.READS,
     _directions.READS,
@@ -168,6 +171,8 @@ class Measurement(Record):
     unread: bool
     """Most of the traffic is encrypted, or most calls lack their replies for want of a direction:
     the others do not stand for what the time went into."""
+    times_untold: bool
+    """The clocks of the two directions are so far apart that what calls took is not known."""
 
     @property
     def span_s(self) -> float:
@@ -274,7 +279,8 @@ def measure(
     files, counted = _files(trace)
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
     # Times that nobody took are all alike, and their difference shows nothing.
-    untimed = trace.meta.start_ns is None
+    apart = clocks_apart(trace).untold
+    untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
@@ -297,7 +303,7 @@ def measure(
         stable_median_s=median(timed) if len(timed) else None,
         timed_once=int((calls.timed & calls.once).sum()),
         kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
-        absorbs=storage_clock.absorbs(calls),
+        absorbs=None if apart else storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         postponed_s=calls.postponed_s,
         put_off_s=calls.put_off_s,
@@ -316,6 +322,7 @@ def measure(
         sums=sums,
         clients=clocks,
         unread=sealing(trace).mostly or directions(trace).mostly,
+        times_untold=apart,
     )
 
 

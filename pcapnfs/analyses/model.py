@@ -44,6 +44,9 @@ STREAMS = 8
 UNREAD = "outcomes"
 """Why there is none although nothing else is missing: most calls do not tell what they did."""
 
+UNTIMED = "clocks"
+"""Why there is none whatever is given: what calls took is not known."""
+
 FEW = "stable_calls"
 """Why there is no model although the trace tells what the time went into."""
 
@@ -154,13 +157,15 @@ class Model(Record):
     inputs: tuple[Input, ...]
     """Every input with its source."""
     missing: tuple[str, ...]
-    """Why there is no model: `files`, `rtt`, `outcomes` (of most calls it is not known whether they
-    were stable), `stable_calls` (too few); empty when there is one."""
+    """Why there is no model: `clocks` (those of the two directions are apart), `files`, `rtt`,
+    `outcomes` (of most calls it is not known whether they were stable), `stable_calls` (too few);
+    empty when there is one."""
     what_if: tuple[Scenario, ...]
     """Forecasts with one thing changed; empty without a model."""
     verdict: Verdict | None
-    """What the time goes into; None without calls, when nothing tells the round trip, or when most
-    of the traffic is encrypted or of one direction."""
+    """What the time goes into; None without calls, when nothing tells the round trip, when most of
+    the traffic is encrypted or of one direction, or when the clocks of the two directions are
+    apart."""
 
     @property
     def unsure(self) -> bool:
@@ -239,7 +244,7 @@ def _finished(
     return Model(
         files=given.files or (None if measured is None else measured.files),
         rpcs_per_file=costs.rpcs_per_file if per_file else None,
-        rtt_s=None if "rtt" in missing else costs.rtt_s,
+        rtt_s=None if "rtt" in missing or UNTIMED in missing else costs.rtt_s,
         rtt_source=_sources(measured, given)["rtt_s"],
         network_rtt_s=_network_s(measured, given),
         syncops_per_file=costs.syncops_per_file if per_file and UNREAD not in missing else None,
@@ -282,13 +287,19 @@ def _verdict(
     """What the time went into, or would go into with what was given."""
     if measured is not None and not given.any:
         return measured_verdict(measured)
-    if "rtt" in missing or (measured is not None and (not measured.calls or measured.unread)):
+    if (
+        "rtt" in missing
+        or UNTIMED in missing
+        or (measured is not None and (not measured.calls or measured.unread))
+    ):
         return None
     return verdict(_evidence(measured, given, costs, missing))
 
 
 def _missing(measured: Measurement, given: Overrides) -> tuple[str, ...]:
     """Which inputs the trace does not tell, and nobody gave."""
+    if measured.times_untold:
+        return (UNTIMED,)
     stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
     by_file = None not in (given.files, given.rpcs_per_file, given.syncops_per_file)
     return tuple(

@@ -44,6 +44,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
+    "clocks": "the clocks of the two directions are apart, so that what calls took is not known",
     "files": "no call of NFS tells of files; give --files, --rpcs-per-file and --syncops-per-file",
     "rtt": "nothing tells the round trip; give --rtt",
     "outcomes": "of most calls it is not known whether they were stable; give --syncops-per-file "

@@ -54,6 +54,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _mistimed(trust),
         _set_back(trust),
         _set_forward(trust),
+        clocks_apart(trust),
         _matched(trust),
         _orphans(trust),
         *sealed(trust),
@@ -85,6 +86,19 @@ def one_way(trust: Trust) -> str:
     return f"Of some connections {' and of others '.join(told)} was captured. {both}"
 
 
+def clocks_apart(trust: Trust) -> str:
+    """That the two directions have clocks of their own, in sentences; nothing where they do not."""
+    if trust.clocks_apart_s is None:
+        return ""
+    untold = "" if not trust.times_untold else " What calls took is not known."
+    before = plural(trust.negative_times, "reply is", "replies are")
+    return (
+        f"{before} in the capture before the call: the two directions were captured with clocks "
+        f"that are {units.duration(trust.clocks_apart_s)} or more apart.{untold} Capture both with "
+        "one clock, or set the file of one right (editcap -t) before they are merged."
+    )
+
+
 def sealed(trust: Trust) -> list[str]:
     """What is encrypted as a whole, in sentences; nothing where nothing is."""
     found = trust.sealed
@@ -105,7 +119,12 @@ def sealed(trust: Trust) -> list[str]:
 
 
 def no_verdict(trust: Trust) -> str:
-    """Why there is no verdict, where that is because most cannot be read; else nothing."""
+    """Why there is no verdict, where most cannot be read, or times are not known; else nothing."""
+    if trust.times_untold and not trust.mostly_unread:
+        return (
+            "No verdict on what the time went into: the clocks of the two directions are apart, so "
+            "that what calls took is not known."
+        )
     if not trust.mostly_unread:
         return ""
     if trust.sealed.mostly:
@@ -142,6 +161,8 @@ def lacks(trust: Trust) -> list[str]:
 
 def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
+    if trust.times_untold:
+        return f"Trust: {clocks_apart(trust)}"
     if direction := one_way(trust):
         return f"Trust: {direction[0].lower()}{direction[1:]}"
     told, closed = lacks(trust), sealed(trust)
@@ -322,7 +343,7 @@ def _retransmitted(trust: Trust) -> str:
 
 
 def _negative(trust: Trust) -> str:
-    if not trust.negative_times:
+    if not trust.negative_times or trust.clocks_apart_s is not None:
         return ""
     replies = plural(trust.negative_times, "reply", "replies")
     return f"The capture holds {replies} before the call: packets out of order."

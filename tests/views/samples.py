@@ -113,6 +113,8 @@ def trust() -> Trust:
         retransmitted_calls=0,
         duplicate_replies=0,
         assumed_outcomes=0,
+        clocks_apart_s=None,
+        times_untold=False,
         negative_times=0,
         undecoded=0,
         undecoded_reasons={},

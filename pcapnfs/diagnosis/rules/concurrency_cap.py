@@ -70,4 +70,5 @@ RULE = Rule(
     judge=judge,
     thresholds=(CALLS, SHARE),
     topic="calls at once",
+    of_times=True,
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import clock_ticks as _clock_ticks
 from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import late_connections as _late_connections
@@ -31,6 +32,7 @@ from pcapnfs.analyses.call_times import (
     round_trip,
 )
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
+from pcapnfs.analyses.clock_ticks import clock
 from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 READS = columns.together(
+    _clock_ticks.READS,
     _clocks_apart.READS,
     _timeline.READS,
     _network_path.READS,
@@ -171,6 +174,8 @@ class Measurement(Record):
     unread: bool
     """Most of the traffic is encrypted, or most calls lack their replies for want of a direction:
     the others do not stand for what the time went into."""
+    tick_s: float
+    """What times are multiples of, seconds; 0 where that is less than a millisecond."""
     times_untold: bool
     """The clocks of the two directions are so far apart that what calls took is not known."""
 
@@ -322,6 +327,7 @@ def measure(
         sums=sums,
         clients=clocks,
         unread=sealing(trace).mostly or directions(trace).mostly,
+        tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
     )
 

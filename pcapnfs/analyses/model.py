@@ -146,6 +146,10 @@ class Model(Record):
     unsure_s: float
     """What both took beyond round trips, added up, seconds: in `other_s` and in `client_s`. The
     range of a forecast with other storage goes from none of it that changes to all of it."""
+    clock_tick_s: float | None
+    """What the capture's times are multiples of, seconds: the range of a forecast holds that round
+    trips take as much longer or shorter, and persistence the difference. None where it is less
+    than a millisecond."""
     absorbs_rtt: bool | None
     """Stable calls end on a clock of the storage, so that a longer round trip does not add up: the
     interval of a forecast with another one then holds both; None when the trace does not tell."""
@@ -271,6 +275,7 @@ def _finished(
         unknown_calls=0 if measured is None else measured.unknown_calls,
         unseen_replies=0 if measured is None else measured.unseen_replies,
         unsure_s=0.0 if measured is None else measured.unsure_s,
+        clock_tick_s=None if measured is None else measured.tick_s or None,
         absorbs_rtt=None if measured is None else measured.absorbs,
         persist_by_op=() if measured is None else measured.kinds,
         resent=_resent(measured, given),
@@ -329,7 +334,12 @@ def _base(measured: Measurement | None, given: Overrides) -> Base:
             concurrency=1.0,
         )
         return Base(costs, None, absorbs=False)
-    return Base(measured.costs(), resampled(measured), absorbs=bool(measured.absorbs))
+    return Base(
+        measured.costs(),
+        resampled(measured),
+        absorbs=bool(measured.absorbs),
+        tick_s=measured.tick_s,
+    )
 
 
 def _change(measured: Measurement | None, given: Overrides) -> Change:

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import clock_ticks as _clock_ticks
 from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import sealing as _sealing
+from pcapnfs.analyses.clock_ticks import clock
 from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import ORPHAN_REPLY, directions
 from pcapnfs.analyses.once import once
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _clock_ticks.READS,
     _clocks_apart.READS,
     _directions.READS,
     _sealing.READS,
@@ -89,6 +92,9 @@ class Trust(Record):
     times_untold: bool
     """That is so much that what calls took is not known: there is no verdict, no model and no
     finding on times."""
+    clock_tick_s: float | None
+    """What all times of the capture are multiples of, seconds: shorter times cannot be told. None
+    where that is less than a millisecond, or there are too few times."""
     undecoded: int
     """Messages that were not decoded to their end: the sum of undecoded_reasons."""
     undecoded_reasons: Mapping[str, int]
@@ -242,6 +248,7 @@ def trust(trace: Trace) -> Trust:
         negative_times=negative,
         clocks_apart_s=apart.least_s,
         times_untold=apart.untold,
+        clock_tick_s=clock(trace).tick_s,
         undecoded=sum(undecoded.values()),
         undecoded_reasons=undecoded,
         sealed=sealing(trace),

@@ -157,16 +157,20 @@ class Base(Record):
     """The same of resamples; None with too few files."""
     absorbs: bool
     """Stable calls end on a clock of the storage."""
+    tick_s: float = 0.0
+    """What the capture's times are multiples of, seconds; 0 where that is next to nothing."""
+
+    def _cases(self, change: Change, costs: Costs[Number]) -> Iterator[Costs[Number]]:
+        """What the change comes to, with its extremes, whatever the clock could not tell."""
+        for told in _within(costs, self.tick_s):
+            yield change.of(told)
+            yield from change.extremes(told, absorbs=self.absorbs)
 
     def spread(self, change: Change) -> tuple[float, float] | None:
         """The ends of the interval of a forecast; None with too few files."""
         if self.resamples is None:
             return None
-        cases = [
-            change.of(self.resamples),
-            *change.extremes(self.resamples, absorbs=self.absorbs),
-        ]
-        ends = [interval(case.forecast_s) for case in cases]
+        ends = [interval(case.forecast_s) for case in self._cases(change, self.resamples)]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def range(self, change: Change) -> tuple[float, float]:
@@ -174,7 +178,7 @@ class Base(Record):
 
         That is one call after the other, unless it is given how many are under way.
         """
-        cases = [change.of(self.costs), *change.extremes(self.costs, absorbs=self.absorbs)]
+        cases = list(self._cases(change, self.costs))
         ends = [case.forecast_s for case in cases]
         if change.streams is None:
             ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
@@ -226,6 +230,25 @@ def scenario(
         high_s=high,
         factor=given.of(base.costs).forecast_s / forecast if forecast > 0 else None,
     )
+
+
+def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
+    """The inputs, and with a round trip that is a tick longer or shorter.
+
+    What calls took in all is told well: persistence, and what they take beyond both, has the rest.
+    """
+    yield costs
+    for by in (tick_s, -tick_s) if tick_s else ():
+        rtt = _positive(costs.rtt_s + by)
+        persist = _positive(costs.persist_s - (rtt - costs.rtt_s))
+        yield replace(
+            costs,
+            rtt_s=rtt,
+            persist_s=persist,
+            other_s=costs.other_s
+            - costs.rpcs_per_file * (rtt - costs.rtt_s)
+            - costs.syncops_per_file * (persist - costs.persist_s),
+        )
 
 
 def _set(number: Number, value: float | None) -> Number:

@@ -224,6 +224,12 @@ def remarks(model: Model) -> list[str]:
             "part, and does not simply add up."
         )
     told += _unsure(model)
+    if model.clock_tick_s is not None:
+        tick = units.duration(model.clock_tick_s)
+        told.append(
+            f"The capture's clock ticks every {tick}: a round trip may take as much longer or "
+            "shorter, and the ranges hold that."
+        )
     if model.vantage == "server":
         told.append("Captured at the server: the network's round trip was added to each call.")
     if model.vantage == "between":

@@ -42,7 +42,8 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     """What can be relied on and what is missing, most important first."""
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
-        capture.limits_hit, capture.followers, trust.set_back, trust.set_forward,
+        trust.set_back, trust.set_forward, trust.clock_tick_s, capture.limits_hit,
+        capture.followers,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
@@ -55,6 +56,7 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _set_back(trust),
         _set_forward(trust),
         clocks_apart(trust),
+        _ticks(trust),
         _matched(trust),
         _orphans(trust),
         *sealed(trust),
@@ -244,6 +246,13 @@ def _set_forward(trust: Trust) -> str:
         f"The clock of the capturing host was set forward{how}, as the TCP timestamps of both ends "
         "tell: times are counted on from there, earlier than Wireshark shows them."
     )
+
+
+def _ticks(trust: Trust) -> str:
+    if trust.clock_tick_s is None:
+        return ""
+    tick = units.duration(trust.clock_tick_s)
+    return f"The capture's clock ticks every {tick}: shorter times cannot be told."
 
 
 def _how_often(times: int, by_s: float, frame: int | None) -> str:

@@ -387,6 +387,21 @@ def test_storage_that_takes_no_time_makes_no_call_shorter(persist_s: float) -> N
             assert case.forecast_s == pytest.approx(change.of(costs).forecast_s)
 
 
+def test_a_coarse_clock_widens_the_range_by_its_tick() -> None:
+    """By a millisecond for each of two stable calls of 40 files, all of a round trip below."""
+    with trace_of(
+        meta(packets=240), files=objects(), calls=run(), connections=[connection(0.8, 0.001)]
+    ) as trace:
+        found = model(trace)
+    assert found.clock_tick_s == pytest.approx(0.001)
+    by_name = {each.change: each for each in found.what_if}
+    changed, same = by_name["async"], by_name["measured"]
+    assert changed.low_s == pytest.approx(changed.forecast_s - 40 * 2 * 0.001, rel=0.02)
+    assert changed.high_s == pytest.approx(changed.forecast_s + 40 * 2 * 0.001, rel=0.02)
+    # How long all of it took does not depend on the tick.
+    assert (same.low_s, same.high_s) == pytest.approx((same.forecast_s,) * 2, rel=0.01)
+
+
 def test_where_only_a_reply_was_captured_the_client_may_have_waited_for_it() -> None:
     """Of every tenth CREATE the call was lost: its 6 ms, but for a round trip, may be stable."""
     rows = run(stable=("CREATE",))

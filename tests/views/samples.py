@@ -115,6 +115,7 @@ def trust() -> Trust:
         assumed_outcomes=0,
         clocks_apart_s=None,
         times_untold=False,
+        clock_tick_s=None,
         negative_times=0,
         undecoded=0,
         undecoded_reasons={},
@@ -437,6 +438,7 @@ def model() -> Model:
         unknown_calls=0,
         unseen_replies=0,
         unsure_s=0.0,
+        clock_tick_s=None,
         absorbs_rtt=True,
         persist_by_op=(
             KindOfStable("WRITE", 1000, 4e-3),

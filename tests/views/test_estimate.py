@@ -77,6 +77,13 @@ def test_the_summary_says_what_the_formula_comes_to() -> None:
     assert estimate.lines(samples.poor_model())[0].startswith("Not enough data: nothing tells")
 
 
+def test_a_coarse_clock_is_told_with_what_ranges_hold() -> None:
+    assert estimate.remarks(replace(samples.model(), clock_tick_s=0.004))[1] == (
+        "The capture's clock ticks every 4.00 ms: a round trip may take as much longer or shorter, "
+        "and the ranges hold that."
+    )
+
+
 def test_what_may_have_been_stable_is_told_where_it_matters() -> None:
     much = replace(samples.model(), unknown_calls=1200, unsure_s=3.0)
     told = (

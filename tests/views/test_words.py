@@ -38,6 +38,13 @@ def test_every_misfortune_has_its_sentence() -> None:
     ]
 
 
+def test_a_coarse_clock_is_told() -> None:
+    assert trust_sentences(replace(samples.trust(), clock_tick_s=0.01), samples.capture()) == [
+        "The capture's clock ticks every 10.0 ms: shorter times cannot be told.",
+        "Every call has its reply.",
+    ]
+
+
 def test_clocks_that_are_apart_are_told_with_what_to_do() -> None:
     little = replace(
         samples.trust(),

@@ -34,14 +34,15 @@ class KindOfStable(Record):
     fewer than 30 calls, or without a round trip."""
 
 
-def round_trip(small: Floats, network: Way) -> tuple[float | None, str]:
+def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple[float | None, str]:
     """The round trip that the client saw, seconds, and what it rests on; None when nothing tells.
 
     Args:
         small: Service times of the calls that show it, seconds.
         network: What TCP tells.
+        enough: Whether a mean may rest on the calls; None: if there are 30.
     """
-    if len(small) >= LEAST_CALLS:
+    if len(small) >= LEAST_CALLS if enough is None else enough:
         return float(small.mean()), "calls"
     if network.source == "gaps" and len(small):
         # An upper bound of the network says less than a few calls, whose times it is in.

@@ -44,6 +44,10 @@ class Costs(Record, Generic[Number]):
     """Pauses of the client in all, which do not grow with the number of calls."""
     concurrency: Number
     """Calls that are under way at the same time while any is."""
+    unsure_s: Number | float = 0.0
+    """The part of `other_s` of calls that may have been stable or not."""
+    unseen_s: Number | float = 0.0
+    """The part of the client's time for a file in which it may have waited for such calls."""
 
     @property
     def first_order_s(self) -> Number:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import clock_ticks as _clock_ticks
+from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import late_connections as _late_connections
 from pcapnfs.analyses import logins as _logins
@@ -32,6 +34,8 @@ from pcapnfs.analyses.call_times import (
     round_trip,
 )
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
+from pcapnfs.analyses.clock_ticks import clock
+from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
@@ -56,6 +60,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 READS = columns.together(
+    _clock_ticks.READS,
+    _clocks_apart.READS,
     _timeline.READS,
     _network_path.READS,
     _directions.READS,
@@ -92,6 +98,12 @@ class Sums(Record):
     """Their share of the time in which any call was outstanding, seconds."""
     client_s: Floats
     """The client's time before them, without pauses, seconds."""
+    unsure_s: Floats
+    """What of the time outstanding calls without a known outcome took beyond a round trip,
+    seconds."""
+    unseen_s: Floats
+    """What of the client's time may be that of calls of which only the reply was captured, beyond a
+    round trip, seconds."""
 
 
 class Measurement(Record):
@@ -139,6 +151,8 @@ class Measurement(Record):
     """Time outstanding of calls without a known outcome, without these two, added up, seconds."""
     unknown_calls: int
     """Such calls."""
+    unseen_replies: int
+    """Replies without their call that came while no call was under way."""
     lost: Lost
     """What calls stood still until TCP sent again what was lost; in no round trip, and in no
     persistence."""
@@ -170,6 +184,10 @@ class Measurement(Record):
     the others do not stand for what the time went into."""
     lacking: bool
     """The capture lacks so much that calls may have been under way where none is (trust)."""
+    tick_s: float
+    """What times are multiples of, seconds; 0 where that is less than a millisecond."""
+    times_untold: bool
+    """The clocks of the two directions are so far apart that what calls took is not known."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
 
@@ -222,6 +240,11 @@ class Measurement(Record):
         lost = self.lost.unknown_s + self.longer.unknown_s
         return max(0.0, self.unknown_s - self.unknown_calls * rtt_s - lost)
 
+    @property
+    def unsure_s(self) -> float:
+        """What calls took, beyond round trips, that may have been stable or not, seconds."""
+        return float(self.sums.unsure_s.sum() + self.sums.unseen_s.sum())
+
     def with_rtt(self, rtt_s: float | None) -> Measurement:
         """The same with a round trip that was given, if the trace tells none."""
         if rtt_s is None or self.rtt_s is not None:
@@ -248,6 +271,8 @@ class Measurement(Record):
             client_s=self.client_s / self.calls if self.calls else 0.0,
             pauses_s=self.pauses_s,
             concurrency=self.concurrency,
+            unsure_s=float(self.sums.unsure_s.sum()) / files,
+            unseen_s=float(self.sums.unseen_s.sum()) / files,
         )
 
 
@@ -269,11 +294,12 @@ def measure(
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
     calls = timeline(trace, network.added_ns, found)
     files, counted = _files(trace)
-    sums = _sums(calls, counted)
     small, timed = calls.service_s[calls.small], calls.service_s[calls.timed]
     # Times that nobody took are all alike, and their difference shows nothing.
-    untimed = trace.meta.start_ns is None
-    rtt, source = (None, "none") if untimed else round_trip(small, network.way)
+    apart = clocks_apart(trace).untold
+    untimed = trace.meta.start_ns is None or apart
+    rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
+    sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
     if len(calls.clients) > 1:
@@ -295,12 +321,13 @@ def measure(
         stable_median_s=median(timed) if len(timed) else None,
         timed_once=int((calls.timed & calls.once).sum()),
         kinds=kinds_of_stable(timed, calls.operation[calls.timed], calls.operations, rtt),
-        absorbs=storage_clock.absorbs(calls),
+        absorbs=None if apart else storage_clock.absorbs(calls),
         transfer_s=calls.transfer_s,
         postponed_s=calls.postponed_s,
         put_off_s=calls.put_off_s,
         unknown_s=calls.unknown_s,
         unknown_calls=calls.unknown_calls,
+        unseen_replies=int(calls.units.unseen.sum()),
         lost=calls.lost,
         longer=calls.longer,
         locked=calls.locked,
@@ -316,6 +343,8 @@ def measure(
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,
         login_s=sum(logged_in.get(each, Logins()).beyond_s(rtt or 0.0) for each in calls.clients),
+        tick_s=clock(trace).tick_s or 0.0,
+        times_untold=apart,
     )
 
 
@@ -337,10 +366,11 @@ def _files(trace: Trace) -> tuple[int | None, str]:
     return int(directories), "directories"
 
 
-def _sums(calls: Timeline, counted: str) -> Sums:
-    """Add up by unit."""
+def _sums(calls: Timeline, counted: str, rtt_s: float) -> Sums:
+    """Add up by unit, with the round trip that calls show."""
     units = calls.units
     many = len(units.number)
+    client_s = added(calls.unit, calls.idle_s, many, calls.idle_s < PAUSE_S)
 
     def total(values: Floats, which: NDArray[np.bool_]) -> Floats:
         return added(calls.unit, values, many, which)
@@ -358,5 +388,17 @@ def _sums(calls: Timeline, counted: str) -> Sums:
         small_s=total(calls.service_s, calls.small),
         waited_s=units.waited_s,
         share_s=units.share_s,
-        client_s=total(calls.idle_s, calls.idle_s < PAUSE_S),
+        client_s=client_s,
+        unsure_s=_beyond(
+            units.unsure_s, units.unsure * rtt_s, calls.lost.unknown_s + calls.longer.unknown_s
+        ),
+        # Of a pause nothing is known by call.
+        unseen_s=np.minimum(_beyond(units.unseen_s, units.unseen * rtt_s), client_s),
     )
+
+
+def _beyond(times_s: Floats, known_s: Floats, elsewhere_s: float = 0.0) -> Floats:
+    """Times by unit less what is known of them, and less their part of what is told elsewhere."""
+    left: Floats = np.maximum(times_s - known_s, 0.0)
+    whole = float(left.sum())
+    return left * max(0.0, 1.0 - elsewhere_s / whole) if whole else left

@@ -45,8 +45,18 @@ STREAMS = 8
 UNREAD = "outcomes"
 """Why there is none although nothing else is missing: most calls do not tell what they did."""
 
+UNTIMED = "clocks"
+"""Why there is none whatever is given: what calls took is not known."""
+
 FEW = "stable_calls"
 """Why there is no model although the trace tells what the time went into."""
+
+STORED = ("given", "async", "log_device")
+"""Changes that may be about storage."""
+
+TOLD = 0.01
+"""Part of the shortest forecast with other storage from which on it is told what may have been
+stable."""
 
 RTT_PART = 0.5
 """Part of the network's round trip that is assumed for a shorter one."""
@@ -128,6 +138,19 @@ class Model(Record):
     """Time in which the server was not ready or not reached, added up over calls, seconds."""
     pauses_s: float
     """Gaps of a second or more between calls, together, seconds; in `client_s`, once."""
+    unknown_calls: int
+    """Calls of NFS and NFSACL without a known outcome (no reply, cut, encrypted): they may have
+    been stable."""
+    unseen_replies: int
+    """Replies without their call that came while no call was under way: the client may have waited
+    for them, and their calls have been stable."""
+    unsure_s: float
+    """What both took beyond round trips, added up, seconds: in `other_s` and in `client_s`. The
+    range of a forecast with other storage goes from none of it that changes to all of it."""
+    clock_tick_s: float | None
+    """What the capture's times are multiples of, seconds: the range of a forecast holds that round
+    trips take as much longer or shorter, and persistence the difference. None where it is less
+    than a millisecond."""
     absorbs_rtt: bool | None
     """Stable calls end on a clock of the storage, so that a longer round trip does not add up: the
     interval of a forecast with another one then holds both; None when the trace does not tell."""
@@ -139,13 +162,21 @@ class Model(Record):
     inputs: tuple[Input, ...]
     """Every input with its source."""
     missing: tuple[str, ...]
-    """Why there is no model: `files`, `rtt`, `outcomes` (of most calls it is not known whether they
-    were stable), `stable_calls` (too few); empty when there is one."""
+    """Why there is no model: `clocks` (those of the two directions are apart), `files`, `rtt`,
+    `outcomes` (of most calls it is not known whether they were stable), `stable_calls` (too few);
+    empty when there is one."""
     what_if: tuple[Scenario, ...]
     """Forecasts with one thing changed; empty without a model."""
     verdict: Verdict | None
-    """What the time goes into; None without calls, when nothing tells the round trip, or when most
-    of the traffic is encrypted or of one direction."""
+    """What the time goes into; None without calls, when nothing tells the round trip, when most of
+    the traffic is encrypted or of one direction, or when the clocks of the two directions are
+    apart."""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether what may have been stable makes much of a forecast with other storage."""
+        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        return bool(stored) and self.unsure_s > 0 and self.unsure_s >= TOLD * min(stored)
 
 
 def model(
@@ -218,7 +249,7 @@ def _finished(
     return Model(
         files=given.files or (None if measured is None else measured.files),
         rpcs_per_file=costs.rpcs_per_file if per_file else None,
-        rtt_s=None if "rtt" in missing else costs.rtt_s,
+        rtt_s=None if "rtt" in missing or UNTIMED in missing else costs.rtt_s,
         rtt_source=_sources(measured, given)["rtt_s"],
         network_rtt_s=_network_s(measured, given),
         syncops_per_file=costs.syncops_per_file if per_file and UNREAD not in missing else None,
@@ -242,6 +273,10 @@ def _finished(
         transfer_s=0.0 if measured is None else measured.transfer_s,
         waiting_s=0.0 if measured is None else measured.postponed_s,
         pauses_s=costs.pauses_s,
+        unknown_calls=0 if measured is None else measured.unknown_calls,
+        unseen_replies=0 if measured is None else measured.unseen_replies,
+        unsure_s=0.0 if measured is None else measured.unsure_s,
+        clock_tick_s=None if measured is None else measured.tick_s or None,
         absorbs_rtt=None if measured is None else measured.absorbs,
         persist_by_op=() if measured is None else measured.kinds,
         resent=_resent(measured, given),
@@ -258,13 +293,19 @@ def _verdict(
     """What the time went into, or would go into with what was given."""
     if measured is not None and not given.any:
         return measured_verdict(measured)
-    if "rtt" in missing or (measured is not None and (not measured.calls or measured.unread)):
+    if (
+        "rtt" in missing
+        or UNTIMED in missing
+        or (measured is not None and (not measured.calls or measured.unread))
+    ):
         return None
     return verdict(_evidence(measured, given, costs, missing))
 
 
 def _missing(measured: Measurement, given: Overrides) -> tuple[str, ...]:
     """Which inputs the trace does not tell, and nobody gave."""
+    if measured.times_untold:
+        return (UNTIMED,)
     stable = measured.stable_calls if given.syncops_per_file is None else given.syncops_per_file
     by_file = None not in (given.files, given.rpcs_per_file, given.syncops_per_file)
     return tuple(
@@ -294,7 +335,12 @@ def _base(measured: Measurement | None, given: Overrides) -> Base:
             concurrency=1.0,
         )
         return Base(costs, None, absorbs=False)
-    return Base(measured.costs(), resampled(measured), absorbs=bool(measured.absorbs))
+    return Base(
+        measured.costs(),
+        resampled(measured),
+        absorbs=bool(measured.absorbs),
+        tick_s=measured.tick_s,
+    )
 
 
 def _change(measured: Measurement | None, given: Overrides) -> Change:

@@ -41,6 +41,7 @@ SEED = 1813
 
 _COLUMNS = (
     "calls", "stable", "timed", "timed_s", "small", "small_s", "waited_s", "share_s", "client_s",
+    "unsure_s", "unseen_s",
 )  # fmt: skip
 
 
@@ -75,6 +76,8 @@ class Seen(Record):
             client_s=_mean(total["client_s"], total["calls"], np.zeros(self.files.shape)),
             pauses_s=np.full(self.files.shape, measured.pauses_s),
             concurrency=_mean(total["waited_s"], total["share_s"], np.ones(self.files.shape)),
+            unsure_s=total["unsure_s"] / self.files,
+            unseen_s=total["unseen_s"] / self.files,
         )
 
     @property

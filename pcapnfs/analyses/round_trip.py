@@ -17,15 +17,18 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
+from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import given, traffic
+from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
-from pcapnfs.record import Record
+from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _clocks_apart.READS,
     traffic.READS,
     columns.of(
         calls="call client server callback call_first_time reply_time srt",
@@ -80,7 +83,8 @@ class Half(Record):
     """The round trip between the capture point and one end."""
 
     rtt_s: float | None
-    """A usual round trip, seconds; None when nothing tells."""
+    """A usual round trip, seconds; None when nothing tells, as where the clocks of the two
+    directions are apart."""
     source: Source
     """What it rests on; `gaps` is an upper bound."""
     least_s: float | None
@@ -280,12 +284,15 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
         client_sides[client, server].add(ack, values[:6])
         server_sides[client, server].add(syn, values[6:])
     rows = trace.rows(_CALLS)
+    apart = clocks_apart(trace).least_s is not None
     all_gaps = _gaps(trace, [pair for *pair, _, _, _ in rows if not client_sides[*pair].told])
     found = {}
     for client, server, calls, replies, reply in rows:
         gaps, gap = all_gaps.get((client, server), (0, None))
         near_client = client_sides[client, server].half(gaps, gap)
         near_server = server_sides[client, server].half(replies, reply, quickest=reply)
+        if apart:
+            near_client, near_server = _untimed(near_client), _untimed(near_server)
         vantage, ratio = _vantage(client, server, near_client, near_server)
         path = None
         if near_client.rtt_s is not None and near_server.rtt_s is not None:
@@ -341,6 +348,20 @@ def _vantage(
         return ("client" if to_client < to_server else "server"), ratio
     # A half that is only bounded may be much shorter than it looks.
     return ("between" if all(sure) and ratio <= COMPARABLE else "unknown"), ratio
+
+
+def _untimed(half: Half) -> Half:
+    """The half as two clocks that are apart show it: not at all."""
+    return replace(
+        half,
+        rtt_s=None,
+        source="none",
+        least_s=None,
+        handshake_s=None,
+        ack_s=None,
+        turn_s=None,
+        gap_s=None,
+    )
 
 
 def _halves(pair: RoundTrip) -> tuple[Half, Half]:

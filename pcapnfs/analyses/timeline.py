@@ -19,7 +19,9 @@ from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
 from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses import tcp_stalls as _tcp_stalls
+from pcapnfs.analyses.arrays import added as added_up
 from pcapnfs.analyses.arrays import counted, find, pieces
+from pcapnfs.analyses.directions import ORPHAN_REPLY
 from pcapnfs.analyses.equal_shares import Intervals, equal_shares
 from pcapnfs.analyses.objects import NO_FILE, objects
 from pcapnfs.analyses.outstanding import KINDS, TRANSFER, WAITING, outstanding
@@ -55,6 +57,7 @@ READS = columns.together(
     columns.of(
         calls="call callback connection program op reply_time srt transmissions status_name "
         "stability file",
+        notes="reason time",
     ),
 )
 """The columns that this reads."""
@@ -63,8 +66,12 @@ SMALL_OPERATIONS = (
     "GETATTR", "LOOKUP", "ACCESS", "READLINK", "STATFS", "FSSTAT", "FSINFO", "PATHCONF",
     "CLOSE", "LOOKUPP", "NVERIFY", "VERIFY", "GETACL",
 )  # fmt: skip
-"""Operations that a server answers from memory in a few bytes, and that so show the round trip:
-those that docs/operations.md calls small."""
+"""Operations that a server answers from memory in a few bytes: those that docs/operations.md calls
+small."""
+
+SHOWING = tuple(op for op in SMALL_OPERATIONS if op != "FSINFO")
+"""Those that show the round trip. FSINFO is the first call to an export (RFC 1813 section 3.3.19):
+clients ask once, as they mount, and wait while the server looks up who may have it."""
 
 PROGRAMS = (*NFS_PROGRAMS, NLM)
 """NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
@@ -74,7 +81,9 @@ UNKNOWN = KINDS.index("unknown")
 """Kind of a call without a known outcome."""
 
 LEAST_CALLS = 30
-"""Calls that a mean must rest on: below, the mean of times with so long a tail says little."""
+"""Calls that a mean must rest on: below, the mean of times with so long a tail says little. Few of
+each of several clients and servers are as few together: what made one of the first clients slow, as
+mounting does, makes one of each."""
 
 
 PAUSE_S = 1.0
@@ -95,6 +104,14 @@ class Units(Record):
     """How long its calls were outstanding, added up, seconds."""
     share_s: Floats
     """Their shares of the time in which calls were outstanding, added up, seconds."""
+    unsure: Floats
+    """Calls without a known outcome."""
+    unsure_s: Floats
+    """How long these were outstanding, without transfer and waiting, added up, seconds."""
+    unseen: Floats
+    """Replies without their call that came in the gaps before its calls."""
+    unseen_s: Floats
+    """What of these gaps was before such a reply, added up, seconds."""
 
 
 class Lost(Record):
@@ -144,7 +161,10 @@ class Timeline(Record):
     counted: Flags
     """It is a call of NFS or NFSACL."""
     small: Flags
-    """It shows the round trip: small, unstable, answered, not postponed; sent once if 30 are."""
+    """It shows the round trip: small, unstable, answered, not postponed; sent once if 30 are; of a
+    client and server with 30 such calls, if there are any."""
+    small_enough: bool
+    """There are any."""
     stable: Flags
     """It was stable, and answered."""
     timed: Flags
@@ -152,7 +172,8 @@ class Timeline(Record):
     once: Flags
     """It was sent once."""
     own_small: Flags
-    """Like `small`, but sent once if 30 of its client's are."""
+    """Like `small`, but sent once if 30 of its client's are, and of its client and a server with
+    30, if there is any."""
     own_timed: Flags
     """Like `timed`, likewise."""
     operation: NDArray[np.int16]
@@ -218,19 +239,20 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     put_off = _whole(intervals, facts.pop("put_off") & chosen)
     outcome = chosen & (calls.kind == UNKNOWN)
     unknown, unknown_calls = _whole(intervals, outcome), int((outcome & facts["counted"]).sum())
+    unsure_calls = _each(intervals, outcome)
     del outcome
     apart = _whole_by_client(intervals, ~chosen)
-    longer, connection = _by_connection(trace, added_ns), facts.pop("connection")
-    service = facts.pop("srt")
+    pairs, longer = _pairs(trace, added_ns)
+    pair, service = pairs[facts.pop("connection")], facts.pop("srt")
     answered = service >= 0
     for piece in pieces(len(service)):
-        service[piece] += longer[connection[piece]]
+        service[piece] += longer[pair[piece]]
     service[~answered] = 0
     still = stalled(trace)
     lost = Lost() if still is None else _losses_taken_out(still, calls, service, chosen)
     longer_path = _path_taken_out(trace, calls, service, chosen)
     shows = answered & ~refused
-    del connection, refused, answered
+    del refused, answered
     intervals = _together(intervals, chosen)
     share_ns = equal_shares(intervals).whole
     order, idle_s, alone = _idle(intervals, int(chosen.sum()))
@@ -240,12 +262,18 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     busy, shares = _added(share_ns, order, unit, len(number))
     del share_ns
     waited, waits = _added(intervals.end - intervals.begin, order, unit, len(number))
+    gaps, replies, before = _unseen(trace, intervals.begin, order, idle_s)
+    places_of, lasted = _in_line(*unsure_calls, order)
     units = Units(
         number=number,
         regular=known.regular[number],
         directory=known.directory[number],
         waited_s=waits,
         share_s=shares,
+        unsure=counted(unit[places_of], len(number)).astype(np.float64),
+        unsure_s=added_up(unit[places_of], lasted, len(number)),
+        unseen=added_up(unit[gaps], replies, len(number)),
+        unseen_s=added_up(unit[gaps], before, len(number)),
     )
     waited_for = _lock_gaps.stretches(trace, calls)
     locked = _locked(waited_for, intervals.begin, order, idle_s)
@@ -254,21 +282,25 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         lost = replace(lost, idle_s=_late_s(still, calls, order, idle_s))
     service_s = _seconds(service, order)
     del service
-    once, shows = facts.pop("once")[order], shows[order]
+    once, shows, pair = facts.pop("once")[order], shows[order], pair[order]
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
     whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
     operation = facts.pop("operation")[order]
+    showing, enough = _of_pairs(_undisturbed(small, once), pair)
+    own_showing, _ = _of_pairs(_undisturbed(small, once, whose), pair, whose)
+    del pair
     return Timeline(
         clients=calls.clients,
         client=whose,
         unit=unit,
         units=units,
         counted=facts.pop("counted")[order],
-        small=_undisturbed(small, once),
+        small=showing,
+        small_enough=enough,
         stable=operation >= 0,
         timed=_undisturbed(timed, once),
         once=once,
-        own_small=_undisturbed(small, once, whose),
+        own_small=own_showing,
         own_timed=_undisturbed(timed, once, whose),
         operation=operation,
         operations=operations,
@@ -328,6 +360,45 @@ def _late_s(still: Stalled, calls: Outstanding, order: NDArray[np.int32], idle_s
     late = np.zeros(len(calls.call))
     late[find(calls.call, still.call)] = still.late_ns
     return float(np.minimum(late[order] / NANOSECONDS, idle_s).sum())
+
+
+def _unseen(
+    trace: Trace, begin: NDArray[np.int64], order: NDArray[np.int32], idle_s: Floats
+) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Gaps before calls in order in which replies without their call came.
+
+    The places of the calls, how many replies came before each, and what of the gap was before the
+    last of them, seconds: the client may have waited for it.
+    """
+    asked = f"select time from notes where reason = '{ORPHAN_REPLY}' and time is not null"
+    came = np.sort(trace.arrays(asked)["time"].astype(np.int64)) - (trace.meta.start_ns or 0)
+    idle = np.flatnonzero(idle_s > 0) if len(came) else np.zeros(0, np.int64)
+    end = begin[order[idle]]
+    length = np.rint(idle_s[idle] * NANOSECONDS).astype(np.int64)
+    first, last = np.searchsorted(came, end - length, "right"), np.searchsorted(came, end, "right")
+    some = np.flatnonzero(last > first)
+    before = came[last[some] - 1] - (end - length)[some]
+    return idle[some], (last - first)[some].astype(np.float64), before / NANOSECONDS
+
+
+def _each(intervals: Intervals, which: Flags) -> tuple[NDArray[np.int64], Floats]:
+    """The places of some calls, and how long each was outstanding without its parts, seconds."""
+    places = np.flatnonzero(which)
+    length = (intervals.end - intervals.begin)[places].astype(np.float64)
+    of = np.flatnonzero(which[intervals.part_of])
+    inner = (intervals.part_end - intervals.part_begin)[of]
+    np.subtract.at(length, np.searchsorted(places, intervals.part_of[of]), inner)
+    return places, length / NANOSECONDS
+
+
+def _in_line(
+    places: NDArray[np.int64], values: Floats, order: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Floats]:
+    """The places of some calls in their order, and their values in it."""
+    chosen = np.zeros(int(order.max(initial=-1)) + 1, np.bool_)
+    chosen[places] = True
+    found = np.flatnonzero(chosen[order])
+    return found, values[np.searchsorted(places, order[found])]
 
 
 def _path_taken_out(
@@ -432,6 +503,25 @@ def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.integer[Any]] | No
     return found
 
 
+def _of_pairs(
+    calls: Flags, pair: NDArray[np.integer[Any]], group: NDArray[np.integer[Any]] | None = None
+) -> tuple[Flags, bool]:
+    """Those of pairs with enough of them, and whether there are any; of a group without, all.
+
+    Args:
+        calls: The calls.
+        pair: The client and server of each.
+        group: The group of each; None: all are of one.
+    """
+    enough = counted(pair, int(pair.max(initial=0)) + 1, calls) >= LEAST_CALLS
+    theirs: Flags = calls & enough[pair]
+    if group is None:
+        found = bool(enough.any())
+        return (theirs if found else calls), found
+    have = counted(group, int(group.max(initial=0)) + 1, theirs) > 0
+    return theirs | (calls & ~have[group]), bool(have.any())
+
+
 def _parts(
     intervals: Intervals, part_kind: NDArray[np.uint8], refused: Flags, chosen: Flags
 ) -> tuple[float, float]:
@@ -465,15 +555,20 @@ def _whole_by_client(intervals: Intervals, which: Flags) -> Floats:
     return np.asarray(whole - inner, np.float64)
 
 
-def _by_connection(trace: Trace, added_ns: Added) -> NDArray[np.int64]:
-    """What is added to the calls of each connection, ns."""
+def _pairs(trace: Trace, added_ns: Added) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Clients and servers: which each connection is between, and what is added to its calls, ns."""
     numbers, mounts = traffic.of_clients(trace).numbers, traffic.mounts(trace)
-    of_mount = np.zeros(max(mounts, default=0) + 1, np.int64)
-    for mount, pair in mounts.items():
-        of_mount[mount] = added_ns.get(pair, 0)
-    added = np.zeros(int(numbers["connection"].max(initial=0)) + 1, np.int64)
-    added[numbers["connection"]] = of_mount[numbers["mount"]]
-    return added
+    # A client and a server may have several mounts: of several parts of a trace.
+    different = sorted(set(mounts.values()))
+    place = {pair: number for number, pair in enumerate(different)}
+    known = np.array(sorted(mounts), np.int64)
+    of_mount = np.array([place[mounts[mount]] for mount in known.tolist()], np.int64)
+    pairs = np.zeros(
+        int(numbers["connection"].max(initial=0)) + 1, np.min_scalar_type(len(different))
+    )
+    pairs[numbers["connection"]] = of_mount[np.searchsorted(known, numbers["mount"])]
+    added = np.array([added_ns.get(pair, 0) for pair in different], np.int64)
+    return pairs, added
 
 
 def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[Any]]]:
@@ -488,7 +583,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
         select call, coalesce(file::integer, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
                stability = 'unstable' and program in {NFS_PROGRAMS}
-                   and {among("op", SMALL_OPERATIONS)} as small,
+                   and {among("op", SHOWING)} as small,
                (case when stability = 'stable' and reply_time is not null
                      then {position("op", operations)} else -1 end)::smallint as operation,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,

@@ -10,8 +10,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
+from pcapnfs.analyses import clock_ticks as _clock_ticks
+from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import directions as _directions
 from pcapnfs.analyses import sealing as _sealing
+from pcapnfs.analyses.clock_ticks import clock
+from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import ORPHAN_REPLY, directions
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.sealing import Sealing, sealing
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    _clock_ticks.READS,
+    _clocks_apart.READS,
     _directions.READS,
     _sealing.READS,
     columns.of(
@@ -84,6 +90,15 @@ class Trust(Record):
     negative_times: int
     """Calls whose reply the capture holds before the call; their service times are kept as they
     are."""
+    clocks_apart_s: float | None
+    """By how much at least the clocks behind the two directions are apart, seconds: replies are in
+    the capture before their calls again and again. None where nothing tells that they are."""
+    times_untold: bool
+    """That is so much that what calls took is not known: there is no verdict, no model and no
+    finding on times."""
+    clock_tick_s: float | None
+    """What all times of the capture are multiples of, seconds: shorter times cannot be told. None
+    where that is less than a millisecond, or there are too few times."""
     undecoded: int
     """Messages that were not decoded to their end: the sum of undecoded_reasons."""
     undecoded_reasons: Mapping[str, int]
@@ -135,7 +150,7 @@ class Trust(Record):
     """Files that break off or contradict themselves."""
     complete: bool
     """Every call has its reply and every reply its call, all were decoded, nothing is missing or
-    damaged, and every packet has a time that can be."""
+    damaged, every packet has a time that can be, and both directions have one clock."""
 
     @property
     def one_way(self) -> str | None:
@@ -202,7 +217,7 @@ def trust(trace: Trace) -> Trust:
         {"late": LATE_RETRANSMISSION},
     )[0]
     unanswered_at_end, orphans_at_start = _cut_at_the_ends(trace)
-    alone = directions(trace)
+    alone, apart = directions(trace), clocks_apart(trace)
     reasons: dict[str, int] = dict(
         trace.rows(
             "select reason, count(*) from notes group by reason order by count(*) desc, reason"
@@ -246,6 +261,9 @@ def trust(trace: Trace) -> Trust:
         duplicate_replies=reasons.get(DUPLICATE_REPLY, 0),
         assumed_outcomes=assumed,
         negative_times=negative,
+        clocks_apart_s=apart.least_s,
+        times_untold=apart.untold,
+        clock_tick_s=clock(trace).tick_s,
         undecoded=sum(undecoded.values()),
         undecoded_reasons=undecoded,
         sealed=sealing(trace),
@@ -276,6 +294,7 @@ def trust(trace: Trace) -> Trust:
             or mistimed
             or damaged
             or sum(dropped)
+            or apart.least_s is not None
         ),
     )
 

@@ -147,9 +147,10 @@ def verdict(evidence: Evidence) -> Verdict:
 def measured_verdict(measured: Measurement) -> Verdict | None:
     """What the run as it was measured went into, by client where there are several.
 
-    None without calls, when nothing tells the round trip, or when most traffic cannot be read.
+    None without calls, when nothing tells the round trip, when most traffic cannot be read, or when
+    the clocks of the two directions are apart.
     """
-    if not measured.calls or measured.rtt_s is None or measured.unread:
+    if not measured.calls or measured.rtt_s is None or measured.unread or measured.times_untold:
         return None
     if measured.clients is not None:
         return _of_clients(measured.clients)

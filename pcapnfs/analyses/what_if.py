@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+LEAST_S = 1e-6
+"""Persistence below this is none, but what the means of calls differ by."""
+
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
@@ -80,6 +83,8 @@ class Change(Record):
             # What the program does between calls remains where calls are saved.
             pauses_s=pauses + files * (asked - rpcs) * client,
             concurrency=concurrency,
+            unsure_s=costs.unsure_s,
+            unseen_s=costs.unseen_s if self.client_s is None else 0.0,
         )
 
     def then(self, further: Change) -> Change:
@@ -94,6 +99,30 @@ class Change(Record):
         return replace(self, **both)
 
     def extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
+        """What the change comes to if its effects do not simply add up, or calls were stable.
+
+        Of calls without a known outcome, and those of which only the reply was captured, nobody
+        knows whether another storage changes them: all of them may have been stable.
+        """
+        yield from self._extremes(costs, absorbs=absorbs)
+        if self.persist_s is not None:
+            yield self._all_stable(self.of(costs), costs)
+            for case in self._extremes(costs, absorbs=absorbs):
+                yield self._all_stable(case, costs)
+
+    def _all_stable(self, changed: Costs[Number], costs: Costs[Number]) -> Costs[Number]:
+        """A case of the change, if all calls of which that is not known were stable."""
+        # Of storage that takes next to no time, nothing of theirs is persistence.
+        waits = (costs.persist_s > LEAST_S) * 1.0
+        ratio = (self.persist_s or 0.0) / (costs.persist_s + (1.0 - waits))
+        part = waits * _positive(1.0 - ratio)
+        return replace(
+            changed,
+            other_s=changed.other_s - part * costs.unsure_s,
+            pauses_s=changed.pauses_s - part * costs.unseen_s * changed.files,
+        )
+
+    def _extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
         """What the change comes to if its effects do not simply add up.
 
         Storage that ends calls on a clock of its own absorbs what the round trip takes more.
@@ -128,16 +157,20 @@ class Base(Record):
     """The same of resamples; None with too few files."""
     absorbs: bool
     """Stable calls end on a clock of the storage."""
+    tick_s: float = 0.0
+    """What the capture's times are multiples of, seconds; 0 where that is next to nothing."""
+
+    def _cases(self, change: Change, costs: Costs[Number]) -> Iterator[Costs[Number]]:
+        """What the change comes to, with its extremes, whatever the clock could not tell."""
+        for told in _within(costs, self.tick_s):
+            yield change.of(told)
+            yield from change.extremes(told, absorbs=self.absorbs)
 
     def spread(self, change: Change) -> tuple[float, float] | None:
         """The ends of the interval of a forecast; None with too few files."""
         if self.resamples is None:
             return None
-        cases = [
-            change.of(self.resamples),
-            *change.extremes(self.resamples, absorbs=self.absorbs),
-        ]
-        ends = [interval(case.forecast_s) for case in cases]
+        ends = [interval(case.forecast_s) for case in self._cases(change, self.resamples)]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def range(self, change: Change) -> tuple[float, float]:
@@ -145,7 +178,7 @@ class Base(Record):
 
         That is one call after the other, unless it is given how many are under way.
         """
-        cases = [change.of(self.costs), *change.extremes(self.costs, absorbs=self.absorbs)]
+        cases = list(self._cases(change, self.costs))
         ends = [case.forecast_s for case in cases]
         if change.streams is None:
             ends += [replace(case, concurrency=1.0).forecast_s for case in cases]
@@ -197,6 +230,25 @@ def scenario(
         high_s=high,
         factor=given.of(base.costs).forecast_s / forecast if forecast > 0 else None,
     )
+
+
+def _within(costs: Costs[Number], tick_s: float) -> Iterator[Costs[Number]]:
+    """The inputs, and with a round trip that is a tick longer or shorter.
+
+    What calls took in all is told well: persistence, and what they take beyond both, has the rest.
+    """
+    yield costs
+    for by in (tick_s, -tick_s) if tick_s else ():
+        rtt = _positive(costs.rtt_s + by)
+        persist = _positive(costs.persist_s - (rtt - costs.rtt_s))
+        yield replace(
+            costs,
+            rtt_s=rtt,
+            persist_s=persist,
+            other_s=costs.other_s
+            - costs.rpcs_per_file * (rtt - costs.rtt_s)
+            - costs.syncops_per_file * (persist - costs.persist_s),
+        )
 
 
 def _set(number: Number, value: float | None) -> Number:

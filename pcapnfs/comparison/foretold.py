@@ -44,7 +44,9 @@ def foretold(before: Measurement, after: Measurement) -> tuple[Foretold, ...]:
     """Foretell the run after; empty where one side has no files or no round trip to go by."""
     if not comparable(before, after) or before.rtt_s is None:
         return ()
-    base = Base(before.costs(), resampled(before), absorbs=bool(before.absorbs))
+    base = Base(
+        before.costs(), resampled(before), absorbs=bool(before.absorbs), tick_s=before.tick_s
+    )
     return tuple(_forecast(name, change, base, after) for name, change in _cases(before, after))
 
 

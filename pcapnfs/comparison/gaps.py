@@ -37,11 +37,12 @@ def clear_from(before: Side, after: Side) -> float:
 def known(side: Side) -> bool:
     """Whether a capture tells how long its run took.
 
-    Not where no call has its reply, where most cannot be seen, or where packets have no times.
+    Not where no call has its reply, where most cannot be seen, or where packets have no times,
+    or times by clocks that are apart.
     """
     trust = side.trust
     timed = trust.untimed_packets < side.capture.packets
-    return bool(trust.matched) and timed and not trust.mostly_unseen
+    return bool(trust.matched) and timed and not (trust.mostly_unseen or trust.times_untold)
 
 
 def broken_off(before: Trust, after: Trust) -> bool:

@@ -109,6 +109,9 @@ class Rule(Record):
     cost is shown. None: it is alone."""
     general: bool = False
     """It speaks of time in general, whatever the cause: it claims what no particular rule did."""
+    of_times: bool = False
+    """It speaks of what calls took also where it claims nothing: where that is not known, it is
+    silent, as are claims."""
 
 
 class Finding(Record):

@@ -43,6 +43,7 @@ _ROUND_TRIPS = {
 """Where a round trip is from that does not come from calls."""
 
 _MISSING = {
+    "clocks": "the clocks of the two directions are apart, so that what calls took is not known",
     "files": "no call of NFS tells of files",
     "rtt": "nothing tells the round trip",
     "outcomes": "of most calls it is not known whether they were stable",
@@ -73,7 +74,7 @@ def screen(model: Model) -> RenderableType:
     if model.verdict is not None:
         parts += [heading("Verdict"), *(note(line) for line in verdict_sentences(model.verdict))]
     parts += [heading("Inputs"), _inputs(model), *_kinds(model), heading("Estimate")]
-    missing = [f"{_why(code)}; give {_GIVEN[code]}." for code in model.missing]
+    missing = [_why(code, "give") for code in model.missing]
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
@@ -100,7 +101,7 @@ def lines(model: Model) -> list[str]:
     if faster:
         cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
         told.append(f"Forecast: {', '.join(cases)}.")
-    return told
+    return [*told, *_unsure(model)]
 
 
 def formula(model: Model) -> str:
@@ -216,16 +217,18 @@ def figure(model: Model, time_s: float | None) -> str:
     return NOT_ENOUGH if model.missing else units.duration(time_s)
 
 
-def _why(code: str) -> str:
-    """Why there is no model, without the end of a sentence."""
-    return f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}"
+def _why(code: str, advice: str) -> str:
+    """Why there is no model, and the options that help, if there are any."""
+    given = _GIVEN.get(code)
+    helps = f"; {advice} {given}" if given else ""
+    return f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}{helps}."
 
 
 def _elsewhere(code: str) -> str:
     """The same where there are no options for what is missing, with the command that has them."""
     if code == "files":
-        return f"{_why(code)}."  # Nothing can be estimated of such a capture.
-    return f"{_why(code)}; pcapnfs estimate takes {_GIVEN[code]}."
+        return f"{NOT_ENOUGH.capitalize()}: {_MISSING[code]}."  # Nothing can be estimated of it.
+    return _why(code, "pcapnfs estimate takes")
 
 
 def reasons(model: Model) -> list[str]:
@@ -246,11 +249,34 @@ def remarks(model: Model) -> list[str]:
             "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."
         )
+    told += _unsure(model)
+    if model.clock_tick_s is not None:
+        tick = units.duration(model.clock_tick_s)
+        told.append(
+            f"The capture's clock ticks every {tick}: a round trip may take as much longer or "
+            "shorter, and the ranges hold that."
+        )
     if model.vantage == "server":
         told.append("Captured at the server: the network's round trip was added to each call.")
     if model.vantage == "between":
         told.append("Captured between: the way to the client was added to each call.")
     return told
+
+
+def _unsure(model: Model) -> list[str]:
+    """What may have been stable or not, where that makes much of a forecast."""
+    if not model.unsure:
+        return []
+    calls, replies = model.unknown_calls, model.unseen_replies
+    told = [f"of {units.counted(calls, 'call')} the outcome is not known"] if calls else []
+    if replies:
+        others = f"{units.count(replies)} more" if calls else units.counted(replies, "call")
+        told.append(f"of {others} only the reply was captured")
+    begin = ", and ".join(told)
+    return [
+        f"{begin[0].upper()}{begin[1:]}: the {units.duration(model.unsure_s)} that they took "
+        "beyond round trips may be persistence or not. The ranges with other storage hold both."
+    ]
 
 
 def _what_if(scenarios: tuple[Scenario, ...]) -> RenderableType:

@@ -111,7 +111,7 @@ def _findings(found: Sequence[Finding], judged: Judged) -> tuple[RenderableType,
 
 def _verdict(model: Model, trust: Trust) -> tuple[RenderableType, ...]:
     """Nothing where the capture holds too little to say."""
-    told = [no_verdict(trust)] if trust.mostly_unread else []
+    told = [why] if (why := no_verdict(trust)) else []
     if model.verdict is not None:
         told = estimate.verdict_sentences(model.verdict)
     if not told:

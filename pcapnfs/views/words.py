@@ -42,7 +42,8 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
     """What can be relied on and what is missing, most important first."""
     remarks = (
         trust.retransmitted_calls, trust.negative_times, trust.truncated_packets,
-        capture.limits_hit, capture.followers, trust.set_back, trust.set_forward,
+        trust.set_back, trust.set_forward, trust.clock_tick_s, capture.limits_hit,
+        capture.followers,
     )  # fmt: skip
     if trust.complete and not any(remarks):
         return [PERFECT]
@@ -54,6 +55,8 @@ def trust_sentences(trust: Trust, capture: Capture) -> list[str]:
         _mistimed(trust),
         _set_back(trust),
         _set_forward(trust),
+        clocks_apart(trust),
+        _ticks(trust),
         _matched(trust),
         _orphans(trust),
         *sealed(trust),
@@ -87,6 +90,19 @@ def one_way(trust: Trust) -> str:
     return f"Of some connections {' and of others '.join(told)} was captured. {both}"
 
 
+def clocks_apart(trust: Trust) -> str:
+    """That the two directions have clocks of their own, in sentences; nothing where they do not."""
+    if trust.clocks_apart_s is None:
+        return ""
+    untold = "" if not trust.times_untold else " What calls took is not known."
+    before = units.counted(trust.negative_times, "reply is", "replies are")
+    return (
+        f"{before} in the capture before the call: the two directions were captured with clocks "
+        f"that are {units.duration(trust.clocks_apart_s)} or more apart.{untold} Capture both with "
+        "one clock, or set the file of one right (editcap -t) before they are merged."
+    )
+
+
 def sealed(trust: Trust) -> list[str]:
     """What is encrypted as a whole, in sentences; nothing where nothing is."""
     found = trust.sealed
@@ -107,7 +123,12 @@ def sealed(trust: Trust) -> list[str]:
 
 
 def no_verdict(trust: Trust) -> str:
-    """Why there is no verdict, where that is because most cannot be read; else nothing."""
+    """Why there is no verdict, where most cannot be read, or times are not known; else nothing."""
+    if trust.times_untold and not trust.mostly_unread:
+        return (
+            "No verdict on what the time went into: the clocks of the two directions are apart, so "
+            "that what calls took is not known."
+        )
     if not trust.mostly_unread:
         return ""
     if trust.sealed.mostly:
@@ -149,6 +170,8 @@ def lacks(trust: Trust) -> list[str]:
 
 def warning(trust: Trust) -> str:
     """That figures rest on a capture which lost something, in a sentence or two; else nothing."""
+    if trust.times_untold:
+        return f"Trust: {clocks_apart(trust)}"
     if direction := one_way(trust):
         return f"Trust: {direction[0].lower()}{direction[1:]}"
     told, closed = lacks(trust), sealed(trust)
@@ -230,6 +253,13 @@ def _set_forward(trust: Trust) -> str:
         f"The clock of the capturing host was set forward{how}, as the TCP timestamps of both ends "
         "tell: times are counted on from there, earlier than Wireshark shows them."
     )
+
+
+def _ticks(trust: Trust) -> str:
+    if trust.clock_tick_s is None:
+        return ""
+    tick = units.duration(trust.clock_tick_s)
+    return f"The capture's clock ticks every {tick}: shorter times cannot be told."
 
 
 def _how_often(times: int, by_s: float, frame: int | None) -> str:
@@ -329,7 +359,7 @@ def _retransmitted(trust: Trust) -> str:
 
 
 def _negative(trust: Trust) -> str:
-    if not trust.negative_times:
+    if not trust.negative_times or trust.clocks_apart_s is not None:
         return ""
     replies = units.counted(trust.negative_times, "reply", "replies")
     return f"The capture holds {replies} before the call: packets out of order."

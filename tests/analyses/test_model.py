@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.model import LOG_DEVICE_S, STREAMS, Model, model
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.resampling import holdout_error, interval, resampled
+from pcapnfs.analyses.what_if import Change
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
@@ -236,6 +238,24 @@ def test_few_unstable_calls_take_their_round_trip_from_tcp() -> None:
     assert found.persist_s == pytest.approx(0.005)
 
 
+def test_few_unstable_calls_to_each_of_two_servers_are_few() -> None:
+    """Twenty to each, one of which takes 50 ms: TCP's 0.8 ms, and 0.2 ms of the fastest."""
+    calls = [*run(small=())]
+    begin = START_NS + 10_000 * MILLISECOND
+    for number in range(40):
+        sent = begin + number * 100 * MILLISECOND
+        lasts = (1 if number % 20 else 50) * MILLISECOND
+        times = {"call_time": sent, "call_first_time": sent, "reply_time": int(sent + lasts)}
+        where = {"server": f"10.0.0.{number // 20}", "connection": number // 20 + 1}
+        calls.append(call(1000 + number, "GETATTR", 1, **times | where | {"srt": int(lasts)}))
+    with trace_of(files=objects(), calls=calls, connections=[connection(0.8, 0.001)]) as trace:
+        found = model(trace)
+    assert found.small_calls == 40
+    assert found.rtt_source == "handshake"
+    assert found.rtt_s == pytest.approx(0.001)
+    assert found.persist_s == pytest.approx(0.005)
+
+
 def test_nothing_tells_the_round_trip() -> None:
     told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
     calls = run(small=(), stable=("CREATE",), pause_ms=600)
@@ -316,6 +336,85 @@ def test_calls_of_unknown_outcome_are_a_cause_of_their_own(*, lost: bool) -> Non
     assert found.verdict.named[0] == "unknown"
     if not lost:
         assert times["unknown"] == pytest.approx(40 * 0.005)
+
+
+def test_calls_of_unknown_outcome_may_be_stable_or_not() -> None:
+    """Half of the CREATEs were cut: 20 times 5 ms may be persistence, or none of it."""
+    calls = run(stable=("CREATE", "SETATTR"))
+    cut = [
+        {**row, "stability": "unknown"}
+        if row["op"] == "CREATE" and int(str(row["file"])) % 2
+        else row
+        for row in calls
+    ]
+    with trace_of(files=objects(), calls=cut) as trace:
+        found = model(trace)
+    with trace_of(files=objects(), calls=calls) as trace:
+        whole = {each.change: each for each in model(trace).what_if}
+    assert (found.unknown_calls, found.unseen_replies) == (20, 0)
+    assert found.unsure_s == pytest.approx(20 * 0.005)
+    assert found.unsure
+    by_name = {each.change: each for each in found.what_if}
+    changed = by_name["async"]
+    assert changed.forecast_s == pytest.approx(whole["async"].forecast_s + 20 * 0.005)
+    assert changed.low_s == pytest.approx(whole["async"].forecast_s, rel=0.02)
+    assert changed.high_s >= changed.forecast_s
+    fast = by_name["log_device"]
+    part = 1 - LOG_DEVICE_S / 0.005
+    assert fast.low_s == pytest.approx(fast.forecast_s - part * 20 * 0.005, rel=0.02)
+    # Of the same storage, what they took is known.
+    same = by_name["measured"]
+    assert same.low_s == pytest.approx(same.forecast_s, rel=0.02)
+
+
+@pytest.mark.parametrize("persist_s", [0.0, 1e-20, 1e-17])
+def test_storage_that_takes_no_time_makes_no_call_shorter(persist_s: float) -> None:
+    costs = Costs(
+        files=10.0,
+        rpcs_per_file=3.0,
+        rtt_s=0.001,
+        syncops_per_file=2.0,
+        persist_s=persist_s,
+        other_s=0.002,
+        client_s=0.0,
+        pauses_s=0.0,
+        concurrency=1.0,
+        unsure_s=0.001,
+    )
+    for given in (0.0, 0.0001):
+        change = Change(persist_s=given)
+        for case in change.extremes(costs, absorbs=False):
+            assert case.forecast_s == pytest.approx(change.of(costs).forecast_s)
+
+
+def test_a_coarse_clock_widens_the_range_by_its_tick() -> None:
+    """By a millisecond for each of two stable calls of 40 files, all of a round trip below."""
+    with trace_of(
+        meta(packets=240), files=objects(), calls=run(), connections=[connection(0.8, 0.001)]
+    ) as trace:
+        found = model(trace)
+    assert found.clock_tick_s == pytest.approx(0.001)
+    by_name = {each.change: each for each in found.what_if}
+    changed, same = by_name["async"], by_name["measured"]
+    assert changed.low_s == pytest.approx(changed.forecast_s - 40 * 2 * 0.001, rel=0.02)
+    assert changed.high_s == pytest.approx(changed.forecast_s + 40 * 2 * 0.001, rel=0.02)
+    # How long all of it took does not depend on the tick.
+    assert (same.low_s, same.high_s) == pytest.approx((same.forecast_s,) * 2, rel=0.01)
+
+
+def test_where_only_a_reply_was_captured_the_client_may_have_waited_for_it() -> None:
+    """Of every tenth CREATE the call was lost: its 6 ms, but for a round trip, may be stable."""
+    rows = run(stable=("CREATE",))
+    lost = [row for row in rows if row["op"] == "CREATE" and int(str(row["file"])) % 10 == 5]
+    notes = [{"reason": "reply_without_call", "time": row["reply_time"]} for row in lost]
+    kept = [row for row in rows if row not in lost]
+    with trace_of(files=objects(), calls=kept, notes=notes) as trace:
+        found = model(trace)
+    assert (found.unknown_calls, found.unseen_replies) == (0, 4)
+    # With the 2 ms before each call, which look like its time as well.
+    assert found.unsure_s == pytest.approx(4 * (0.008 - 0.001))
+    changed = next(each for each in found.what_if if each.change == "async")
+    assert changed.low_s == pytest.approx(changed.forecast_s - 4 * 0.007, rel=0.06)
 
 
 def test_what_stood_still_for_lost_segments_is_in_no_round_trip() -> None:

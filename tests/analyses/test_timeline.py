@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pcapnfs import _core
 from pcapnfs.analyses.objects import NO_FILE
-from pcapnfs.analyses.timeline import SMALL_OPERATIONS, timeline
+from pcapnfs.analyses.timeline import SHOWING, SMALL_OPERATIONS, timeline
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
 PAIR = ("10.0.0.2", "10.0.0.1")
@@ -101,6 +101,35 @@ def test_calls_that_were_sent_again_are_left_out_where_enough_are_left() -> None
         assert timeline(trace, {}).small.tolist() == [True] * 39
 
 
+def asked(calls: int, *, client: int = 2, server: int = 1) -> list[Row]:
+    """Calls of a client to a server, on a connection of their own."""
+    first = 1000 * (server + 10 * client)
+    between = {"client": f"10.0.0.{client}", "server": f"10.0.1.{server}", "connection": first}
+    return [{**at(first + number, number, number + 1), **between} for number in range(calls)]
+
+
+def test_few_calls_of_each_of_several_pairs_are_few_together() -> None:
+    with trace_of(calls=[*asked(29), *asked(29, server=2), *asked(29, client=3)]) as trace:
+        found = timeline(trace, {})
+    assert not found.small_enough
+    assert found.small.all()
+    assert found.own_small.all()
+
+
+def test_where_a_pair_has_enough_calls_the_round_trip_is_of_such_pairs() -> None:
+    with trace_of(calls=[*asked(30), *asked(29, server=2), *asked(5, client=3)]) as trace:
+        found = timeline(trace, {})
+    assert found.small_enough
+    assert int(found.small.sum()) == 30
+    # What the other client's own calls show is the little that they are.
+    assert int(found.own_small.sum()) == 30 + 5
+
+
+def test_what_a_client_asks_as_it_mounts_shows_no_round_trip() -> None:
+    with trace_of(calls=[at(1, 0, 50, "FSINFO"), at(2, 60, 61, "PATHCONF")]) as trace:
+        assert timeline(trace, {}).small.tolist() == [False, True]
+
+
 def test_nothing_is_no_failure() -> None:
     with trace_of() as trace:
         assert len(timeline(trace, {})) == 0
@@ -111,6 +140,7 @@ def test_small_operations_are_those_of_the_operation_table() -> None:
 
     small = {row["name"] for row in json.loads(_core.operations()) if row["small"]}
     assert set(SMALL_OPERATIONS) == small
+    assert set(SHOWING) < small
 
 
 @settings(max_examples=30, deadline=None)

@@ -85,6 +85,29 @@ def test_the_summary_says_what_the_formula_comes_to() -> None:
     assert estimate.lines(samples.poor_model())[0].startswith("Not enough data: nothing tells")
 
 
+def test_a_coarse_clock_is_told_with_what_ranges_hold() -> None:
+    assert estimate.remarks(replace(samples.model(), clock_tick_s=0.004))[1] == (
+        "The capture's clock ticks every 4.00 ms: a round trip may take as much longer or shorter, "
+        "and the ranges hold that."
+    )
+
+
+def test_what_may_have_been_stable_is_told_where_it_matters() -> None:
+    much = replace(samples.model(), unknown_calls=1200, unsure_s=3.0)
+    told = (
+        "Of 1 200 calls the outcome is not known: the 3.00 s that they took beyond round trips may "
+        "be persistence or not. The ranges with other storage hold both."
+    )
+    assert told.replace("1 200", "1\u2009200") in estimate.remarks(much)
+    assert estimate.lines(much)[-1] == estimate.remarks(much)[1]
+    both = replace(much, unseen_replies=13)
+    assert ", and of 13 more only the reply was captured: the" in estimate.remarks(both)[1]
+    replies = replace(much, unknown_calls=0, unseen_replies=1)
+    assert estimate.remarks(replies)[1].startswith("Of 1 call only the reply was captured: the")
+    assert len(estimate.remarks(replace(much, unsure_s=0.05))) == 2
+    assert len(estimate.remarks(replace(much, what_if=()))) == 2
+
+
 def test_calls_of_other_programs_are_none_of_nfs() -> None:
     """As where only the portmapper, mounts or locks were captured."""
     inputs = tuple(

@@ -38,6 +38,34 @@ def test_every_misfortune_has_its_sentence() -> None:
     ]
 
 
+def test_a_coarse_clock_is_told() -> None:
+    assert trust_sentences(replace(samples.trust(), clock_tick_s=0.01), samples.capture()) == [
+        "The capture's clock ticks every 10.0 ms: shorter times cannot be told.",
+        "Every call has its reply.",
+    ]
+
+
+def test_clocks_that_are_apart_are_told_with_what_to_do() -> None:
+    little = replace(
+        samples.trust(),
+        negative_times=15,
+        clocks_apart_s=0.0003,
+        times_untold=False,
+        complete=False,
+    )
+    does = "Capture both with one clock, or set the file of one right (editcap -t) before they are"
+    assert trust_sentences(little, samples.capture())[0] == (
+        "15 replies are in the capture before the call: the two directions were captured with "
+        f"clocks that are 300 µs or more apart. {does} merged."
+    )
+    assert no_verdict(little) == warning(little) == ""
+    much = replace(little, clocks_apart_s=0.05, times_untold=True)
+    told = trust_sentences(much, samples.capture())[0]
+    assert "are 50.0 ms or more apart. What calls took is not known. Capture" in told
+    assert warning(much) == f"Trust: {told}"
+    assert "clocks of the two directions are apart" in no_verdict(much)
+
+
 def test_what_was_lost_is_told_without_what_both_ends_cut_off() -> None:
     assert lacks(replace(samples.poor_trust(), damaged_files=1)) == [
         "998 calls have no reply",

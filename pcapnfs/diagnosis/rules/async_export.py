@@ -79,4 +79,5 @@ RULE = Rule(
     origin="practice: exports(5), async; RFC 1813 section 4.8 on stable storage",
     judge=judge,
     thresholds=(RATIO, DIFFERENCE, LEAST),
+    of_times=True,
 )

@@ -69,4 +69,5 @@ RULE = Rule(
     judge=judge,
     thresholds=(CALLS, SHARE),
     topic="calls at once",
+    of_times=True,
 )

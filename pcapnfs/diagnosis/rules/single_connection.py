@@ -64,4 +64,5 @@ RULE = Rule(
     origin="practice: nfs(5), nconnect",
     judge=judge,
     thresholds=(CALLS, LEAST),
+    of_times=True,
 )

@@ -1,0 +1,65 @@
+"""The clock's tick: what nearly all times are multiples of, if there are enough of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from pcapnfs.analyses.clock_ticks import clock
+from pcapnfs.analyses.trust import trust
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
+
+
+def calls(sent_ns: Iterable[int], srt_ns: int = 0) -> list[Row]:
+    """GETATTRs sent so long after the start, all of which took as long."""
+    return [
+        call(
+            number,
+            "GETATTR",
+            1,
+            call_time=START_NS + sent,
+            reply_time=START_NS + sent + srt_ns,
+            srt=srt_ns,
+        )
+        for number, sent in enumerate(sent_ns, 1)
+    ]
+
+
+def every(tick_ms: int, number: int = 60) -> list[int]:
+    """Times that a clock tells which ticks so often."""
+    return [place * 7 * tick_ms * MILLISECOND for place in range(number)]
+
+
+@pytest.mark.parametrize("tick_ms", [1, 4, 10, 16, 1000])
+def test_a_clock_ticks_as_often_as_its_times_are_apart(tick_ms: int) -> None:
+    rows = calls(every(tick_ms), tick_ms * MILLISECOND)
+    with trace_of(meta(packets=120), calls=rows) as trace:
+        assert clock(trace).tick_s == pytest.approx(tick_ms / 1000)
+        assert trust(trace).clock_tick_s == clock(trace).tick_s
+
+
+def test_a_time_in_a_hundred_may_be_damaged() -> None:
+    rows = calls([*every(10), 1234567], 0)
+    with trace_of(meta(packets=120), calls=rows) as trace:
+        assert clock(trace).tick_s is None
+    rows = calls([*every(10, 120), 1234567], 0)
+    with trace_of(meta(packets=240), calls=rows) as trace:
+        assert clock(trace).tick_s == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("packets", "rows"),
+    [
+        # A clock that tells microseconds.
+        (120, calls([place * 7_001_000 for place in range(60)], 250_000)),
+        # Too few times, too few packets, and all at a few moments.
+        (120, calls(every(10, 49), 10 * MILLISECOND)),
+        (99, calls(every(10), 10 * MILLISECOND)),
+        (120, calls([0, MILLISECOND] * 60)),
+        (120, []),
+    ],
+)
+def test_else_nothing_is_said_of_it(packets: int, rows: list[Row]) -> None:
+    with trace_of(meta(packets=packets), calls=rows) as trace:
+        assert clock(trace).tick_s is None

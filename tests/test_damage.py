@@ -135,6 +135,33 @@ def test_a_snaplen_changes_neither_calls_nor_times(whole: Path, cut: Path) -> No
     assert found == damage.rows(whole, _FRAMES)
 
 
+_SAID = """
+SELECT calls.call_frame, xid, calls.op, calls.stability, calls.assumed,
+       list(plus ORDER BY position) FILTER (operations.op = 'READDIR')
+FROM calls LEFT JOIN operations USING (call) WHERE version = 4 AND reply_frame IS NOT NULL
+GROUP BY ALL ORDER BY call_frame, xid
+"""
+
+
+@pytest.mark.parametrize("length", range(120, 320, 8))
+@pytest.mark.parametrize("name", ["k61-tar-v42", "k61-locks-v42-server", "published-v41-tar"])
+def test_what_a_snaplen_leaves_of_compounds_is_true(name: str, length: int, tmp_path: Path) -> None:
+    """What they are about, whether they are stable and how they list is told as it is, or not."""
+    file = damage.File.read(Path(__file__).parents[1] / "samples" / f"{name}.pcap")
+    assert file is not None
+    damage.snap(length)(file).write(tmp_path / "cut.pcap")
+    file.write(tmp_path / "whole.pcap")
+    whole = {row[:2]: row[2:] for row in damage.rows(tmp_path / "whole.pcap", _SAID)}
+    cut = damage.rows(tmp_path / "cut.pcap", _SAID)
+    assert cut
+    for frame, xid, op, stability, assumed, plus in cut:
+        true_op, true_stability, _, true_plus = whole[frame, xid]
+        assert op in {true_op, "COMPOUND"}
+        assert stability in {true_stability, "unknown"} or assumed
+        pairs = zip(plus or (), true_plus or (), strict=False)
+        assert all(told in {None, true} for told, true in pairs)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_flipped_bytes(original: damage.Original, seed: int, tmp_path: Path) -> None:
     """One frame in fifty says something wrong, be it in a sequence number or in a record mark.

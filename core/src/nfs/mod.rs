@@ -277,7 +277,7 @@ impl<'a> Walk<'a> {
         }
         let missing = self.operations_missing();
         let main = main.filter(|_| lowest <= MAIN_RANK || !missing);
-        let told = if missing { least.min(Class::Unknown) } else { least };
+        let told = if missing && !self.stopped_before() { least.min(Class::Unknown) } else { least };
         Outcome {
             main: main.map(|(place, _)| place),
             class: if told <= Class::Read { told } else { main.map_or(Class::Unstable, |(_, class)| class) },
@@ -296,6 +296,12 @@ impl<'a> Walk<'a> {
         let told_by_reply = self.status == Some(0) && known > 0 && known == self.in_reply as usize;
         let told_by_call = self.in_call > 0 && known >= self.in_call as usize;
         !told_by_reply && !told_by_call
+    }
+
+    /// Whether the compound failed at an operation that is known, so that none behind it was executed.
+    fn stopped_before(&self) -> bool {
+        let results = 1..=self.operations.len();
+        self.status.is_some_and(|status| status != 0) && results.contains(&(self.in_reply as usize))
     }
 
     /// Walks a call and, if there is one, its successful reply. `room` is an empty list to be filled,

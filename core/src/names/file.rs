@@ -48,6 +48,8 @@ pub struct File {
     pub size: Option<u64>,
 }
 
+const _: () = assert!(size_of::<File>() == 64, "an object takes one line of the cache");
+
 /// Hard links beyond which their number is not kept.
 pub(super) const MANY_LINKS: u8 = u8::MAX;
 

@@ -98,7 +98,7 @@ def test_a_portmapper_over_udp_behind_a_firewall(tmp_path: Path) -> None:
         talk.retransmit(talk.frames[0], second * SECOND)
     finding = found(talk.capture(), tmp_path)
     assert finding is not None
-    assert finding.title == "The server does not answer"
+    assert finding.title == "The portmapper does not answer over UDP"
     assert "It sent 3 RPC calls again." in finding.evidence
 
 

@@ -164,7 +164,8 @@ _REFUSED = f"""
         where split_part(text, ' ', 1) in ('{NFS}', '{MOUNT}') and text not like '% port %'
     ),
     granted as (
-        select call, client, server, 'alone' as kind, status_name as answer,
+        select call, client, server, 'alone' as kind,
+               coalesce(status_name, rpc_status) as answer,
                {_ASKED} as asked, call_frame, call_time, file, directory, flavor,
                false as of_files
         from calls

@@ -155,6 +155,9 @@ def test_a_mount_that_is_all_there_is() -> None:
     (met,) = outcomes([granted(1)], [operation(1, "MNT", text="/srv")])
     assert (met.kind, met.paths, met.statuses) == ("alone", ("/srv",), ("NFS3_OK",))
     assert outcomes([granted(1), call(2, "FSINFO", None, program=NFS)]) == ()
+    # MOUNT version 1 has numbers without names.
+    (met,) = outcomes([{**granted(1), "protocol": "mount1", "status_name": None}])
+    assert (met.asked, met.statuses) == (("MNT mount1",), ("SUCCESS",))
 
 
 def test_a_trace_without_mounts_has_none() -> None:

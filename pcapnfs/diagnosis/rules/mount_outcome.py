@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
+from pcapnfs.diagnosis.finding import EXAMPLES, Advice, Confidence, Observed, Rule, Severity
 from pcapnfs.programs import MOUNT, NFS
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _negotiated(several: list[MountOutcome]) -> Observed:
         calls=calls,
         confidence="certain",
         data=units.counted(calls, "call"),
-        frames=tuple(frame for met in several for frame in met.frames)[:5],
+        frames=tuple(frame for met in several for frame in met.frames)[:EXAMPLES],
         about=(first.client, first.server),
     )
 

@@ -42,9 +42,9 @@ READS = columns.of(
 
 TABLE = "silent"
 """The table that `register` makes: columns of the table calls; `transport`; `lossy`: the capture
-lacks packets between the two; `large`: the call does not fit one segment; `waited`: for how long,
-ns; `given_up`, `cut_short`: the client or the server ended the connection meanwhile; `resent`: TCP
-segments that the client sent again since."""
+lacks packets between the two; `large`: the call does not fit one segment; `last_time`: the last
+packet of its connection; `waited`: for how long, ns; `given_up`, `cut_short`: the client or the
+server ended the connection meanwhile; `resent`: TCP segments that the client sent again since."""
 
 WAIT_NS = 1_000_000_000
 """What a call has waited at least. Clients wait for a minute (timeo), users complain after less."""
@@ -135,7 +135,7 @@ _SILENT = rf"""
                call_bytes > coalesce(segment_size, $segment) as large,
                coalesce(latest > call_time, false) as overtaken,
                transmissions > 1 and newest <= call_time as repeated_here,
-               last_time - call_time as lasted,
+               last_time, last_time - call_time as lasted,
                coalesce(srt, 0) as slowest,
                coalesce(client_ended > call_time
                         and client_ended <= coalesce(server_ended, client_ended), false)
@@ -169,7 +169,7 @@ _SILENT = rf"""
                        and regexp_matches(server, '^2(2[4-9]|3[0-9])\.|\.255$|^[fF][fF]'))
     )
     select call, client, server, connection, op, call_frame, call_time, transmissions, file,
-           directory, transport, lossy, large, waited, given_up, cut_short,
+           directory, transport, lossy, large, last_time, waited, given_up, cut_short,
            case when transport = 'TCP' and not overtaken and not repeated_here
                      and lasted between $timeout and $slow_timeout * power(2, client_resent)
                then client_resent else 0

@@ -40,7 +40,10 @@ class Unanswered(Record):
     answered: int
     """Those of them that were answered."""
     answered_later: int
-    """Those of them that were sent after the first call without an answer."""
+    """Those of them that were sent after the first call without an answer and answered while any
+    such call waited, or its connection was in use."""
+    answered_again: int
+    """Those of them that were answered after that."""
     operations: tuple[str, ...]
     """Main operations of the calls without an answer, the most frequent first."""
     paths: tuple[str, ...]
@@ -87,6 +90,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             asked=integer(asked),
             answered=integer(answered),
             answered_later=integer(later),
+            answered_again=integer(again),
             operations=tuple(operations),
             paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
             large=integer(large),
@@ -107,6 +111,7 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
             asked,
             answered,
             later,
+            again,
             operations,
             paths,
             large,
@@ -125,11 +130,15 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
 
 _PAIRS = """
     with first as (
-        select client, server, min(call_time) as begun from silent group by client, server
+        select client, server, min(call_time) as begun,
+               max(case when transmissions > 1 then last_time
+                        else greatest(last_time, call_time + waited) end) as ended
+        from silent group by client, server
     ),
     others as (
         select client, server, count(*) as asked, count(reply_time) as answered,
-               count(reply_time) filter (call_time > begun) as later
+               count(*) filter (call_time > begun and reply_time <= ended) as later,
+               count(*) filter (reply_time > ended) as again
         from calls join first using (client, server)
         where not callback group by client, server
     ),
@@ -152,7 +161,7 @@ _PAIRS = """
         group by client, server
     )
     select client, server, count(*) as calls, any_value(asked), any_value(answered),
-           any_value(later), any_value(operations),
+           any_value(later), any_value(again), any_value(operations),
            coalesce((list(path order by call_frame, path)
                 filter (path is not null))[:10 * $files], []),
            count(*) filter (large), any_value(segments), sum(transmissions - 1),

@@ -157,3 +157,19 @@ def test_where_the_server_got_all_other_connections_show_that_it_is_silent(
     assert [pair.longest_s for pair in found] == [4.0] * told
     assert asked(quiet, connection(2, 4_020, client="10.0.0.3")) == []
     assert asked(quiet, connection(2, 4_020, missing_bytes=10)) == []
+
+
+@pytest.mark.parametrize(
+    ("on", "counted"),
+    # The connection of the silent call is last seen after 5 s.
+    [({"connection": 1}, (1, 0)), ({"connection": 2}, (0, 1))],
+)
+def test_what_is_answered_after_its_connection_is_told_apart(
+    on: dict[str, object], counted: tuple[int, int]
+) -> None:
+    at = 300 if on["connection"] == 1 else 700
+    calls = [*CALLS, call(at, "GETATTR", 5, **on)]
+    connections = [connection(1, 5_000), connection(2, 9_000)]
+    with trace_of(calls=calls, connections=connections) as trace:
+        (pair,) = unanswered(trace)
+    assert (pair.answered_later, pair.answered_again) == counted

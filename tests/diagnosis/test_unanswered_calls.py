@@ -17,6 +17,7 @@ SILENT = Unanswered(
     asked=40,
     answered=37,
     answered_later=0,
+    answered_again=0,
     operations=("WRITE", "GETATTR"),
     paths=("a/b",),
     large=2,
@@ -169,3 +170,9 @@ def test_a_damaged_file_may_lack_the_answers() -> None:
     found = replace(found, trust=replace(found.trust, damaged_files=1))
     (seen,) = seen_by(RULE, found)
     assert seen.confidence == "possible"
+
+
+def test_what_another_connection_answered_later_says_nothing_of_the_hang() -> None:
+    (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, answered_again=5),)))
+    assert seen.title == "The server stopped answering"
+    assert seen.seen.endswith(" 5 calls were answered later, on another connection.")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.diagnosis import wording
-from pcapnfs.diagnosis.finding import EXAMPLES, Advice, Confidence, Observed, Rule, Severity
+from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
 from pcapnfs.programs import MOUNT, NFS
 
 if TYPE_CHECKING:

@@ -80,6 +80,9 @@ def _seen(pair: Unanswered) -> str:
             text += f" The {side} ended the connection while {_of_them(ended, pair.calls)} waited."
     if pair.answered_later:
         text += f" Calls sent later and answered: {units.count(pair.answered_later)}."
+    elif pair.answered_again:
+        others = units.counted(pair.answered_again, "call was", "calls were")
+        text += f" {others} answered later, on another connection."
     elif pair.answered:
         text += " No call that was sent later was answered."
     return text

@@ -67,6 +67,11 @@ CLEARLY = 0.8
 """An upper bound replaces what handshakes and ACKs tell when it is less than this part of it: they
 were then few, and late."""
 
+SCATTERED, SCATTER_NS = 4, 1_000_000
+"""Where the 5th percentile of the turns is so many times the quickest, and so much longer, the path
+scatters by as much as it takes: what few turns took is no bound of what it usually takes. On paths
+that do not, it is less than twice as long."""
+
 SURE_TURNS = 5
 """Gaps from which a vantage point may be told where TCP shows neither handshake nor clean ACKs: the
 client may have thought before each of a few calls."""
@@ -219,6 +224,7 @@ class _Evidence:
         self.handshakes: list[int] = []
         self.acks: list[tuple[int, int]] = []
         self.turns: list[tuple[int, int]] = []
+        self.least_turns: list[int] = []
         self.least: list[int] = []
 
     def add(self, handshake: int | None, values: Sequence[int | None]) -> None:
@@ -232,12 +238,22 @@ class _Evidence:
             self.least.append(ack_min)
         if turn is not None and turn_min is not None:
             self.turns.append((turn, integer(turns)))
+            self.least_turns.append(turn_min)
             self.least.append(turn_min)
 
     @property
     def told(self) -> bool:
         """Whether there is a handshake or an ACK without data."""
         return bool(self.handshakes or self.acks)
+
+    @property
+    def _scattered(self) -> bool:
+        """Whether the quickest turns are far from one another: then they are lucky ones."""
+        turn = _weighted_median(self.turns)
+        if turn is None:
+            return False
+        least = min(self.least_turns)
+        return turn >= SCATTERED * least and turn - least >= SCATTER_NS
 
     def half(self, gaps: int, gap: int | None, quickest: int | None = None) -> Half:
         """Decide what the half is. `quickest` is a time that a round trip can hardly exceed."""
@@ -253,7 +269,7 @@ class _Evidence:
         source: Source
         rtt, source = min(found, default=(None, "none"))
         bound = gap if rtt is None and gap is not None else turn
-        if bound is not None and (rtt is None or bound < CLEARLY * rtt):
+        if bound is not None and (rtt is None or (bound < CLEARLY * rtt and not self._scattered)):
             rtt, source = bound, "gaps"
         least = min(self.least, default=None)
         if least is not None and quickest is not None:

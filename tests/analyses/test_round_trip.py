@@ -164,3 +164,27 @@ def test_times_before_the_capture_count_for_nothing() -> None:
     late = call(2, "GETATTR", 1, reply_time=START_NS, srt=-20 * MILLISECOND)
     pair = pair_of(tcp(1, transport="UDP"), calls=[CALLS[0], late])
     assert pair.server_side.gap_s == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(
+    ("least", "usual", "told"),
+    [
+        # A few quick turns of a path that scatters are lucky ones,
+        (100, 3_400, (13_800, "acks")),
+        # those of one that does not are what it takes,
+        (2_900, 3_400, (3_400, "gaps")),
+        # as are all where little lies between.
+        (100, 900, (900, "gaps")),
+    ],
+)
+def test_lucky_turns_are_no_bound(least: int, usual: int, told: tuple[float, str]) -> None:
+    pair = pair_of(
+        tcp(
+            1,
+            syn_rtt=29_300,
+            ack_rtt=50,
+            **acks("server", 8_800, 13_800),
+            **turns("server", least, usual),
+        )
+    )
+    assert says(pair.server_side) == told

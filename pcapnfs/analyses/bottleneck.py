@@ -20,7 +20,7 @@ from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.texts import among
-from pcapnfs.analyses.timeline import SHOWING
+from pcapnfs.analyses.timeline import SMALL_OPERATIONS
 from pcapnfs.analyses.verdict import client_verdict, measured_verdict
 from pcapnfs.record import Record
 
@@ -298,7 +298,7 @@ _ONCE = "srt is not null and transmissions = 1"
 
 _SHOWS = {
     "stable": f"stability = 'stable' and {_ONCE}",
-    "small": f"stability = 'unstable' and {among('op', SHOWING)} and {_ONCE}",
+    "small": f"stability = 'unstable' and {among('op', SMALL_OPERATIONS)} and {_ONCE}",
 }
 """Calls that show storage, and those that show the round trip, likewise."""
 

@@ -66,12 +66,8 @@ SMALL_OPERATIONS = (
     "GETATTR", "LOOKUP", "ACCESS", "READLINK", "STATFS", "FSSTAT", "FSINFO", "PATHCONF",
     "CLOSE", "LOOKUPP", "NVERIFY", "VERIFY", "GETACL",
 )  # fmt: skip
-"""Operations that a server answers from memory in a few bytes: those that docs/operations.md calls
-small."""
-
-SHOWING = tuple(op for op in SMALL_OPERATIONS if op != "FSINFO")
-"""Those that show the round trip. FSINFO is the first call to an export (RFC 1813 section 3.3.19):
-clients ask once, as they mount, and wait while the server looks up who may have it."""
+"""Operations that a server answers from memory in a few bytes, and that so show the round trip:
+those that docs/operations.md calls small."""
 
 PROGRAMS = (*NFS_PROGRAMS, NLM)
 """NFS and NFSACL, the calls that a file costs, and the lock manager, whose calls are waited for but
@@ -583,7 +579,7 @@ def _facts(trace: Trace) -> tuple[tuple[str, ...], Objects, dict[str, NDArray[An
         select call, coalesce(file::integer, {NO_FILE}) as unit,
                program in {PROGRAMS} as program, program in {NFS_PROGRAMS} as counted,
                stability = 'unstable' and program in {NFS_PROGRAMS}
-                   and {among("op", SHOWING)} as small,
+                   and {among("op", SMALL_OPERATIONS)} as small,
                (case when stability = 'stable' and reply_time is not null
                      then {position("op", operations)} else -1 end)::smallint as operation,
                connection, case when srt is null then -1 else greatest(srt, 0) end as srt,

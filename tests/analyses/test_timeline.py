@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pcapnfs import _core
 from pcapnfs.analyses.objects import NO_FILE
-from pcapnfs.analyses.timeline import SHOWING, SMALL_OPERATIONS, timeline
+from pcapnfs.analyses.timeline import SMALL_OPERATIONS, timeline
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
 
 PAIR = ("10.0.0.2", "10.0.0.1")
@@ -125,11 +125,6 @@ def test_where_a_pair_has_enough_calls_the_round_trip_is_of_such_pairs() -> None
     assert int(found.own_small.sum()) == 30 + 5
 
 
-def test_what_a_client_asks_as_it_mounts_shows_no_round_trip() -> None:
-    with trace_of(calls=[at(1, 0, 50, "FSINFO"), at(2, 60, 61, "PATHCONF")]) as trace:
-        assert timeline(trace, {}).small.tolist() == [False, True]
-
-
 def test_nothing_is_no_failure() -> None:
     with trace_of() as trace:
         assert len(timeline(trace, {})) == 0
@@ -140,7 +135,6 @@ def test_small_operations_are_those_of_the_operation_table() -> None:
 
     small = {row["name"] for row in json.loads(_core.operations()) if row["small"]}
     assert set(SMALL_OPERATIONS) == small
-    assert set(SHOWING) < small
 
 
 @settings(max_examples=30, deadline=None)

@@ -14,6 +14,7 @@ use super::unread::{Listener, Unread};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Layer, Reason};
 use crate::names::{Names, Placed, ServerId};
+use crate::nfs::v4::highest_slot_within;
 use crate::nfs::{Done, Shape, Walk, emptied, protocol};
 use crate::roles::Roles;
 use crate::rpc::message::{AcceptStatus, Call, Credential, Head, ReplyStatus, unwrap_body, xid_of_reply};
@@ -118,7 +119,9 @@ impl Messages {
         parties.client.get_or_insert(if callback { side.other() } else { side });
         let unread = || self.unread.of_call(record);
         let newer = parties.highest_xid.of(side).is_some_and(|highest| head.xid > highest);
-        let origin = Origin { connection: id, side, siblings: &parties.siblings, newer };
+        let is_compound = head.program == program::NFS && head.version == 4 && head.procedure == 1;
+        let renewed = if is_compound { highest_slot_within(record.bytes) } else { None };
+        let origin = Origin { connection: id, side, siblings: &parties.siblings, newer, renewed };
         let (outcome, displaced) = self.pairing.call(&origin, record, head, unread);
         let highest = parties.highest_xid.of_mut(side);
         *highest = (*highest).max(Some(head.xid));

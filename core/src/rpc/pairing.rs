@@ -479,7 +479,7 @@ impl Entries {
 }
 
 /// Where a call comes from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Origin<'a> {
     /// The connection.
     pub connection: ConnectionId,
@@ -490,6 +490,9 @@ pub struct Origin<'a> {
     pub siblings: &'a [ConnectionId],
     /// Its xid is above those of all calls before it from there: it cannot be one of them.
     pub newer: bool,
+    /// Bytes of it that a client writes anew each time that it sends the call: they do not tell it from
+    /// another.
+    pub renewed: Option<Range<usize>>,
 }
 
 /// What a call turned out to be.
@@ -661,7 +664,7 @@ impl Pairing {
         unread: impl FnOnce() -> Option<Range<usize>>,
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
         let key = Key::new(origin.connection, origin.side, head.xid);
-        let (hash, digest) = (self.entries.hash(key), self.digest(record, head));
+        let (hash, digest) = (self.entries.hash(key), self.digest(record, head, origin.renewed.as_ref()));
         let alone = self.early.is_empty()
             && (origin.siblings.is_empty() || !self.entries.may_hold(digest))
             && (origin.newer || self.entries.find(hash, key).is_none());
@@ -955,12 +958,19 @@ impl Pairing {
 
     /// Tells a call from another with the same xid. A call under RPCSEC_GSS changes its sequence
     /// number when it is sent again, so that only its header and length count.
-    fn digest(&self, record: &Record<'_>, head: &Head) -> u64 {
+    fn digest(&self, record: &Record<'_>, head: &Head, renewed: Option<&Range<usize>>) -> u64 {
         let mut hasher = self.entries.hasher.build_hasher();
         hasher.write_u64(u64::from(head.program) << 32 | u64::from(head.version));
         hasher.write_u64((record.length as u64) << 32 | u64::from(head.procedure));
         if head.flavor != Some(Flavor::RPCSEC_GSS) {
-            hasher.write(record.bytes.get(..DIGEST_BYTES).unwrap_or(record.bytes));
+            let bytes = record.bytes.get(..DIGEST_BYTES).unwrap_or(record.bytes);
+            match renewed.and_then(|part| Some((bytes.get(..part.start)?, bytes.get(part.end..)?))) {
+                Some((before, after)) => {
+                    hasher.write(before);
+                    hasher.write(after);
+                }
+                None => hasher.write(bytes),
+            }
         }
         hasher.finish()
     }

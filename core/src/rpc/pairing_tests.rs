@@ -42,7 +42,7 @@ fn call_at(
     let mut c = Cursor::new(&bytes, Layer::Rpc);
     c.skip(8).unwrap();
     let header = Head::parse(&mut c, xid).unwrap();
-    let origin = Origin { connection, side: Side::Low, siblings, newer: false };
+    let origin = Origin { connection, side: Side::Low, siblings, newer: false, renewed: None };
     let outcome = pairing.call(&origin, &record_at(&bytes, stamp), &header, || None).0;
     assert!(pairing.overdue_call().is_none());
     outcome
@@ -157,6 +157,23 @@ fn calls_without_reply_end_in_the_order_in_which_they_were_sent() {
 }
 
 #[test]
+fn a_call_that_was_written_anew_is_the_same_but_for_what_changes_each_time() {
+    let mut pairing = Pairing::default();
+    let mut call = |connection, siblings: &[ConnectionId], last: u8, renewed| {
+        let mut bytes = null_call(7);
+        bytes.extend([1, 2, last, 4]);
+        let head = Head::of_call(&bytes).unwrap();
+        let origin = Origin { connection, side: Side::Low, siblings, newer: false, renewed };
+        pairing.call(&origin, &record(&bytes), &head, || None).0
+    };
+    let length = null_call(7).len();
+    let part = Some(length + 2..length + 3);
+    assert!(matches!(call(1, &[], 3, part.clone()), CallOutcome::New));
+    assert!(matches!(call(2, &[1], 9, part.clone()), CallOutcome::Again));
+    assert!(matches!(call(3, &[2], 9, Some(length..length + 1)), CallOutcome::New));
+}
+
+#[test]
 fn calls_beyond_the_limit_are_given_up_oldest_first() {
     let mut pairing = Pairing::default();
     let mut given_up = Vec::new();
@@ -165,7 +182,7 @@ fn calls_beyond_the_limit_are_given_up_oldest_first() {
         let mut c = Cursor::new(&bytes, Layer::Rpc);
         c.skip(8).unwrap();
         let header = Head::parse(&mut c, xid).unwrap();
-        let origin = Origin { connection: 1, side: Side::Low, siblings: &[], newer: false };
+        let origin = Origin { connection: 1, side: Side::Low, siblings: &[], newer: false, renewed: None };
         pairing.call(&origin, &record(&bytes), &header, || None);
         while let Some((_, request)) = pairing.overdue_call() {
             given_up.push(u32::from_be_bytes(*request.message.record().bytes.first_chunk().unwrap()));
@@ -194,7 +211,7 @@ proptest! {
                     let head = Head::of_call(&bytes).unwrap();
                     let others: Vec<ConnectionId> = (0..3).filter(|other| *other != connection).collect();
                     let newer = knows && highest[connection as usize].is_some_and(|highest| xid > highest);
-                    let origin = Origin { connection, side: Side::Low, siblings: &others, newer };
+                    let origin = Origin { connection, side: Side::Low, siblings: &others, newer, renewed: None };
                     format!("{:?}", pairing.call(&origin, &record(&bytes), &head, || None))
                 }
                 4..8 => format!("{:?}", reply(pairing, connection, xid)),

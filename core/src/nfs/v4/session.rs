@@ -1,5 +1,7 @@
 //! Clients, sessions and directory delegations of minor version 1 (RFC 8881 section 18).
 
+use std::ops::Range;
+
 use super::state::open_delegation;
 use super::{OPAQUE_LIMIT, Result, at_most_one, opaque, stateid};
 use crate::cursor::{Cursor, Kind};
@@ -226,6 +228,28 @@ pub(super) fn sequence(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
     f.slot_sequence = Some(c.u32()?);
     f.slot = Some(c.u32()?);
     Ok(())
+}
+
+/// Number of SEQUENCE, the first operation of most compounds (RFC 8881 section 18.46).
+const SEQUENCE: usize = 53;
+
+/// Where a call, given as a whole message, has `sa_highest_slotid`, if it is a compound that begins with
+/// SEQUENCE.
+///
+/// A client may encode a call anew when it sends it again on another connection, as Linux does: this is the
+/// state of the moment (RFC 8881 section 2.10.6.1), all else is as it was.
+#[inline]
+pub fn highest_slot_within(call: &[u8]) -> Option<Range<usize>> {
+    let word = |at: usize| Some(u32::from_be_bytes(*call.get(at..)?.first_chunk()?) as usize);
+    let behind = |length_at: usize| Some(length_at + 4 + word(length_at)?.next_multiple_of(4));
+    let verifier = behind(28)?; // of the credential
+    let tag = behind(verifier + 4)?;
+    let operations = behind(tag)? + 4; // minorversion
+    if word(operations + 4)? != SEQUENCE {
+        return None;
+    }
+    let highest = operations + 8 + 16 + 4 + 4; // sessionid, sequenceid, slotid
+    Some(highest..highest + 4)
 }
 
 /// `SET_SSV4args`, RFC 8881 section 18.47.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::nfs::facts::{Pnfs, Rare};
 use crate::nfs::types::DelegationType;
+use crate::nfs::v4::highest_slot_within;
 
 pub(super) fn samples() -> Vec<Sample> {
     let mut samples = clients();
@@ -275,4 +276,37 @@ fn states() -> Vec<Sample> {
             Facts { delegation: Some(DelegationType::READ), ..with_state() },
         ),
     ]
+}
+
+/// A call as a message: credential and tag of these lengths, then an operation with counting bytes.
+fn compound(credential: usize, tag: usize, operation: u8) -> Vec<u8> {
+    let word = |value: usize| u32::try_from(value).unwrap().to_be_bytes();
+    let padded = |length: usize| vec![0xee; length.next_multiple_of(4)];
+    let mut bytes = [7, 0, 2, 100_003, 4, 1, 1].map(word).concat();
+    for length in [credential, 0, tag] {
+        bytes.extend(word(length));
+        bytes.extend(padded(length));
+        if bytes.len() == 32 + credential.next_multiple_of(4) {
+            bytes.extend(word(0)); // flavor of the verifier
+        }
+    }
+    bytes.extend([0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, operation]);
+    bytes.extend(0..40_u8);
+    bytes
+}
+
+#[test]
+fn the_highest_slot_is_found_behind_any_credential_and_tag() {
+    for (credential, tag) in [(0, 0), (24, 0), (33, 5), (400, 13)] {
+        let bytes = compound(credential, tag, 53);
+        let found = highest_slot_within(&bytes).unwrap();
+        assert_eq!(bytes[found.clone()], [24, 25, 26, 27]);
+        assert!(highest_slot_within(&compound(credential, tag, 22)).is_none(), "PUTFH");
+        for length in 0..bytes.len() - 40 {
+            assert!(highest_slot_within(&bytes[..length]).is_none());
+        }
+    }
+    let mut endless = compound(0, 0, 53);
+    endless[28..32].fill(0xff);
+    assert!(highest_slot_within(&endless).is_none());
 }

@@ -124,7 +124,8 @@ class Measurement(Record):
     """Stable calls end on a clock of the storage, so that what the client or the network takes
     before them is absorbed; None when the capture does not tell."""
     transfer_s: float
-    """Time in which the calls' own bytes were moving, added up over calls, seconds."""
+    """Time in which the calls' bytes were moving, or those that their replies had to wait for,
+    added up over calls, seconds."""
     postponed_s: float
     """Time that calls waited until the server was ready or reachable, added up, seconds."""
     put_off_s: float

@@ -170,7 +170,8 @@ class Timeline(Record):
     busy_s: float
     """How long any was, seconds."""
     transfer_s: float
-    """The part of all calls' time in which their own bytes were moving, seconds."""
+    """The part of all calls' time in which their bytes were moving, or those that their replies had
+    to wait for, seconds."""
     postponed_s: float
     """The part of it in which the client waited until the server was ready or reachable, seconds;
     with the whole of calls that the server asked to send again later."""

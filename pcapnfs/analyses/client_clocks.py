@@ -90,6 +90,8 @@ class ClientClock(Record):
     """The part of its own time in which it waited for locks, seconds."""
     unreached_s: float = 0.0
     """The part of its own time in which it waited for a connection, seconds."""
+    stood_still: tuple[float, int] = (0.0, 0)
+    """What a few of its calls stood still, added up, seconds, and how many they are."""
     apart_s: float = 0.0
     """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
     its clock."""
@@ -200,6 +202,7 @@ def client_clocks(
     longer_s: Mapping[str, Mapping[str, float]] | None = None,
     locked_s: Mapping[str, float] | None = None,
     unreached_s: Mapping[str, float] | None = None,
+    stood_still: Mapping[str, tuple[float, int]] | None = None,
 ) -> ClientClocks:
     """The clock of each client.
 
@@ -214,6 +217,8 @@ def client_clocks(
         longer_s: The same of what calls took longer because the path was longer for a while.
         locked_s: By client, what of its own time it waited for locks, seconds.
         unreached_s: The same of what it waited for a connection.
+        stood_still: By client, what a few of its calls stood still, added up, seconds, and how many
+            they are.
     """
     booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
@@ -257,6 +262,7 @@ def client_clocks(
                 longer_s=(longer_s or {}).get(client, {}),
                 locked_s=(locked_s or {}).get(client, 0.0),
                 unreached_s=(unreached_s or {}).get(client, 0.0),
+                stood_still=(stood_still or {}).get(client, (0.0, 0)),
                 apart_s=float(line.apart_s[place]),
             )
         )

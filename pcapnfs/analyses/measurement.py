@@ -37,8 +37,9 @@ from pcapnfs.analyses.lock_gaps import lock_gaps
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
+from pcapnfs.analyses.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
-from pcapnfs.analyses.timeline import PAUSE_S, Locked, Longer, Lost, Timeline, timeline
+from pcapnfs.analyses.timeline import PAUSE_S, Locked, Longer, Lost, StoodStill, Timeline, timeline
 from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record, replace
 
@@ -139,6 +140,8 @@ class Measurement(Record):
     persistence."""
     longer: Longer
     """What calls took longer because the path was longer for a while, likewise."""
+    stood_still: StoodStill
+    """What a few calls stood still; in no round trip, and in no persistence."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
     unreached_s: float
@@ -267,7 +270,8 @@ def measure(
     clocks, unreached = None, unreached_s(trace)
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in lock_gaps(trace, found)}
-        known = lost_by_client(trace), slower_by_client(trace), locked, unreached
+        still = stood_still_by_client(trace)
+        known = lost_by_client(trace), slower_by_client(trace), locked, unreached, still
         clocks = client_clocks(found, calls, network.ways, rtt, booked, *known)
     return Measurement(
         files=files,
@@ -291,6 +295,7 @@ def measure(
         unknown_calls=calls.unknown_calls,
         lost=calls.lost,
         longer=calls.longer,
+        stood_still=calls.stood_still,
         locked=calls.locked,
         unreached_s=0.0 if clocks else sum(unreached.values()),
         waited_s=calls.waited_s,

@@ -152,6 +152,10 @@ class Evidence(Record):
     """The time in which no call was under way since the client waited for a lock."""
     unreached_s: float = 0.0
     """The same since it waited for a connection."""
+    stood_still_s: float = 0.0
+    """What a few calls stood still, added up."""
+    stood_still_calls: int = 0
+    """How many."""
 
 
 def verdict(evidence: Evidence) -> Verdict:
@@ -227,6 +231,8 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             resent=measured.resent,
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
             unreached_s=measured.unreached_s,
+            stood_still_s=measured.stood_still.calls_s,
+            stood_still_calls=measured.stood_still.calls,
         )
     )
     return _with_mounting(measured, found)
@@ -362,6 +368,8 @@ def _evidence(clock: ClientClock) -> Evidence:
         forecast=False,
         few=clock.few,
         resent=clock.resent,
+        stood_still_s=clock.stood_still[0],
+        stood_still_calls=clock.stood_still[1],
     )
 
 
@@ -480,7 +488,7 @@ def _reasons(
         "again before they were answered"
         if evidence.resent and costs.persist_s
         else "the server was not ready, or not reached",
-        "server": "reads, listings, and what else took longer than a round trip",
+        "server": _of_server(evidence, causes),
         "path": f"{units.counted(evidence.longer_calls, 'call')} took "
         f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
         if evidence.longer_calls
@@ -519,6 +527,19 @@ def _reasons(
     if storage == "memory":
         text += f" Stable calls are answered {_STORAGE[storage]}."
     return text
+
+
+def _of_server(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
+    """What the server's time is: that of a few calls, where these took most of it."""
+    whole = next(each.time_s for each in causes if each.cause == "server")
+    stood_still_s = evidence.stood_still_s / evidence.costs.concurrency
+    if not evidence.stood_still_calls or stood_still_s < whole / 2:
+        return "reads, listings, and what else took longer than a round trip"
+    each = " each" if evidence.stood_still_calls > 1 else ""
+    return (
+        f"{units.counted(evidence.stood_still_calls, 'call')} stood still for "
+        f"{units.duration(evidence.stood_still_s / evidence.stood_still_calls)}{each}"
+    )
 
 
 REST_SHARE = 0.05

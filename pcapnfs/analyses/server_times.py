@@ -2,8 +2,8 @@
 
 Takes a trace; gives for each server and operation the service time, without the network's round
 trip between capture and server, nor the time for which a reply had to wait for those before it on
-its connection. Calls sent again, those that stood still for lost segments, and calls that failed
-are left out.
+its connection. Calls sent again, those that stood still for lost segments or were under way while
+the path was longer, and calls that failed are left out.
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ class ServerTime(Record):
     row: str
     """The row of the time budget that it is booked in."""
     calls: int
-    """Calls that succeeded, were sent once and stood still for no lost segment."""
+    """Calls that succeeded, were sent once and held up neither by a lost segment nor by a longer
+    path."""
     median_s: float
     """Median time from the call to the first byte of the reply, less the network's round trip
-    between capture and server at that time and the time for which other replies held this one up,
+    between capture and server and the time for which other replies held this one up,
     seconds, not below 0."""
     mean_s: float
     """The same of the mean."""
@@ -81,9 +82,10 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         if pair.server_side.source in ("handshake", "acks")
     }
     mounts = traffic.mounts(trace)
-    slow = "select null::ubigint as call, 0 as inside where false"
+    # By how much a path is longer changes while a queue on it fills: of that, the least is known.
+    longer = ""
     if slower_path.register(trace):
-        slow = f"select call, inside from {slower_path.TABLE}"
+        longer = f"anti join (select call from {slower_path.TABLE}) using (call)"
     answered = shares.where(f"""
         srt is not null and transmissions = 1 and coalesce(status = 0, true)
         and ({among("stability", ("read", "unstable_write"))}
@@ -95,15 +97,13 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             select {given.rows("mounts", "uinteger")} as mount,
                    {given.rows("halves", "bigint")} as network
         ),
-        slow as ({slow}),
         queues as ({queued_replies.rows(trace)}),
         timed as (
             select server, op, stability, call_frame, share,
                    greatest(reply_first_time - call_time - coalesce(network, 0)
-                            - coalesce(inside, 0) - coalesce(queued, 0), 0) as took
+                            - coalesce(queued, 0), 0) as took
             from calls join shares using (call) left join halves using (mount)
-                 left join slow using (call) left join queues using (call)
-                 {tcp_stalls.left_out(trace)}
+                 left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
             where {answered}
         )
         select server, op, stability, count(*), median(took), avg(took), sum(share),

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, shares, slower_path, tcp_stalls, traffic
+from pcapnfs.analyses import given, shares, slower_path, stalled_calls, tcp_stalls, traffic
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses.call_times import KindOfStable, mostly_resent
 from pcapnfs.analyses.examples import EXAMPLES
@@ -242,8 +242,8 @@ def _rows(
     """By row of the budget, seconds.
 
     The shares of its calls, their parts beyond the round trip, and their parts of the network.
-    What calls stood still for lost segments, or took longer for a longer path, is in the first
-    alone. Without those that were sent again, unless most of the row were.
+    What calls stood still, for lost segments or since the server did, or took longer for a longer
+    path, is in the first alone. Without those that were sent again, unless most of the row were.
     """
     mounts = traffic.mounts(trace)
     told = shares.where(f"""
@@ -255,13 +255,18 @@ def _rows(
         still = f"select call, stall, inside from {tcp_stalls.TABLE} where own and waited"
     if slower_path.register(trace):
         still += f" union all select call, part, inside from {slower_path.TABLE}"
+    if stalled_calls.register(trace):
+        still += f" union all select call, part, took - usual from {stalled_calls.TABLE}"
     found = trace.rows(
         f"""
         with added as (
             select {given.rows("mounts", "uinteger")} as mount,
                    {given.rows("added", "bigint")} as added
         ),
-        still as ({still}),
+        still as (
+            select call, sum(stall)::bigint as stall, sum(inside)::bigint as inside
+            from ({still}) group by call
+        ),
         timed as (
             select stability, transmissions = 1 as once, share,
                    greatest(share - coalesce(stall, 0), 0) as rest,

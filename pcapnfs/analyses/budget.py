@@ -46,7 +46,8 @@ class Budget(Record):
     unstable_write_s: float
     """Waiting for WRITEs answered UNSTABLE, seconds."""
     read_s: float
-    """Waiting for the first byte of READs' replies, seconds."""
+    """Waiting for the first byte of READs' replies, but for what of `transfer_s` is before it,
+    seconds."""
     state_s: float
     """Waiting for operations that record client state (EXCHANGE_ID …), seconds."""
     unknown_s: float
@@ -55,7 +56,7 @@ class Budget(Record):
     time in which no call is seen."""
     transfer_s: float
     """Bytes of calls and replies of more than one segment on their way, from the first segment to
-    the last, seconds."""
+    the last, and replies that had to wait for those before them on their connection, seconds."""
     waiting_s: float
     """Waiting until the server was ready (DELAY, JUKEBOX, GRACE …: these calls, and the pauses
     until they came again) or could be reached again, seconds."""

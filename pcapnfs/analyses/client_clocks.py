@@ -91,6 +91,8 @@ class ClientClock(Record):
     """The part of its own time in which it waited for locks, seconds."""
     unreached_s: float = 0.0
     """The part of its own time in which it waited for a connection, seconds."""
+    stood_still: tuple[float, int] = (0.0, 0)
+    """What a few of its calls stood still, added up, seconds, and how many they are."""
     apart_s: float = 0.0
     """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
     its clock."""
@@ -206,6 +208,7 @@ def client_clocks(
     locked_s: Mapping[str, float] | None = None,
     unreached_s: Mapping[str, float] | None = None,
     logged_in: Mapping[str, Logins] | None = None,
+    stood_still: Mapping[str, tuple[float, int]] | None = None,
     *,
     lacking: bool = False,
 ) -> ClientClocks:
@@ -223,6 +226,8 @@ def client_clocks(
         locked_s: By client, what of its own time it waited for locks, seconds.
         unreached_s: The same of what it waited for a connection.
         logged_in: By client, its calls that log in.
+        stood_still: By client, what a few of its calls stood still, added up, seconds, and how many
+            they are.
         lacking: The capture lacks so much that calls may have been under way where none is.
     """
     booked = booked or book(calls)
@@ -267,6 +272,7 @@ def client_clocks(
                 longer_s=(longer_s or {}).get(client, {}),
                 locked_s=(locked_s or {}).get(client, 0.0),
                 unreached_s=(unreached_s or {}).get(client, 0.0),
+                stood_still=(stood_still or {}).get(client, (0.0, 0)),
                 apart_s=float(line.apart_s[place]),
                 lacking=lacking,
                 login_s=(logged_in or {}).get(client, Logins()).beyond_s(rtt or 0.0),

@@ -43,8 +43,17 @@ from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.slower_path import slower_by_client
+from pcapnfs.analyses.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
-from pcapnfs.analyses.timeline import PAUSE_S, Locked, Longer, Lost, Timeline, timeline
+from pcapnfs.analyses.timeline import (
+    PAUSE_S,
+    Locked,
+    Longer,
+    Lost,
+    StoodStill,
+    Timeline,
+    timeline,
+)
 from pcapnfs.analyses.trust import trust
 from pcapnfs.analyses.untold import known, untold
 from pcapnfs.record import Record, replace
@@ -142,7 +151,8 @@ class Measurement(Record):
     """Stable calls end on a clock of the storage, so that what the client or the network takes
     before them is absorbed; None when the capture does not tell."""
     transfer_s: float
-    """Time in which the calls' own bytes were moving, added up over calls, seconds."""
+    """Time in which the calls' bytes were moving, or those that their replies had to wait for,
+    added up over calls, seconds."""
     postponed_s: float
     """Time that calls waited until the server was ready or reachable, added up, seconds."""
     put_off_s: float
@@ -158,6 +168,8 @@ class Measurement(Record):
     persistence."""
     longer: Longer
     """What calls took longer because the path was longer for a while, likewise."""
+    stood_still: StoodStill
+    """What a few calls stood still; in no round trip, and in no persistence."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[LockGaps, ...]
@@ -304,7 +316,8 @@ def measure(
     clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in calls.lock_gaps}
-        known = lost_by_client(trace), slower_by_client(trace), locked, unreached, logged_in
+        still = stood_still_by_client(trace)
+        known = lost_by_client(trace), slower_by_client(trace), locked, unreached, logged_in, still
         lacking = trust(trace).lacks_much
         clocks = client_clocks(found, calls, network.ways, rtt, booked, *known, lacking=lacking)
     return Measurement(
@@ -330,6 +343,7 @@ def measure(
         unseen_replies=int(calls.units.unseen.sum()),
         lost=calls.lost,
         longer=calls.longer,
+        stood_still=calls.stood_still,
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
         unreached_s=0.0 if clocks else sum(unreached.values()),

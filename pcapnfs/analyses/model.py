@@ -133,7 +133,8 @@ class Model(Record):
     vantage: str
     """Where the capture was taken: `client`, `server`, `between`, `unknown`; `none` without one."""
     transfer_s: float
-    """Time in which the calls' own bytes were moving, added up over calls, seconds."""
+    """Time in which the calls' bytes were moving, or those that their replies had to wait for,
+    added up over calls, seconds."""
     waiting_s: float
     """Time in which the server was not ready or not reached, added up over calls, seconds."""
     pauses_s: float

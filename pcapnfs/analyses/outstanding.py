@@ -14,6 +14,8 @@ out.
 - A call that the server was not ready for (DELAY, GRACE …) is outstanding until the client sends
   the same call again: it waits for the server although no call is on its way.
 - A reply that the capture holds before its call ends it at once.
+- Bytes of a call move as well while its reply waits for those before it on its connection to be
+  sent (queued_replies.py).
 - Where the capture was not taken at the client, the client sent each call earlier, and got each
   reply later, by half the round trip that lies between. Where TCP does not tell the place, nothing
   is added.
@@ -29,10 +31,12 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import parts, same_calls, silent_calls, traffic
+from pcapnfs.analyses import queued_replies as _queued_replies
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
+from pcapnfs.analyses.queued_replies import queued_replies
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.sealing import sealed_clients
 from pcapnfs.analyses.texts import among, place
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     _network_path.READS,
+    _queued_replies.READS,
     same_calls.READS,
     silent_calls.READS,
     traffic.READS,
@@ -68,7 +73,8 @@ KINDS = ("stable", "unstable", "unstable_write", "read", "state", "unknown")
 """What a call is outstanding for, by its column `stability`; without reply that is unknown."""
 
 TRANSFER = len(KINDS)
-"""Kind of a part in which the call's own bytes were moving."""
+"""Kind of a part in which the call's own bytes were moving, or those that its reply had to wait
+for."""
 
 WAITING = len(KINDS) + 1
 """Kind of a part in which the client waited until the server was ready, or reachable, or answered
@@ -143,6 +149,8 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     np.maximum(answered, sent, out=answered)
     answering, unanswered = rows.pop("answering"), rows.pop("unanswered")
     np.copyto(answering, answered, where=unanswered)
+    queued = queued_replies(trace)
+    answering[find(rows["call"], queued.call)] = span.since_start(queued.since_ns.copy())
     np.clip(answering, sent, answered, out=answering)
     resent, again = _again(trace, span, rows["call"], answered)
     moved, reached = _reached(trace, span, rows["call"], rows.pop("resent"))

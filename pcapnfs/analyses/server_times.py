@@ -1,8 +1,9 @@
 """How long servers take for calls that wait for no stable storage, by operation.
 
-Takes a trace; gives for each server and operation the service time, with the network's round trip
-between capture and server beside it. Calls sent again, those that stood still for lost segments,
-and calls that failed are left out.
+Takes a trace; gives for each server and operation the service time, without the network's round
+trip between capture and server, nor the time for which a reply had to wait for those before it on
+its connection. Calls sent again, those that stood still for lost segments or were under way while
+the path was longer, and calls that failed are left out.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, round_trip, shares, slower_path, tcp_stalls, traffic
+from pcapnfs.analyses import (
+    given,
+    queued_replies,
+    round_trip,
+    shares,
+    slower_path,
+    tcp_stalls,
+    traffic,
+)
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.round_trip import round_trips
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    queued_replies.READS,
     round_trip.READS,
     shares.READS,
     slower_path.READS,
@@ -47,10 +57,12 @@ class ServerTime(Record):
     row: str
     """The row of the time budget that it is booked in."""
     calls: int
-    """Calls that succeeded, were sent once and stood still for no lost segment."""
+    """Calls that succeeded, were sent once and held up neither by a lost segment nor by a longer
+    path."""
     median_s: float
     """Median time from the call to the first byte of the reply, less the network's round trip
-    between capture and server at that time, seconds, not below 0."""
+    between capture and server and the time for which other replies held this one up,
+    seconds, not below 0."""
     mean_s: float
     """The same of the mean."""
     time_s: float
@@ -68,9 +80,10 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
         if pair.server_side.source in ("handshake", "acks")
     }
     mounts = traffic.mounts(trace)
-    slow = "select null::ubigint as call, 0 as inside where false"
+    # By how much a path is longer changes while a queue on it fills: of that, the least is known.
+    longer = ""
     if slower_path.register(trace):
-        slow = f"select call, inside from {slower_path.TABLE}"
+        longer = f"anti join (select call from {slower_path.TABLE}) using (call)"
     answered = shares.where(f"""
         srt is not null and transmissions = 1 and coalesce(status = 0, true)
         and ({among("stability", ("read", "unstable_write"))}
@@ -82,14 +95,13 @@ def server_times(trace: Trace) -> tuple[ServerTime, ...]:
             select {given.rows("mounts", "uinteger")} as mount,
                    {given.rows("halves", "bigint")} as network
         ),
-        slow as ({slow}),
+        queues as ({queued_replies.rows(trace)}),
         timed as (
             select server, op, stability, call_frame, share,
                    greatest(reply_first_time - call_time - coalesce(network, 0)
-                            - coalesce(inside, 0), 0) as took
+                            - coalesce(queued, 0), 0) as took
             from calls join shares using (call) left join halves using (mount)
-                 left join slow using (call)
-                 {tcp_stalls.left_out(trace)}
+                 left join queues using (call) {longer} {tcp_stalls.left_out(trace)}
             where {answered}
         )
         select server, op, stability, count(*), median(took), avg(took), sum(share),

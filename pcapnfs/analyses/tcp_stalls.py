@@ -15,7 +15,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import round_trip, shares, traffic
+from pcapnfs.analyses import queued_replies, round_trip, shares, traffic
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.same_calls import NOT_READY
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 STALLED_READS = columns.together(
+    queued_replies.READS,
     round_trip.READS,
     shares.READS,
     traffic.READS,
@@ -70,7 +71,7 @@ class Stalled(Record):
     call: NDArray[np.uint64]
     """Number of each (table calls), ascending."""
     transfer: NDArray[np.bool_]
-    """Its own bytes were moving meanwhile."""
+    """Its bytes were moving meanwhile, or those that its reply had to wait for."""
     longer_ns: NDArray[np.int64]
     """How much longer it was outstanding, ns; 0 where it came late."""
     inside_ns: NDArray[np.int64]
@@ -181,7 +182,8 @@ def register(trace: Trace) -> bool:
     ]
     limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS, "at_client": at_client}
     with closing(trace.cursor()) as cursor:
-        stalls = _STALLS.format(asked=traffic.asked(trace))
+        queues = queued_replies.rows(trace)
+        stalls = _STALLS.format(asked=traffic.asked(trace), queues=queues)
         cursor.execute(f"create table {TABLE} as {stalls}", limits)
     return True
 
@@ -239,8 +241,9 @@ _STALLS = f"""
         select calls.*, resent, coalesce(share, 0) as share,
                greatest(coalesce(reply_time, call_time), call_time) - call_first_time as took,
                greatest(call_time - call_first_time,
-                        coalesce(reply_time - reply_first_time, 0)) as moving
+                        coalesce(reply_time - reply_first_time, 0) + coalesce(queued, 0)) as moving
         from calls join suspects using (connection) left join shares using (call)
+             left join ({{queues}}) using (call)
         where {{asked}}
     ),
     timed as (

@@ -18,6 +18,7 @@ from pcapnfs.analyses import objects as _objects
 from pcapnfs.analyses import outstanding as _outstanding
 from pcapnfs.analyses import parts, traffic
 from pcapnfs.analyses import slower_path as _slower_path
+from pcapnfs.analyses import stalled_calls as _stalled_calls
 from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses.arrays import added as added_up
 from pcapnfs.analyses.arrays import counted, find, pieces
@@ -53,6 +54,7 @@ READS = columns.together(
     _objects.READS,
     _outstanding.READS,
     _slower_path.READS,
+    _stalled_calls.CALLS_READS,
     _tcp_stalls.STALLED_READS,
     columns.of(
         calls="call callback connection program op reply_time srt transmissions status_name "
@@ -134,6 +136,15 @@ class Longer(Record):
     """The part of it of calls without a known outcome."""
 
 
+class StoodStill(Record):
+    """What a few calls took longer because the server stood still for them, seconds."""
+
+    calls_s: float = 0.0
+    """Added up over calls."""
+    calls: int = 0
+    """How many calls these are."""
+
+
 class Locked(Record):
     """The time between calls in which a client waited for a lock, seconds."""
 
@@ -157,14 +168,16 @@ class Timeline(Record):
     counted: Flags
     """It is a call of NFS or NFSACL."""
     small: Flags
-    """It shows the round trip: small, unstable, answered, not postponed; sent once if 30 are; of a
-    client and server with 30 such calls, if there are any."""
+    """It shows the round trip: small, unstable, answered, not postponed, and none of a few that
+    stood still; sent once if 30 are; of a client and server with 30 such calls, if there are
+    any."""
     small_enough: bool
     """There are any."""
     stable: Flags
     """It was stable, and answered."""
     timed: Flags
-    """It shows what persistence takes: stable, answered, not postponed; sent once if 30 are."""
+    """It shows what persistence takes: stable, answered, not postponed, and none of a few that
+    stood still; sent once if 30 are."""
     once: Flags
     """It was sent once."""
     own_small: Flags
@@ -190,7 +203,8 @@ class Timeline(Record):
     busy_s: float
     """How long any was, seconds."""
     transfer_s: float
-    """The part of all calls' time in which their own bytes were moving, seconds."""
+    """The part of all calls' time in which their bytes were moving, or those that their replies had
+    to wait for, seconds."""
     postponed_s: float
     """The part of it in which the client waited until the server was ready or reachable, seconds;
     with the whole of calls that the server asked to send again later, or never answered."""
@@ -204,6 +218,8 @@ class Timeline(Record):
     """What TCP's retransmission timer took of all this."""
     longer: Longer
     """What a path that was longer for a while took of it."""
+    stood_still: StoodStill
+    """What of it a few calls stood still (stalled_calls.py)."""
     locked: Locked
     """What of the time between calls clients waited for locks."""
     lock_gaps: tuple[_lock_gaps.LockGaps, ...]
@@ -248,6 +264,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     lost = Lost() if still is None else _losses_taken_out(still, calls, service, chosen)
     longer_path = _path_taken_out(trace, calls, service, chosen)
     shows = answered & ~refused
+    stood_still = _stood_still(trace, calls, shows)
     del refused, answered
     intervals = _together(intervals, chosen)
     share_ns = equal_shares(intervals).whole
@@ -312,6 +329,7 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         unknown_calls=unknown_calls,
         lost=lost,
         longer=longer_path,
+        stood_still=stood_still,
         locked=locked,
         lock_gaps=_lock_gaps.added_up(waited_for),
         apart_s=apart / NANOSECONDS,
@@ -395,6 +413,15 @@ def _in_line(
     chosen[places] = True
     found = np.flatnonzero(chosen[order])
     return found, values[np.searchsorted(places, order[found])]
+
+
+def _stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:
+    """What a few calls took while the server stood still: they show nothing of others."""
+    found = _stalled_calls.stood_still(trace)
+    if found is None:
+        return StoodStill()
+    shows[find(calls.call, found.call)] = False
+    return StoodStill(calls_s=float(found.longer_ns.sum()) / NANOSECONDS, calls=len(found.call))
 
 
 def _path_taken_out(

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses import joined, parts, population, shares, traffic
+from pcapnfs.analyses import joined, parts, population, queued_replies, shares, traffic
 from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.texts import among
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     population.OPERATIONS_READS,
+    queued_replies.READS,
     shares.READS,
     traffic.READS,
     columns.of(
@@ -68,8 +69,9 @@ def transfers(trace: Trace) -> Transfers:
     """Walk over them, file by file."""
     shares.register(trace)
     walk = walks.Transfers(together_s=TOGETHER_S, soon_s=SOON_S, page_bytes=PAGE_BYTES)
+    query = _ROWS.format(queues=f"from ({queued_replies.rows(trace)}) where of_stretch(call)")
     with closing(trace.cursor()) as cursor:
-        for rows in parts.of(trace, cursor, _ROWS, by="mount, file"):
+        for rows in parts.of(trace, cursor, query, by="mount, file"):
             walk.add(rows)
     return Transfers(
         mounts=traffic.mounts(trace),
@@ -80,7 +82,7 @@ def transfers(trace: Trace) -> Transfers:
 
 
 # Texts are compared in the tables that have them, where each stands for many rows. `waiting` is the
-# part of a call's interval in which nothing of it was moving.
+# part of a call's interval in which nothing was moving, of it or of replies before its own.
 _ROWS = f"""
     with moving as (
         select call, position, file, "offset" as start, requested, "count", size,
@@ -94,6 +96,7 @@ _ROWS = f"""
         where of_stretch(call) and {among("op", (*MOVING, COMMITTING))}
               and file is not null
     ),
+    queues as ({{queues}}),
     asked as (
         select call, mount, callback, call_first_time, call_time, reply_first_time, reply_time,
                call_frame, srt, {among("op", MOVING)} as main
@@ -101,10 +104,10 @@ _ROWS = f"""
     )
     select mount, file, what, call, position, call_time, reply_time, call_frame, start, requested,
            "count", size, srt, share, pause,
-           coalesce(least(greatest(reply_first_time - call_time, 0)
+           coalesce(least(greatest(reply_first_time - call_time - coalesce(queued, 0), 0)
                           / greatest(reply_time - call_first_time, 1), 1), 1)::double as waiting,
            stable, sync, unstable, done, main
-    from moving join asked using (call) join shares using (call)
+    from moving join asked using (call) join shares using (call) left join queues using (call)
     where of_stretch(shares.call)
           and {joined.condition("not callback and reply_time is not null", "what")}
 """

@@ -174,6 +174,8 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             unreached_s=measured.unreached_s,
             lacking=measured.lacking,
             login_s=measured.login_s,
+            stood_still_s=measured.stood_still.calls_s,
+            stood_still_calls=measured.stood_still.calls,
         )
     )
     return _with_mounting(measured, found)
@@ -299,6 +301,8 @@ def _evidence(clock: ClientClock) -> Evidence:
         resent=clock.resent,
         lacking=clock.lacking,
         login_s=clock.login_s,
+        stood_still_s=clock.stood_still[0],
+        stood_still_calls=clock.stood_still[1],
     )
 
 

@@ -106,6 +106,10 @@ class Evidence(Record):
     """The same since it waited for a connection."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each."""
+    stood_still_s: float = 0.0
+    """What a few calls stood still, added up."""
+    stood_still_calls: int = 0
+    """How many."""
     lacking: bool = False
     """The capture lacks so much that calls may have been under way where none is."""
 
@@ -220,6 +224,12 @@ def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the server took longer than a round trip for."""
     other = "reads, listings, and what else took longer than a round trip"
     server = sum(each.time_s for each in causes if each.cause == "server")
+    still_s, many = evidence.stood_still_s, evidence.stood_still_calls
+    if many and still_s / evidence.costs.concurrency >= server / 2:
+        each = " each" if many > 1 else ""
+        return (
+            f"{units.counted(many, 'call')} stood still for {units.duration(still_s / many)}{each}"
+        )
     if not noticed(evidence.login_s, server):
         return other
     login = f"logging in to it took {units.duration(evidence.login_s)}"

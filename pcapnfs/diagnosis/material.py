@@ -40,6 +40,7 @@ from pcapnfs.analyses import shares
 from pcapnfs.analyses import silly_renames as _silly_renames
 from pcapnfs.analyses import slower_path as _slower_path
 from pcapnfs.analyses import stale_handles as _stale_handles
+from pcapnfs.analyses import stalled_calls as _stalled_calls
 from pcapnfs.analyses import tcp_stalls as _tcp_stalls
 from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
@@ -95,6 +96,7 @@ READS = columns.together(
     _silly_renames.READS,
     _slower_path.READS,
     _stale_handles.READS,
+    _stalled_calls.READS,
     _tcp_stalls.READS,
     _time_budget.READS,
     _transfer_runs.READS,
@@ -139,6 +141,7 @@ class Material(Record):
     silly_renames: tuple[_silly_renames.SillyRenames, ...]
     slower_paths: tuple[_slower_path.SlowerPath, ...]
     stale_handles: tuple[_stale_handles.StaleHandles, ...]
+    stalled_calls: tuple[_stalled_calls.StalledCalls, ...]
     tcp_stalls: tuple[_tcp_stalls.TcpStalls, ...]
     time_budget: _time_budget.TimeBudget
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
@@ -245,6 +248,7 @@ def complete(
     silly_renames = ask(_silly_renames.silly_renames)
     slower_paths = ask(_slower_path.slower_paths)
     stale_handles = ask(_stale_handles.stale_handles)
+    stalled_calls = ask(_stalled_calls.stalled_calls)
     tcp_stalls = ask(_tcp_stalls.tcp_stalls)
     transfer_runs = ask(_transfer_runs.transfer_runs)
     trust = ask(_trust.trust)
@@ -283,6 +287,7 @@ def complete(
         silly_renames=silly_renames(),
         slower_paths=slower_paths(),
         stale_handles=stale_handles(),
+        stalled_calls=stalled_calls(),
         tcp_stalls=tcp_stalls(),
         time_budget=time_budget,
         transfer_runs=transfer_runs(),

@@ -67,6 +67,7 @@ from pcapnfs.analyses import (
     slowest,
     stability,
     stale_handles,
+    stalled_calls,
     tcp_stalls,
     time_budget,
     transfer_runs,
@@ -114,6 +115,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "open_order": (open_order.READS, open_order.open_order),
     "restarts": (restarts.READS, restarts.restarts),
     "server_times": (server_times.READS, server_times.server_times),
+    "stalled_calls": (stalled_calls.READS, stalled_calls.stalled_calls),
     "slower_path": (slower_path.READS, slower_path.slower_paths),
     "write_shapes": (write_shapes.READS, write_shapes.write_shapes),
     "cache": (cache.READS, cache.cache),
@@ -202,6 +204,7 @@ SHOWN_BY = {
     "server_times": "k61-retrans-v3.pcap",
     "shared_files": "k61-locks-v42-server.pcap",
     "slower_path": "k61-retrans-v3.pcap",
+    "stalled_calls": "k61-retrans-v3.pcap",
     "tcp_stalls": "k61-retrans-v3.pcap",
     "time_budget": "k61-retrans-v3.pcap",
 }
@@ -297,6 +300,8 @@ def test_an_answer_needs_each_of_its_columns(
     any_silent, any_late = silent_calls.any_silent, late_connections.any_late
     monkeypatch.setattr(silent_calls, "any_silent", lambda trace: any_silent(trace) or True)
     monkeypatch.setattr(late_connections, "any_late", lambda trace: any_late(trace) or True)
+    any_long = stalled_calls.any_long
+    monkeypatch.setattr(stalled_calls, "any_long", lambda trace: any_long(trace) or True)
     reads, ask = QUESTIONS[question]
     superfluous = []
     with pcapnfs.open(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.server_times import server_times
+from tests.analyses.test_slower_path import slow
 from tests.analyses.test_tcp_stalls import asked, at
 from tests.unit.rows import MILLISECOND, call, trace_of
 
@@ -45,3 +46,17 @@ def test_what_stood_still_for_a_lost_segment_is_not_the_servers() -> None:
     with asked(at(11, 0.2, 211), client_resent=0, server_resent=0) as trace:
         (found,) = server_times(trace)
     assert found.calls == 11
+
+
+def test_what_was_under_way_while_the_path_was_longer_tells_nothing_of_the_server() -> None:
+    calls = [
+        *(call(number, "LOOKUP", 3) for number in range(1, 11)),
+        *(call(number, "LOOKUP", 300 + number) for number in range(110, 150)),
+    ]
+    with trace_of(calls=calls, connections=[slow(200, full=12)]) as trace:
+        (found,) = server_times(trace)
+    assert found.calls == 10
+    assert found.mean_s == pytest.approx(0.002)
+    with trace_of(calls=calls, connections=[slow(200)]) as trace:
+        (found,) = server_times(trace)
+    assert found.calls == 50

@@ -1,0 +1,138 @@
+"""The few calls that took far longer than all others like them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pcapnfs.analyses.bottleneck import bottleneck
+from pcapnfs.analyses.measurement import measure
+from pcapnfs.analyses.stalled_calls import StalledCalls, stalled_calls
+from pcapnfs.analyses.verdict import measured_verdict
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, trace_of
+
+USUAL = [
+    *(call(number, "CREATE", 2, stability="stable") for number in range(1, 41)),
+    *(call(number, "GETATTR", 1) for number in range(41, 91)),
+]
+"""Changes of 2 ms, and questions of 1 ms."""
+
+
+def hung(number: int, op: str, took_ms: float, seconds: float = 2, **columns: object) -> Row:
+    """A call sent so many seconds after the start."""
+    sent = START_NS + int(seconds * 1000) * MILLISECOND
+    answered = sent + int(took_ms) * MILLISECOND
+    times = {
+        "call_first_time": sent,
+        "call_time": sent,
+        "reply_first_time": answered,
+        "reply_time": answered,
+    }
+    return call(number, op, took_ms, **(times | columns))
+
+
+def found(*calls: Row, connections: Sequence[Row] = ()) -> tuple[StalledCalls, ...]:
+    with trace_of(calls=[*USUAL, *calls], files=[file(1, "a")], connections=connections) as trace:
+        return stalled_calls(trace)
+
+
+def test_one_of_many_is_told_with_what_the_others_took() -> None:
+    late = hung(100, "CREATE", 3002, stability="stable", file=1)
+    (pair,) = found(late, hung(101, "GETATTR", 1, 3))
+    assert (pair.calls, pair.asked, pair.moments) == (1, 92, 1)
+    assert (pair.operations, pair.paths, pair.longest_op) == (("CREATE",), ("a",), "CREATE")
+    assert (pair.longest_s, pair.usual_s, pair.others_s) == (3.002, 0.002, 0.002)
+    assert pair.from_ns == START_NS + 2000 * MILLISECOND
+    assert pair.answered_meanwhile == 1
+    # A millisecond of it was shared with the other call.
+    assert pair.time_s == {"stable": pytest.approx(3.0, abs=0.001)}
+    assert pair.frames == (199, 200)
+
+
+def test_calls_under_way_together_are_of_one_moment() -> None:
+    (pair,) = found(
+        hung(100, "CREATE", 2000, stability="stable"),
+        hung(101, "GETATTR", 1500, 2.5),
+        hung(102, "GETATTR", 1200, 6),
+    )
+    assert (pair.calls, pair.moments, pair.operations) == (3, 2, ("GETATTR", "CREATE"))
+    assert sum(pair.time_s.values()) == pytest.approx(3.2, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"transmissions": 2}, id="sent again"),
+        pytest.param({"status_name": "NFS3ERR_JUKEBOX"}, id="the server was not ready"),
+        pytest.param({"program": 100005}, id="of mounting"),
+        pytest.param({"server": "10.0.0.9"}, id="of another server"),
+    ],
+)
+def test_what_is_told_elsewhere_or_by_nothing_is_left_out(columns: dict[str, object]) -> None:
+    assert found({**hung(100, "CREATE", 3000), **columns}) == ()
+
+
+def test_nor_what_nothing_is_usual_for() -> None:
+    assert found(hung(100, "RENAME", 3000)) == ()
+    for op, number in (("COMMIT", 0), ("RENAME", 1)):
+        others = [call(place, op, 2) for place in range(200, 210)]
+        assert len(found(*others, hung(100, op, 3000))) == number
+
+
+def test_nor_what_takes_less() -> None:
+    assert found(hung(100, "CREATE", 999)) == ()
+    slow = [call(number, "LINK", 60) for number in range(200, 220)]
+    assert found(*slow, hung(100, "LINK", 1199)) == ()
+    assert len(found(*slow, hung(100, "LINK", 1201))) == 1
+
+
+def test_many_are_no_exception() -> None:
+    assert len(found(*(hung(100 + number, "CREATE", 1000, number) for number in range(5)))) == 1
+    assert found(*(hung(100 + number, "CREATE", 1000, number) for number in range(6))) == ()
+
+
+def test_what_waits_for_a_delegation_is_the_recalls() -> None:
+    recall = hung(101, "CB_RECALL", 1, 3, callback=True)
+    assert found(hung(100, "CREATE", 3000), recall) == ()
+
+
+def test_what_stood_still_for_a_lost_segment_is_tcps() -> None:
+    lossy = {
+        "connection": 0,
+        "transport": "TCP",
+        "client": "10.0.0.2",
+        "server": "10.0.0.1",
+        "server_resent": 1,
+    }
+    late = hung(100, "CREATE", 3000, stability="stable", connection=0)
+    assert found(late, connections=[lossy]) == ()
+    assert len(found(late, connections=[lossy | {"server_resent": 0}])) == 1
+
+
+def test_of_several_clients_each_has_its_own() -> None:
+    late = hung(100, "CREATE", 3002, stability="stable")
+    other = [
+        {**each, "call": 200 + place, "client": "10.0.0.3"} for place, each in enumerate(USUAL)
+    ]
+    with trace_of(calls=[*USUAL, late, *other]) as trace:
+        measured = measure(trace)
+        seen = bottleneck(trace, measured)
+    told = measured_verdict(measured)
+    assert told is not None
+    first, second = told.clients
+    assert "(1 call stood still for 3.00 s)" in first.sentence
+    assert "stood still" not in second.sentence
+    # What stood still is no storage's: a millisecond of each other call, half of it shared.
+    assert seen.storage_s < 0.1
+
+
+def test_it_shows_nothing_of_other_calls() -> None:
+    late = hung(100, "CREATE", 3002, stability="stable")
+    with trace_of(calls=[*USUAL, late]) as trace:
+        measured = measure(trace)
+    assert measured.stable_calls == 41
+    assert measured.persist_s == pytest.approx(0.001)
+    told = measured_verdict(measured)
+    assert told is not None
+    assert "the server 60.1 % (1 call stood still for 3.00 s)" in told.sentence

@@ -1,0 +1,73 @@
+"""The rule for a few calls that stood still."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses.stalled_calls import StalledCalls
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.material import Material
+from pcapnfs.diagnosis.rules.stalled_calls import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.bottlenecks import bound_by
+from tests.diagnosis.material import seen_by
+from tests.unit.rows import START_NS
+
+ONE = StalledCalls(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    calls=1,
+    asked=249,
+    moments=1,
+    operations=("OPEN",),
+    paths=("f15",),
+    longest_op="OPEN",
+    longest_s=3.0,
+    usual_s=0.001,
+    from_ns=START_NS,
+    others_s=0.02,
+    answered_meanwhile=10,
+    time_s={"stable": 2.999},
+    frames=(182, 217),
+)
+
+
+def found(pair: StalledCalls) -> Material:
+    return replace(bound_by("client"), stalled_calls=(pair,))
+
+
+def test_one_call_is_told_with_what_others_took() -> None:
+    (seen,) = seen_by(RULE, found(ONE))
+    assert (seen.severity, seen.title) == ("problem", "One call stood still for 3.00 s")
+    assert seen.seen == (
+        "OPEN of f15, sent at 01:46:40 UTC, was answered after 3.00 s; in the median OPEN took "
+        "1.00 ms. None of the client's other calls took longer than 20.0 ms."
+    )
+    assert seen.why.startswith("The server answered 10 other calls meanwhile")
+    assert (seen.claims, seen.frames) == ((Claim("stable", 2.999),), (182, 217))
+
+
+def test_several_are_told_together() -> None:
+    several = replace(
+        ONE,
+        calls=3,
+        moments=2,
+        operations=("WRITE", "OPEN"),
+        paths=(),
+        others_s=None,
+        answered_meanwhile=0,
+        time_s={"stable": 2.5, "unstable_write": 1.5},
+    )
+    (seen,) = seen_by(RULE, found(several))
+    assert seen.title == "3 calls stood still, the longest for 3.00 s"
+    assert seen.seen == (
+        "3 calls (WRITE, OPEN) took 4.00 s of the clock, at 2 moments. The longest: OPEN, sent at "
+        "01:46:40 UTC, was answered after 3.00 s; in the median OPEN took 1.00 ms."
+    )
+    assert seen.why.startswith("No other call was answered meanwhile.")
+
+
+def test_what_is_hardly_noticed_is_not_told_unless_it_is_long() -> None:
+    short = replace(ONE, longest_s=1.1, time_s={"stable": 0.05})
+    assert seen_by(RULE, found(short)) == []
+    assert seen_by(RULE, found(short), "stalled_calls.share=0.001") != []
+    (seen,) = seen_by(RULE, found(replace(short, longest_s=5.0)))
+    assert seen.severity == "note"

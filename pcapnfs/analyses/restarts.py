@@ -3,7 +3,10 @@
 Takes a trace; gives each server with its signs: a write verifier that replaces another one (RFC
 1813 section 3.3.7, RFC 8881 section 18.32), client state that it does not know any more, and calls
 that it refused because of its grace period. A verifier that comes back after another one is no
-restart: such a server answers with several at a time.
+restart: such a server answers with several at a time. Nor is a new one that is first told on a
+connection that had the old one before, since no TCP connection outlives a restart: Linux gives
+itself another after a WRITE or COMMIT of any client failed (commit_reset_write_verifier in
+fs/nfsd/vfs.c), so that clients write again what they had not committed.
 
 What clients sent again on a new connection belongs to the restart if that connection was begun
 while the verifier changed, or is one on which state was lost; connections break for other reasons,
@@ -36,8 +39,8 @@ RECONNECTED_READS = columns.together(
     columns.of(
         calls="call client server connection callback op call_frame reply_frame call_first_time "
         "call_time reply_time status_name transmissions",
-        operations="call verifier",
-        connections="connection server first_time",
+        operations="call op status_name verifier",
+        connections="connection server transport first_time",
     ),
 )
 """The columns that `reconnected` and all that builds on it read."""
@@ -45,7 +48,7 @@ RECONNECTED_READS = columns.together(
 READS = columns.together(
     population.CALLS_READS,
     RECONNECTED_READS,
-    columns.of(operations="op file offset requested committed"),
+    columns.of(operations="file offset requested committed"),
 )
 """The columns that the queries here read."""
 
@@ -64,6 +67,13 @@ LOGIN = ("EXCHANGE_ID", "SETCLIENTID")
 GRACE = ("NFS4ERR_GRACE", "LCK_DENIED_GRACE_PERIOD", "NLM4_DENIED_GRACE_PERIOD")
 """Answers of a server that waits for clients to reclaim what they had before the restart."""
 
+NOT_STORED = (
+    "NFS3ERR_NOSPC", "NFS4ERR_NOSPC", "NFS3ERR_DQUOT", "NFS4ERR_DQUOT", "NFS3ERR_FBIG",
+    "NFS4ERR_FBIG", "NFS3ERR_IO", "NFS4ERR_IO", "NFS3ERR_NXIO", "NFS4ERR_NXIO",
+    "NFS3ERR_SERVERFAULT", "NFS4ERR_SERVERFAULT",
+)  # fmt: skip
+"""Answers to a WRITE or COMMIT whose data could not be stored."""
+
 NEEDS = population.Calls(names=(*LOST_STATE, *GRACE))
 """Without a call that was answered so, only a verifier tells of a restart."""
 
@@ -80,6 +90,12 @@ class Restart(Record):
     verifiers: int
     """Write verifiers that it had, one after the other; 0 without WRITEs and COMMITs, or when they
     alternate."""
+    after_errors: int
+    """Changes of the verifier that follow an error of a WRITE or COMMIT, on an older connection."""
+    errors: tuple[str, ...]
+    """The RFC's names of the statuses of these errors."""
+    outlived: int
+    """Other changes of the verifier, that a TCP connection outlived."""
     writes: int
     """WRITEs and COMMITs that tell the verifier."""
     lost_state: int
@@ -107,9 +123,15 @@ class Restart(Record):
     rewritten_bytes: int
     """What they brought, bytes."""
     frames: tuple[int, ...]
-    """Example frames: the first reply with a new verifier, and calls that met lost state."""
+    """Example frames: the first reply with a new verifier that follows no error, and calls that met
+    lost state."""
     refused_frames: tuple[int, ...]
     """Example frames: calls that were refused."""
+
+    @property
+    def changes(self) -> int:
+        """Changes of the verifier that only a restart explains."""
+        return max(self.verifiers - 1, 0) - self.after_errors - self.outlived
 
 
 def restarts(trace: Trace) -> tuple[Restart, ...]:
@@ -121,8 +143,14 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         if all(integer(number) < 2 for _, number, *_ in told) and not NEEDS.met(trace):
             return ()
         verifiers = _verifiers(cursor, told)
+        changes = {
+            str(server): (integer(after_errors), tuple(errors), integer(outlived), frame)
+            for server, after_errors, errors, outlived, frame in cursor.execute(
+                _CHANGES, {"most": MOST}
+            ).fetchall()
+        }
         rewritten = {}
-        if any(number > 1 for number, _, _ in verifiers.values()):
+        if any(number > 1 for number, _ in verifiers.values()):
             rewritten = {
                 str(server): (integer(calls), integer(size))
                 for server, calls, size in cursor.execute(_REWRITTEN).fetchall()
@@ -138,7 +166,8 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         }
     found = []
     for server in sorted(verifiers.keys() | states.keys()):
-        number, writes, frame = verifiers.get(server, _NO_VERIFIERS)
+        number, writes = verifiers.get(server, _NO_VERIFIERS)
+        after_errors, errors, outlived, frame = changes.get(server, _NO_CHANGES)
         (
             lost, names, lost_frames, losers,
             refused, grace, span, refused_frames, reclaims, logins,
@@ -152,6 +181,9 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
             Restart(
                 server=server,
                 verifiers=number,
+                after_errors=after_errors,
+                errors=errors,
+                outlived=outlived,
                 writes=writes,
                 lost_state=integer(lost),
                 statuses=tuple(names),
@@ -174,8 +206,8 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
 
 def _verifiers(
     cursor: duckdb.DuckDBPyConnection, told: Sequence[tuple[Any, ...]]
-) -> dict[str, tuple[int, int, int | None]]:
-    """By server: its verifiers, the replies that told one, and the frame of the first new one.
+) -> dict[str, tuple[int, int]]:
+    """By server: its verifiers, and the replies that told one.
 
     Args:
         cursor: A connection to the trace.
@@ -183,9 +215,9 @@ def _verifiers(
     """
     servers = cursor.execute("select distinct server from verifiers").fetchall()
     found = {str(server): _NO_VERIFIERS for (server,) in servers}
-    for server, number, writes, again, frame in told:
+    for server, number, writes, again in told:
         known = 1 if again or number > MOST + 1 else integer(number)
-        found[str(server)] = (known, integer(writes), frame if known > 1 else None)
+        found[str(server)] = (known, integer(writes))
     return found
 
 
@@ -197,12 +229,14 @@ def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
 
 @once
 def _register(trace: Trace) -> None:
-    """Make the table `verifiers` of a trace, unless it is there."""
+    """Make the tables `verifiers` and `verifier_changes` of a trace, unless they are there."""
     with closing(trace.cursor()) as cursor:
         cursor.execute(_TABLE)
+        cursor.execute(_CHANGED)
 
 
-_NO_VERIFIERS: tuple[int, int, int | None] = (0, 0, None)
+_NO_VERIFIERS = (0, 0)
+_NO_CHANGES: tuple[int, tuple[str, ...], int, int | None] = (0, (), 0, None)
 
 _NO_STATES: tuple[Any, ...] = (0, [], [], 0, 0, 0, 0, [], 0, 0)
 """A row of `_STATES` without calls."""
@@ -219,8 +253,9 @@ _TOLD = """
 _TABLE = f"""
     create table verifiers as
     select server, verifier, count(reply_time) as writes, min(reply_time) as first,
-           max(reply_time) as last,
-           arg_min(reply_frame, (reply_time, call)) filter (reply_time is not null) as frame
+           max(reply_time) as last, max(call_time) as asked,
+           arg_min({{frame: reply_frame, connection: connection}}, (reply_time, call))
+               filter (reply_time is not null) as told
     from operations join calls using (call)
     where verifier is not null and {joined.condition("not callback", other="verifier")}
     group by server, verifier
@@ -230,7 +265,7 @@ _TABLE = f"""
 _ORDERED = """
     ordered as (
         select *, coalesce(first <= max(last) over before, false) as again,
-               max(last) over before as ended,
+               max(last) over before as ended, max(asked) over before as old_asked,
                row_number() over (partition by server order by first, verifier) as place
         from verifiers where writes > 0
         window before as (partition by server order by first, verifier
@@ -241,20 +276,52 @@ _ORDERED = """
 
 _VERIFIERS = f"""
     with {_ORDERED}
-    select server, count(*), sum(writes), bool_or(again), min(frame) filter (place > 1)
-    from ordered group by server
+    select server, count(*), sum(writes), bool_or(again) from ordered group by server
+"""
+
+# A call that was sent after the error and got the old verifier shows that the error left it alone.
+_CHANGED = f"""
+    create table verifier_changes as
+    with {_ORDERED},
+    changes as (
+        select server, ended, old_asked, first as begun, told.frame as frame,
+               told.connection as connection, place,
+               bool_or(again) over (partition by server) as alternating,
+               count(*) over (partition by server) as verifiers
+        from ordered qualify place > 1
+    ),
+    errors as (
+        select server, call_time, reply_time, operations.status_name as name
+        from operations join calls using (call)
+        where operations.op in ('WRITE', 'COMMIT')
+              and {among("operations.status_name", NOT_STORED)}
+    )
+    select changes.server as server, any_value(ended) as ended, any_value(begun) as begun,
+           any_value(frame) as frame, any_value(alternating) as alternating,
+           any_value(verifiers) as verifiers,
+           coalesce(list_sort(list(distinct name) filter (name is not null)), []) as errors,
+           coalesce(any_value(transport = 'TCP' and first_time <= ended), false) as outlived
+    from changes
+         left join (select connection, transport, first_time from connections) using (connection)
+         left join errors on errors.server = changes.server and first_time <= ended
+                             and call_time <= begun and reply_time >= old_asked
+    group by changes.server, place
+"""
+"""Each change of a server's verifier: between which replies, the first with the new one, and which
+errors explain it; none where the connection is no older. `outlived`: it is, and TCP's."""
+
+_CHANGES = """
+    select server, count(*) filter (errors <> []),
+           list_sort(list_distinct(flatten(list(errors)))),
+           count(*) filter (errors = [] and outlived), min(frame) filter (errors = [])
+    from verifier_changes where not alternating and verifiers <= $most + 1 group by server
 """
 
 _RECONNECTED = f"""
     create or replace temp table reconnected as
-    with {_ORDERED},
-    changes as (
-        select server, ended, first as begun from ordered
-        qualify place > 1 and not bool_or(again) over (partition by server)
-                and count(*) over (partition by server) <= $most + 1
-    )
-    select connection from connections join changes using (server)
-    where first_time between ended and begun
+    select connection from connections join verifier_changes using (server)
+    where not alternating and verifiers <= $most + 1 and errors = []
+          and not outlived and first_time between ended and begun
     union
     select connection from calls
     where {among("status_name", LOST_STATE)} and op not in {BEGINNING}

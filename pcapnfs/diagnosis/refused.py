@@ -10,6 +10,7 @@ from pcapnfs.diagnosis.finding import Observed
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.failures import Failures
+    from pcapnfs.analyses.restarts import Restart
     from pcapnfs.diagnosis.finding import Advice, Confidence, Severity
 
 
@@ -21,12 +22,16 @@ def observed(
     *,
     severity: Severity = "problem",
     confidence: Confidence = "certain",
+    restarts: tuple[Restart, ...] = (),
 ) -> Observed:
-    """A finding on calls of one kind, of one client at one server."""
+    """A finding on calls of one kind, of one client at one server.
+
+    `restarts` tells what the server's write verifier did after these calls.
+    """
     return Observed(
         severity=severity,
         title=title,
-        seen=wording.refused(pair),
+        seen=wording.refused(pair) + _verifier(pair, restarts),
         why=why,
         advice=advice,
         calls=pair.calls,
@@ -35,3 +40,14 @@ def observed(
         frames=pair.frames,
         about=(pair.client, pair.server),
     )
+
+
+def _verifier(pair: Failures, restarts: tuple[Restart, ...]) -> str:
+    for server in restarts:
+        if server.server == pair.server and not set(pair.statuses).isdisjoint(server.errors):
+            again = f" {wording.written_again(server)}" if server.rewritten else ""
+            return (
+                " The server changed its write verifier after that, so that clients write again "
+                f"what was not committed (RFC 1813 section 3.3.21).{again}"
+            )
+    return ""

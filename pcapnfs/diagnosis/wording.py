@@ -9,6 +9,7 @@ from pcapnfs import units
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.failures import Failures
+    from pcapnfs.analyses.restarts import Restart
 
 NAMED = 3
 """Of many alike so many are named."""
@@ -39,3 +40,11 @@ def refused(pair: Failures) -> str:
     if pair.paths:
         text += f": {places(pair.paths)}"
     return f"{text}."
+
+
+def written_again(server: Restart) -> str:
+    """What came again after a server's verifier had changed."""
+    return (
+        f"{units.counted(server.rewritten, 'WRITE')} ({units.size(server.rewritten_bytes)}) of what had "
+        "been written UNSTABLE before came again."
+    )

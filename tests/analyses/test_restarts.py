@@ -94,10 +94,61 @@ def test_grace_is_waited_for_until_the_call_comes_again() -> None:
     assert server.grace_span_s == pytest.approx(1.0)
 
 
-def connection(number: int, first_ms: int) -> Row:
+def not_stored(number: int, status: str, op: str = "WRITE") -> list[Row]:
+    """A WRITE or COMMIT of 2 ms that failed."""
+    return [
+        call(number, op, 2, connection=1, status_name=status),
+        operation(number, op, status=1, status_name=status),
+    ]
+
+
+@pytest.mark.parametrize("transport", ["TCP", "UDP"])
+def test_a_new_verifier_after_an_error_on_an_older_connection_is_no_restart(transport: str) -> None:
+    steps = [write(1, 7), not_stored(2, "NFS3ERR_NOSPC"), write(3, 8), write(4, 8)]
+    with trace_of(**of(*steps), connections=[connection(1, 0, transport=transport)]) as trace:
+        (server,) = restarts(trace)
+    assert (server.verifiers, server.changes) == (2, 0)
+    assert (server.after_errors, server.errors) == (1, ("NFS3ERR_NOSPC",))
+    assert (server.outlived, server.rewritten, server.frames) == (0, 2, ())
+
+
+def test_a_new_verifier_after_an_error_on_a_newer_connection_is_one() -> None:
+    steps = [write(1, 7), not_stored(2, "NFS3ERR_IO", "COMMIT"), write(3, 8)]
+    with trace_of(**of(*steps), connections=[connection(1, 25)]) as trace:
+        (server,) = restarts(trace)
+    assert (server.changes, server.after_errors, server.outlived) == (1, 0, 0)
+    assert server.frames == (6,)
+
+
+@pytest.mark.parametrize("transport", ["TCP", "UDP"])
+def test_an_error_that_left_the_verifier_alone_does_not_explain_a_later_change(
+    transport: str,
+) -> None:
+    """But no TCP connection outlives a restart."""
+    steps = [not_stored(1, "NFS3ERR_NOSPC"), write(2, 7), write(3, 8)]
+    with trace_of(**of(*steps), connections=[connection(1, 0, transport=transport)]) as trace:
+        (server,) = restarts(trace)
+    assert server.after_errors == 0
+    assert (server.changes, server.outlived) == ((0, 1) if transport == "TCP" else (1, 0))
+    assert server.frames == (6,)
+
+
+def test_another_connection_begun_after_an_error_is_not_of_a_restart() -> None:
+    """Its call was sent again for another reason."""
+    again = call(4, "GETATTR", 90, connection=2, transmissions=2)
+    steps = [
+        write(1, 7), not_stored(2, "NFS3ERR_DQUOT"), write(5, 8), [again, operation(4, "GETATTR")],
+    ]  # fmt: skip
+    with trace_of(**of(*steps), connections=[connection(1, 0), connection(2, 45)]) as trace:
+        (server,) = restarts(trace)
+    assert (server.changes, server.after_errors, server.moved) == (0, 1, 0)
+
+
+def connection(number: int, first_ms: int, transport: str = "TCP") -> Row:
     """A connection that began so many milliseconds after the start."""
     return {
         "connection": number,
+        "transport": transport,
         "client": "10.0.0.2",
         "server": "10.0.0.1",
         "first_time": START_NS + first_ms * MILLISECOND,

@@ -7,6 +7,9 @@ from pcapnfs.analyses.restarts import Restart
 RESTARTED = Restart(
     server="10.0.0.1",
     verifiers=2,
+    after_errors=0,
+    errors=(),
+    outlived=0,
     writes=60,
     lost_state=2,
     statuses=("NFS4ERR_BADSESSION",),

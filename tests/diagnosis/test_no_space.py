@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pcapnfs.diagnosis.rules.no_space import RULE
-from tests.diagnosis.refused import kinds_told, of_kind
+from pcapnfs.record import replace
+from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.refused import REFUSED, kinds_told, of_kind
+from tests.diagnosis.restarted import RESTARTED
 
 
 def test_a_full_file_system_is_a_problem() -> None:
@@ -29,6 +32,23 @@ def test_a_quota_is_another() -> None:
     (seen,) = of_kind(RULE, "quota")
     assert seen.title == "A quota on the server is used up"
     assert "12 calls (WRITE, CREATE) were answered NFS4ERR_DQUOT, asked by users 7, 9" in seen.seen
+
+
+def test_a_server_that_makes_clients_write_again() -> None:
+    changed = replace(RESTARTED, after_errors=1, errors=("NFS3ERR_NOSPC",))
+    (seen,) = seen_by(RULE, nothing(failures=(REFUSED,), restarts=(changed,)))
+    assert seen.seen.endswith(
+        " The server changed its write verifier after that, so that clients write again what was "
+        "not committed (RFC 1813 section 3.3.21). 3 WRITEs (12.0 KiB) of what had been written "
+        "UNSTABLE before came again."
+    )
+    for other in (
+        replace(changed, server="10.0.0.9"),
+        replace(changed, errors=("NFS3ERR_IO",)),
+        RESTARTED,
+    ):
+        (seen,) = seen_by(RULE, nothing(failures=(REFUSED,), restarts=(other,)))
+        assert "verifier" not in seen.seen
 
 
 def test_nothing_else_is() -> None:

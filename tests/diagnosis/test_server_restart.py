@@ -48,3 +48,24 @@ def test_clients_that_log_in_again_and_again_share_a_name() -> None:
     for changes in ({"logins": 7}, {"losers": 1}, {"verifiers": 2}):
         (seen,) = seen_by(RULE, nothing(restarts=(replace(lost, **changes),)))  # type: ignore[arg-type]
         assert "each other" not in seen.title
+
+
+def test_a_new_verifier_after_an_error_is_told_with_the_error() -> None:
+    full = replace(RESTARTED, lost_state=0, after_errors=1, errors=("NFS3ERR_NOSPC",))
+    assert seen_by(RULE, nothing(restarts=(full,))) == []
+    (seen,) = seen_by(RULE, nothing(restarts=(replace(full, verifiers=4),)))
+    assert seen.title == "The server 10.0.0.1 restarted"
+    assert seen.seen.startswith("The write verifier changed 2 times.")
+
+
+def test_a_new_verifier_on_an_old_connection_is_no_restart() -> None:
+    lived = replace(RESTARTED, lost_state=0, verifiers=3, outlived=2)
+    (seen,) = seen_by(RULE, nothing(restarts=(lived,)))
+    assert (seen.severity, seen.confidence) == ("warning", "likely")
+    assert "restarted" not in seen.title
+    assert seen.seen == (
+        "The write verifier changed 2 times, and connections lived on: the server did not restart. "
+        "3 WRITEs (12.0 KiB) of what had been written UNSTABLE before came again."
+    )
+    (seen,) = seen_by(RULE, nothing(restarts=(replace(lived, rewritten=0),)))
+    assert seen.seen.endswith("the server did not restart.")

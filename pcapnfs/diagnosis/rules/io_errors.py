@@ -53,6 +53,7 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
                 ),
             ),
             severity="problem" if failed else "warning",
+            restarts=material.restarts,
         )
 
 

@@ -18,10 +18,16 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     for pair in material.failures:
         if pair.kind == "space":
             yield refused.observed(
-                pair, "The server's file system is full, or a limit on it is reached", _ROOM, _FULL
+                pair,
+                "The server's file system is full, or a limit on it is reached",
+                _ROOM,
+                _FULL,
+                restarts=material.restarts,
             )
         elif pair.kind == "quota":
-            yield refused.observed(pair, "A quota on the server is used up", _WHY, _QUOTA)
+            yield refused.observed(
+                pair, "A quota on the server is used up", _WHY, _QUOTA, restarts=material.restarts
+            )
 
 
 _WHY = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.rules.lost_state import TWINS
 
@@ -22,7 +23,9 @@ LOGINS = 4
 def judge(material: Material, _values: Values) -> Iterator[Observed]:
     """One for each server that shows it."""
     for server in material.restarts:
-        changed = server.verifiers > 1
+        changed = server.changes > 0
+        if not changed and server.outlived:
+            yield _no_restart(server)
         if not changed and not server.lost_state:
             continue
         if not changed and _twins(server):
@@ -62,6 +65,31 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
         )
 
 
+def _no_restart(server: Restart) -> Observed:
+    """A new verifier of a server whose connections lived on."""
+    return Observed(
+        severity="warning",
+        title=f"The server {server.server} makes clients write again what they had not committed",
+        seen=f"The write verifier changed{_often(server.outlived)}, and connections lived on: the "
+        f"server did not restart."
+        + (f" {wording.written_again(server)}" if server.rewritten else ""),
+        why="Linux gives itself a new verifier when what any client wrote could not be stored: a "
+        "full file system or quota, an error of a disk. Every client then writes again what it "
+        "had not committed.",
+        advice=(
+            Advice(
+                "Look on the server for full file systems and quotas (df -h, df -i, repquota -a) "
+                "and for errors of its disks (dmesg) around that time, also of other clients' "
+                "files."
+            ),
+        ),
+        confidence="likely",
+        data=f"{units.counted(server.writes, 'WRITE or COMMIT', 'WRITEs and COMMITs')} that "
+        "tell the server's verifier",
+        frames=server.frames[:1],
+    )
+
+
 def _twins(server: Restart) -> bool:
     """Whether clients log in again and again, and lose their state each time."""
     return server.losers > 1 and server.logins >= LOGINS * server.losers
@@ -92,16 +120,12 @@ def _shared_name(server: Restart) -> Observed:
 
 
 def _seen(server: Restart) -> Iterator[str]:
-    if server.verifiers > 1:
-        times = server.verifiers - 1
-        yield f"The write verifier changed{'' if times == 1 else f' {units.count(times)} times'}."
+    if server.changes:
+        yield f"The write verifier changed{_often(server.changes)}."
     if server.lost_state:
         yield (f"{units.counted(server.lost_state, 'call')} met {' and '.join(server.statuses)}.")
-    if server.rewritten:
-        yield (
-            f"{units.counted(server.rewritten, 'WRITE')} ({units.size(server.rewritten_bytes)}) "
-            "of what had been written UNSTABLE before came again."
-        )
+    if server.changes and server.rewritten:
+        yield wording.written_again(server)
     if server.moved:
         yield (
             f"{units.counted(server.moved, 'call')} waited {units.duration(server.unreachable_s)} "
@@ -112,6 +136,10 @@ def _seen(server: Restart) -> Iterator[str]:
             f"{units.counted(server.refused, 'call')} met its grace period, and waited "
             f"{units.duration(server.grace_s)}."
         )
+
+
+def _often(number: int) -> str:
+    return "" if number == 1 else f" {units.count(number)} times"
 
 
 RULE = Rule(

@@ -2,9 +2,11 @@
 
 Takes a trace; gives for each client and server the calls that the client sent again with the same
 xid, and the replies that came again. A call that was answered twice had arrived the first time:
-the server was slow. One that was answered once may have been lost, or its reply. NFSv4 sends a call
-again only after the connection broke (RFC 7530 section 3.1.1, RFC 8881 section 2.9.2). Calls that
-were sent again because the server restarted are left out: `restarts` has them.
+the server was slow, if the answer came later than the call was sent again. One that was answered
+once may have been lost, or its reply. NFSv4 sends a call again only after the connection broke (RFC
+7530 section 3.1.1, RFC 8881 section 2.9.2). Calls that were sent again because the server restarted
+are left out: `restarts` has them; and those that Linux sends again because RPC refused them (RFC
+5531 section 9), in case it had garbled their credentials: `failures` has them.
 """
 
 from __future__ import annotations
@@ -14,9 +16,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import restarts, shares
+from pcapnfs.analyses import restarts, round_trip, shares
 from pcapnfs.analyses.examples import EXAMPLES
-from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
 from pcapnfs.record import Record
 
@@ -26,14 +28,18 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     restarts.RECONNECTED_READS,
+    round_trip.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_time srt "
-        "reply_time transmissions",
+        "reply_time transmissions rpc_status",
         connections="connection transport first_time",
-        notes="reason call frame",
+        notes="reason call frame time",
     ),
 )
 """The columns that the queries here read."""
+
+SHORTEST_TIMER_NS = 100_000_000
+"""No client's timer is shorter: timeo is told in tenths of a second (nfs(5))."""
 
 
 class ResentCalls(Record):
@@ -57,6 +63,10 @@ class ResentCalls(Record):
     """Replies that came again."""
     answered_twice: int
     """Calls with such a reply: the first transmission had arrived."""
+    answered_late: int
+    """Those of them whose answer the client's timer did not wait for. Not those that it had before
+    they were sent again, nor, at the client, those that took no tenth of a second: they waited in
+    the client itself until the connection took them."""
     usual_s: float | None
     """Median service time of those of the others that were sent once, seconds; None without any."""
     resent_s: float | None
@@ -76,9 +86,17 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
     if not anything[0]:
         return ()
     shares.register(trace)
+    paths = round_trip.round_trips(trace).pairs
+    known = {
+        "clients": [path.client for path in paths],
+        "servers": [path.server for path in paths],
+        "halves": [round((path.client_side.rtt_s or 0.0) * NANOSECONDS) for path in paths],
+        "at_client": [path.vantage == "client" for path in paths],
+        "shortest": SHORTEST_TIMER_NS,
+    }
     with closing(trace.cursor()) as cursor:
         restarts.reconnected(trace, cursor)
-        cursor.execute(_RESENT, reasons)
+        cursor.execute(_RESENT, reasons | known)
         pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
         rows = cursor.execute(_ROWS).fetchall()
     times: dict[tuple[str, str], dict[str, float]] = {}
@@ -95,6 +113,7 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             repeated=integer(repeated),
             duplicate_replies=integer(duplicates),
             answered_twice=integer(twice),
+            answered_late=integer(late),
             usual_s=seconds(usual),
             resent_s=seconds(slow),
             time_s=times.get((client, server), {}),
@@ -110,6 +129,7 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
             repeated,
             duplicates,
             twice,
+            late,
             usual,
             slow,
             frames,
@@ -127,18 +147,32 @@ _RESENT = """
     create temp table resent as
     with later as (
         select call, count(*) filter (reason = $late) as late,
+               min(time) filter (reason = $late) as again,
                count(*) filter (reason = $duplicate) as duplicates,
                min(frame) filter (reason = $duplicate) as duplicate
         from notes where reason in ($late, $duplicate) and call is not null group by call
+    ),
+    paths as (
+        select unnest($clients::varchar[]) as client, unnest($servers::varchar[]) as server,
+               unnest($halves::bigint[]) as half, unnest($at_client::boolean[]) as at_client
+    ),
+    sent_again as (
+        select calls.call, client, server, op, stability, call_frame, srt, reply_time, transport,
+               transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
+               first_time > call_time as moved, coalesce(share, 0) as share,
+               case when transmissions = 1 and again is not null
+                    then again - reply_time > coalesce(half, 0) else false end as had_answer,
+               coalesce(at_client and srt < $shortest, false) as soon,
+               coalesce(rpc_status <> 'SUCCESS', false) as refused
+        from calls
+             join (select connection, transport, first_time from connections) using (connection)
+             left join later using (call) left join shares using (call)
+             left join paths using (client, server)
+        where not callback and (transmissions > 1 or late > 0 or duplicates > 0)
+              and not (first_time > call_time
+                       and calls.connection in (select connection from reconnected))
     )
-    select calls.call, client, server, op, stability, call_frame, srt, reply_time, transport,
-           transmissions - 1 as repeated, coalesce(duplicates, 0) as duplicates, duplicate,
-           first_time > call_time as moved, coalesce(share, 0) as share
-    from calls join (select connection, transport, first_time from connections) using (connection)
-               left join later using (call) left join shares using (call)
-    where not callback and (transmissions > 1 or late > 0 or duplicates > 0)
-          and not (first_time > call_time
-                   and calls.connection in (select connection from reconnected))
+    select * from sent_again where not (refused and had_answer)
 """
 
 _PAIRS = """
@@ -152,7 +186,9 @@ _PAIRS = """
     )
     select client, server, list_sort(list(distinct transport)), any_value(calls), count(*),
            count(*) filter (moved), sum(repeated), sum(duplicates),
-           count(*) filter (duplicates > 0), any_value(usual), median(srt),
+           count(*) filter (duplicates > 0),
+           count(*) filter (duplicates > 0 and not had_answer and not soon),
+           any_value(usual), median(srt),
            list(call_frame order by call_frame)[:$examples],
            coalesce((list(duplicate order by duplicate) filter (duplicate is not null))[:2], [])
     from resent join usual using (client, server)

@@ -45,6 +45,6 @@ def refused(pair: Failures) -> str:
 def written_again(server: Restart) -> str:
     """What came again after a server's verifier had changed."""
     return (
-        f"{units.counted(server.rewritten, 'WRITE')} ({units.size(server.rewritten_bytes)}) of what had "
-        "been written UNSTABLE before came again."
+        f"{units.counted(server.rewritten, 'WRITE')} ({units.size(server.rewritten_bytes)}) of "
+        "what had been written UNSTABLE before came again."
     )

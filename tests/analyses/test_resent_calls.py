@@ -101,6 +101,66 @@ def test_what_came_twice_is_not_usual_though_one_transmission_is_missing() -> No
     assert (pair.resent, pair.answered_twice, pair.usual_s, pair.time_s) == (2, 1, None, {})
 
 
+AT_CLIENT = {"ack_rtt": 10_000, "syn_rtt": 10 * MILLISECOND}
+"""A handshake as it looks at the client."""
+
+AT_SERVER = {"ack_rtt": 10 * MILLISECOND, "syn_rtt": 10_000}
+"""And at the server."""
+
+
+def again(number: int, after_ms: float) -> list[Row]:
+    """A call of 2 ms that came again so long after its reply, and was answered again."""
+    reply = START_NS + (number * 10 + 2) * MILLISECOND
+    sent = note("retransmitted_call", number, 40)
+    return [
+        {**sent, "time": reply + round(after_ms * MILLISECOND)},
+        note("duplicate_reply", number, 41),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("where", "after_ms", "late"),
+    [(AT_CLIENT, 1, 0), (AT_SERVER, 9, 1), (AT_SERVER, 11, 0)],
+)
+def test_a_client_that_had_its_answer_did_not_send_again_because_it_was_late(
+    where: Row, after_ms: float, late: int
+) -> None:
+    """At the server, what was sent before the reply can have come is seen after it."""
+    connection = {**tcp(0), **where}
+    with trace_of(
+        calls=[call(1, "GETATTR", 2)], connections=[connection], notes=again(1, after_ms)
+    ) as trace:
+        (pair,) = resent_calls(trace)
+    assert (pair.resent, pair.answered_twice, pair.answered_late) == (1, 1, late)
+
+
+@pytest.mark.parametrize(
+    ("where", "took_ms", "late"), [(AT_CLIENT, 99, 0), (AT_CLIENT, 100, 1), (AT_SERVER, 99, 1)]
+)
+def test_no_timer_runs_out_in_less_than_a_tenth_of_a_second(
+    where: Row, took_ms: float, late: int
+) -> None:
+    """At the server nobody knows how long the call was under way."""
+    with trace_of(
+        calls=[call(1, "GETATTR", took_ms, transmissions=2)],
+        connections=[{**tcp(0), **where}],
+        notes=[note("duplicate_reply", 1, 41)],
+    ) as trace:
+        (pair,) = resent_calls(trace)
+    assert (pair.answered_twice, pair.answered_late) == (1, late)
+
+
+@pytest.mark.parametrize(("status", "resent"), [("AUTH_BADCRED", 0), ("SUCCESS", 1)])
+def test_what_the_client_sends_again_because_rpc_refused_it_is_left_out(
+    status: str, resent: int
+) -> None:
+    refused = call(1, "GETATTR", 2, rpc_status=status)
+    with trace_of(
+        calls=[refused], connections=[{**tcp(0), **AT_CLIENT}], notes=again(1, 1)
+    ) as trace:
+        assert len(resent_calls(trace)) == resent
+
+
 def test_without_any_there_is_nothing_to_tell() -> None:
     with trace_of(calls=[call(1, "GETATTR", 2)], connections=[tcp(0)]) as trace:
         assert resent_calls(trace) == ()

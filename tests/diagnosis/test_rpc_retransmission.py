@@ -18,6 +18,7 @@ FEW = ResentCalls(
     repeated=4,
     duplicate_replies=1,
     answered_twice=1,
+    answered_late=1,
     usual_s=0.001,
     resent_s=60.0,
     time_s={"stable": 2.0, "unstable": 0.5},

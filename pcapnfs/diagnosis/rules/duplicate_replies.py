@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SHARE = Threshold(
     "duplicate_replies.share", 0.5, "share",
-    "of the calls sent again, those answered twice: then the answer was late, not lost",
+    "of the calls sent again, those answered twice, and late: then nothing was lost",
     "nfsstat practice: badxid about as many as timeouts",
 )  # fmt: skip
 GRAVE = Threshold(
@@ -27,7 +27,7 @@ GRAVE = Threshold(
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server where most of what was sent again had arrived."""
     for pair in material.resent_calls:
-        if not pair.answered_twice or pair.answered_twice < values[SHARE.name] * pair.resent:
+        if not pair.answered_late or pair.answered_late < values[SHARE.name] * pair.resent:
             continue
         slow = (
             f" They took {units.duration(pair.resent_s)} from the first transmission (median), "

@@ -9,7 +9,8 @@ then. Slow answers alone do not show that it was: an end that works for longer t
 ACKs as well, by up to 200 ms in practice and half a second at most (RFC 1122 section 4.2.3.2). The
 path it was where no ACK would have been delayed for as long, or where many were for two full-sized
 segments, which are acknowledged at once (RFC 5681 section 4.2). ACKs that took less than 30 ms
-longer are not delayed either; but that a busy end takes a while to send them, too.
+longer are not delayed either; but that a busy end takes a while to send them, too. Between the
+capture point and the end that it was taken at there is no path: that half is not looked at.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class SlowerPath(Record):
     server: str
     """Address of the server."""
     side: Side
-    """The half of the path that it was seen on: between the capture point and this end."""
+    """The half of the path that it was seen on: between the capture point and this end, at which
+    the capture was not taken."""
     connections: int
     """Connections on which it was seen."""
     from_ns: int
@@ -227,7 +229,7 @@ def _paths(trace: Trace) -> tuple[SlowerPath, ...]:
             client, server, side, rows, pair.client_side if side == "client" else pair.server_side
         )
         for (client, server, side), rows in found.items()
-        if (pair := usual.get((client, server))) is not None
+        if (pair := usual.get((client, server))) is not None and pair.vantage != side
     )
     told = (path for path in paths if path is not None)
     return tuple(sorted(told, key=lambda path: (path.from_ns, path.client, path.server)))

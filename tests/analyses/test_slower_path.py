@@ -37,6 +37,9 @@ def slow(
     }
 
 
+AT_SERVER: Row = {"syn_rtt": 5_000, "ack_rtt": MILLISECOND}
+"""Its round trips where the capture was taken at the server."""
+
 CALLS = [
     call(10, "GETATTR", 2),
     call(100, "GETATTR", 301),
@@ -101,9 +104,15 @@ def test_a_single_stall_is_no_longer_path() -> None:
 
 def test_on_the_clients_half_calls_are_over_before_it() -> None:
     """Captured at the server, what is longer lies before the calls."""
-    (path,) = told(slow(300, side="client", full=12))
+    (path,) = told({**slow(300, side="client", full=12), **AT_SERVER})
     assert (path.side, path.calls, path.longer_s) == ("client", 0, 0.0)
-    assert path.usual_s == pytest.approx(5e-6)
+    assert path.usual_s == pytest.approx(0.001)
+
+
+def test_at_the_end_of_the_capture_there_is_no_path() -> None:
+    """What is late there is an end that was busy."""
+    assert told(slow(300, side="client", full=12)) == ()
+    assert told({**slow(20, acks=100), **AT_SERVER}) == ()
 
 
 def test_several_connections_are_one_path() -> None:

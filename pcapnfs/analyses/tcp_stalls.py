@@ -6,7 +6,9 @@ nothing follows is sent again only when the sender's timer runs out, 200 ms at l
 most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
 that much longer than others of its kind is taken for such a stall; where the capture was not taken
 at the client, so is a pause as long before a call that came alone: it may have been lost before it
-came by. There are no more of them than segments sent again.
+came by. There are no more of them than segments sent again. What its receiver had before (D-SACK,
+RFC 2883) was not lost itself; it tells of a loss only as long as that of the answer to it would not
+show otherwise: what one end sends again shows at the other end, and not that of the capture.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ STALLED_READS = columns.together(
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
         "call_time reply_first_time reply_time transmissions status_name",
-        connections="connection transport client_resent server_resent",
+        connections="connection client server transport client_resent server_resent "
+        "client_spurious server_spurious",
     ),
 )
 """The columns that tell which calls stood still."""
@@ -48,8 +51,8 @@ STALLED_READS = columns.together(
 READS = columns.together(
     STALLED_READS,
     columns.of(
-        connections="client server client_segments server_segments out_of_order "
-        "client_zero_window server_zero_window"
+        connections="client_segments server_segments out_of_order client_zero_window "
+        "server_zero_window"
     ),
 )
 """The columns that the queries here read."""
@@ -95,6 +98,8 @@ class TcpStalls(Record):
     """Segments that the client sent again."""
     server_resent: int
     """Segments that the server sent again."""
+    spurious: int
+    """Those of both that had arrived before, as the other side says."""
     out_of_order: int
     """Segments that came before their predecessors."""
     client_zero_window_s: float
@@ -109,6 +114,11 @@ class TcpStalls(Record):
     frames: tuple[int, ...]
     """Example frames: of calls that stood still, the longest first."""
 
+    @property
+    def lost(self) -> int:
+        """Segments sent again that were lost, at least: or else their answers."""
+        return max(self.client_resent + self.server_resent - self.spurious, self.stalls)
+
 
 def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     """Count, for each client and server with TCP between them."""
@@ -122,6 +132,7 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             segments=integer(segments),
             client_resent=integer(client_resent),
             server_resent=integer(server_resent),
+            spurious=integer(spurious),
             out_of_order=integer(disordered),
             client_zero_window_s=seconds(client_zero) or 0.0,
             server_zero_window_s=seconds(server_zero) or 0.0,
@@ -136,6 +147,7 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             segments,
             client_resent,
             server_resent,
+            spurious,
             disordered,
             client_zero,
             server_zero,
@@ -175,12 +187,15 @@ def register(trace: Trace) -> bool:
     if not trace.rows(_SENT_AGAIN):
         return False
     shares.register(trace)
-    at_client = [
-        [pair.client, pair.server]
-        for pair in round_trip.round_trips(trace).pairs
-        if pair.vantage == "client"
-    ]
-    limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS, "at_client": at_client}
+    at = {
+        f"at_{end}": [
+            [pair.client, pair.server]
+            for pair in round_trip.round_trips(trace).pairs
+            if pair.vantage == end
+        ]
+        for end in ("client", "server")
+    }
+    limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS} | at
     with closing(trace.cursor()) as cursor:
         queues = queued_replies.rows(trace)
         stalls = _STALLS.format(asked=traffic.asked(trace), queues=queues)
@@ -206,7 +221,8 @@ def _stalls(
 
 _PAIRS = """
     select client, server, count(*), sum(client_segments + server_segments), sum(client_resent),
-           sum(server_resent), sum(out_of_order), sum(client_zero_window), sum(server_zero_window)
+           sum(server_resent), sum(client_spurious + server_spurious), sum(out_of_order),
+           sum(client_zero_window), sum(server_zero_window)
     from connections where transport = 'TCP'
     group by client, server order by 4 desc, client, server
 """
@@ -231,10 +247,19 @@ _STALLED = f"""
     select client, server, row, stall, call_frame from {TABLE} order by stall desc, call
 """
 
+
+def _at(end: str) -> str:
+    """SQL: whether the capture was taken at this end."""
+    return f"list_contains($at_{end}::varchar[][], [client, server])"
+
+
 # What a call took counts only beyond the median of its kind. No call counts twice.
 _STALLS = f"""
     with suspects as (
-        select connection, client_resent + server_resent as resent
+        select connection,
+               client_resent + server_resent
+                   - if({_at("server")}, client_spurious, 0)
+                   - if({_at("client")}, server_spurious, 0) as resent
         from connections where transport = 'TCP' and client_resent + server_resent > 0
     ),
     asked as (
@@ -248,7 +273,7 @@ _STALLS = f"""
     ),
     timed as (
         select *, took - median(took) over (partition by client, server, op, stability) as longer,
-               case when list_contains($at_client::varchar[][], [client, server]) then null
+               case when {_at("client")} then null
                     else call_first_time - max(coalesce(reply_time, call_time)) over (
                         partition by client, server order by call_first_time, call
                         rows between unbounded preceding and 1 preceding

@@ -74,6 +74,29 @@ def test_no_more_stalls_than_segments_sent_again() -> None:
     assert (pair.stalls, pair.time_s) == (0, {})
 
 
+@pytest.mark.parametrize(
+    ("where", "spurious", "stalls"),
+    [
+        ("server", {"client_spurious": 2}, 0),
+        ("server", {"server_spurious": 2}, 1),
+        ("client", {"client_spurious": 2}, 1),
+        ("client", {"server_spurious": 2}, 0),
+        ("between", {"client_spurious": 2}, 1),
+    ],
+)
+def test_what_had_arrived_before_tells_of_a_loss_only_beyond_the_capture_point(
+    where: str, spurious: dict[str, int], stalls: int
+) -> None:
+    """A client sends again what its server had, because an answer was lost: before it came by."""
+    halves = {"client": (2_000_000, 9_000), "server": (9_000, 2_000_000), "between": (10**6, 10**6)}
+    syn_rtt, ack_rtt = halves[where]
+    resent = {name.replace("spurious", "resent"): number for name, number in spurious.items()}
+    connection = {"client_resent": 0, "server_resent": 0, **resent, **spurious}
+    with asked(at(11, 0.2, 400), syn_rtt=syn_rtt, ack_rtt=ack_rtt, **connection) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.spurious, pair.stalls, pair.lost) == (2, stalls, stalls)
+
+
 def test_away_from_the_client_a_pause_is_one_too() -> None:
     pause = at(11, 0.351, 1)
     half = 1_000_000

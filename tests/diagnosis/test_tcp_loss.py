@@ -18,6 +18,7 @@ LOSSY = TcpStalls(
     segments=4000,
     client_resent=3,
     server_resent=2,
+    spurious=0,
     out_of_order=0,
     client_zero_window_s=0.0,
     server_zero_window_s=0.0,
@@ -57,6 +58,14 @@ def test_what_goes_to_a_server_that_is_not_there_is_no_loss(
     assert bool(found) is told
     if resent == 1:
         assert "1 of these went to a server that did not answer any more." in found[0].seen
+
+
+def test_what_had_arrived_before_was_not_lost() -> None:
+    arrived = replace(LOSSY, client_resent=9, spurious=6)
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(arrived,)))
+    assert "11 of 4\u2009000 segments with data" in seen.seen
+    assert "6 of them had arrived before, as the other end says (D-SACK)." in seen.seen
+    assert seen_by(RULE, nothing(tcp_stalls=(replace(arrived, spurious=7),))) == []
 
 
 def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:

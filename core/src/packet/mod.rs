@@ -35,7 +35,7 @@ use crate::capture::{Glimpse, Packet};
 
 pub use payload::Payload;
 pub use plain::Plain;
-pub use tcp::{Part, Segment, TcpFlags};
+pub use tcp::{Blocks, Part, Segment, TcpFlags};
 pub use udp::Datagram;
 
 use copies::Copies;

@@ -67,6 +67,15 @@ pub struct Segment<'a> {
     pub payload: Payload<'a>,
 }
 
+/// The first two blocks of the SACK option: left and right edge of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// What it was that made the receiver send it.
+    pub first: [u32; 2],
+    /// The next, if there is one.
+    pub second: Option<[u32; 2]>,
+}
+
 /// What a segment brings to the stream between its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
@@ -142,8 +151,27 @@ impl<'a> Segment<'a> {
         Some((u32::from_be_bytes([v0, v1, v2, v3]), u32::from_be_bytes([e0, e1, e2, e3])))
     }
 
+    /// The SACK option (RFC 2018 section 3).
+    pub fn selective_acknowledgement(&self) -> Option<Blocks> {
+        const SACK: u8 = 5;
+        let (numbers, _) = self.value(SACK, |length| length >= 8)?.as_chunks::<4>();
+        let edges = |left: &[u8; 4], right: &[u8; 4]| [left, right].map(|edge| u32::from_be_bytes(*edge));
+        match numbers {
+            [left, right, rest @ ..] => {
+                let second = if let [left, right, ..] = rest { Some(edges(left, right)) } else { None };
+                Some(Blocks { first: edges(left, right), second })
+            }
+            _ => None,
+        }
+    }
+
     /// The value of an option, if it is of this length.
     fn option<const LENGTH: usize>(&self, wanted: u8) -> Option<[u8; LENGTH]> {
+        self.value(wanted, |length| length == LENGTH)?.first_chunk().copied()
+    }
+
+    /// The value of an option, if its length fits.
+    fn value(&self, wanted: u8, fits: impl Fn(usize) -> bool) -> Option<&'a [u8]> {
         const END: u8 = 0;
         const NO_OPERATION: u8 = 1;
         let mut rest = self.options;
@@ -152,11 +180,11 @@ impl<'a> Segment<'a> {
                 [NO_OPERATION, ref more @ ..] => rest = more,
                 [END, ..] => return None,
                 [kind, length, ref value @ ..] if length >= 2 => {
-                    let value_length = usize::from(length) - 2;
-                    if kind == wanted && value_length == LENGTH {
-                        return value.first_chunk().copied();
+                    let (value, more) = value.split_at_checked(usize::from(length) - 2)?;
+                    if kind == wanted && fits(value.len()) {
+                        return Some(value);
                     }
-                    rest = value.get(value_length..)?;
+                    rest = more;
                 }
                 _ => return None,
             }
@@ -182,5 +210,19 @@ mod tests {
         }
         let segment = Segment { options: &[1, 2, 4, 5, 0xb4], ..Segment::EMPTY };
         assert_eq!(segment.maximum_segment_size(), Some(1_460));
+    }
+
+    #[test]
+    fn two_blocks_are_read_of_those_that_there_are() {
+        let numbers: Vec<u8> = (1..=6u32).flat_map(u32::to_be_bytes).collect();
+        let told = |length: usize| {
+            let options = [&[1, 1, 5, length as u8 + 2], &numbers[..length]].concat();
+            Segment { options: &options, ..Segment::EMPTY }.selective_acknowledgement()
+        };
+        assert_eq!(told(8), Some(Blocks { first: [1, 2], second: None }));
+        for length in [16, 24] {
+            assert_eq!(told(length), Some(Blocks { first: [1, 2], second: Some([3, 4]) }));
+        }
+        assert_eq!(told(4), None);
     }
 }

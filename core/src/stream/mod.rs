@@ -19,6 +19,8 @@ pub(crate) mod by_id;
 
 mod connection;
 
+mod repeated;
+
 mod state;
 
 use std::collections::VecDeque;

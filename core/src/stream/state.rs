@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use crate::packet::{Part, Payload, Segment};
 use crate::stream::assembler::{Assembler, Offered, Piece, Stamp, WINDOW};
 use crate::stream::connection::{Connection, Event, Opening, Side, Sides};
+use crate::stream::repeated::Repeated;
 use crate::stream::seq::SeqNumber;
 use crate::stream::timing::UnderWay;
 
@@ -69,6 +70,8 @@ struct Direction {
     lost: Option<(SeqNumber, i64)>,
     /// Bytes that the other side acknowledged of this direction while nothing of it came.
     unheard: u64,
+    /// What came once more, until the other side has said whether it had it before.
+    repeated: Repeated,
 }
 
 /// A connection, and what it takes to put its bytes in order.
@@ -213,11 +216,14 @@ impl State {
         true
     }
 
-    /// Whether nothing is open: no hole, no window of 0, no handshake.
+    /// Whether nothing is open: no hole, no window of 0, no handshake, nothing that came once more.
     fn is_calm(&self) -> bool {
         let Connection { counts, syn_ack, established, .. } = &self.connection;
         let calm = |direction: &Direction| {
-            direction.assembler.holds_nothing() && direction.beyond.is_none() && direction.lost.is_none()
+            direction.assembler.holds_nothing()
+                && direction.beyond.is_none()
+                && direction.lost.is_none()
+                && direction.repeated.is_empty()
         };
         calm(&self.directions.low)
             && calm(&self.directions.high)
@@ -275,6 +281,12 @@ impl State {
         if segment.flags.ack() && !segment.flags.rst() {
             let acknowledged = SeqNumber(segment.acknowledgement);
             let direction = self.directions.of_mut(side.other());
+            if !direction.repeated.is_empty() {
+                direction.repeated.forget(stamp.time_ns);
+                let told = segment.selective_acknowledgement();
+                self.connection.counts.of_mut(side.other()).spurious +=
+                    told.map_or(0, |blocks| direction.repeated.told(blocks, acknowledged));
+            }
             if let Some(sent_ns) = direction.sent_until(acknowledged)
                 && !segment.flags.fin()
             {
@@ -371,7 +383,7 @@ impl State {
         counts.segments += 1;
         let direction = self.directions.of_mut(side);
         let hole = direction.assembler.waiting();
-        let length = piece.length;
+        let (length, time_ns) = (piece.length, piece.stamp.time_ns);
         match direction.assembler.offer(sequence, piece) {
             Offered::Known => {
                 // A keepalive repeats the last byte (RFC 9293 section 3.8.4).
@@ -379,6 +391,7 @@ impl State {
                 if !keepalive {
                     counts.retransmitted += 1;
                     direction.under_way.forget();
+                    direction.repeated.sent(sequence, length, time_ns);
                 }
             }
             Offered::Held => {

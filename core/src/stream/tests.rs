@@ -23,6 +23,7 @@ struct Wire {
     frame: u64,
     window: Option<u16>,
     client_port: Option<u16>,
+    options: Vec<u8>,
 }
 
 impl Wire {
@@ -48,7 +49,7 @@ impl Wire {
             acknowledgement,
             flags: TcpFlags(flags),
             window: self.window.unwrap_or(500),
-            options: &[],
+            options: &self.options,
             payload: Payload::new(&data, length),
         };
         let stamp = Stamp { frame: self.frame, time_ns: at_us * US };
@@ -98,6 +99,31 @@ fn what_was_sent_twice_is_not_timed() {
     wire.send(300_240, 'S', ACK, 1, 201, 0);
     assert_eq!(wire.least(), [None, None, Some(240), None]);
     assert_eq!(wire.connection().counts.low.retransmitted, 1);
+}
+
+#[test]
+fn what_the_receiver_had_before_was_sent_again_in_vain() {
+    let mut wire = Wire::default();
+    let sack = |from: u32, until: u32| {
+        [&[1, 1, 5, 10], from.to_be_bytes().as_slice(), &until.to_be_bytes()].concat()
+    };
+    for _ in 0..2 {
+        wire.send(0, 'C', ACK, 1, 1, 100);
+    }
+    wire.send(40_000, 'S', ACK, 1, 101, 0); // Sent before the second came.
+    wire.options = sack(1, 101);
+    wire.send(40_100, 'S', ACK, 1, 101, 0);
+    wire.send(40_200, 'S', ACK, 1, 101, 0); // Of a third that is not in the capture.
+    wire.options.clear();
+    wire.send(50_000, 'C', ACK, 101, 1, 100);
+    wire.send(300_000, 'C', ACK, 101, 1, 100); // The first was lost behind the capture point.
+    wire.send(301_000, 'S', ACK, 1, 201, 50);
+    wire.send(301_000, 'S', ACK, 1, 201, 50);
+    wire.options = sack(1, 51);
+    wire.send(301_100, 'C', ACK, 201, 51, 0);
+    let counts = &wire.connection().counts;
+    assert_eq!((counts.low.retransmitted, counts.low.spurious), (2, 1));
+    assert_eq!((counts.high.retransmitted, counts.high.spurious), (1, 1));
 }
 
 #[test]

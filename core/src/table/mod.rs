@@ -291,6 +291,8 @@ impl Tables {
             out_of_order: up.out_of_order + down.out_of_order,
             client_resent: up.retransmitted + up.refilled,
             server_resent: down.retransmitted + down.refilled,
+            client_spurious: up.spurious,
+            server_spurious: down.spurious,
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
             zero_windows: up.zero_windows + down.zero_windows,

@@ -484,6 +484,8 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         out_of_order     U64  false ""      "Segments that came before their predecessors."
         client_resent    U64  false ""      "Segments that the client sent again: those seen before, and those that came more than 3 ms after later ones, or after an ACK whose sequence number shows that they had been sent: they were lost before the capture point."
         server_resent    U64  false ""      "Segments that the server sent again."
+        client_spurious  U64  false ""      "Segments that the client sent again though the server had received them before, as it says by D-SACK (RFC 2883)."
+        server_spurious  U64  false ""      "The same of the server."
         missing_bytes    U64  false "bytes" "Bytes that were sent but are not in the capture."
         truncated_bytes  U64  false "bytes" "Payload bytes past the snaplen."
         zero_windows     U64  false ""      "Segments that announced a window of 0."

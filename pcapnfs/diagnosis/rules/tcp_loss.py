@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
-    "tcp_loss.share", 0.001, "share", "segments with data that were sent again",
+    "tcp_loss.share", 0.001, "share", "segments with data that were lost and sent again",
     "default of this tool",
 )  # fmt: skip
 LEAST = Threshold(
-    "tcp_loss.least", 5, "segments", "sent again, below which nothing is said",
+    "tcp_loss.least", 5, "segments", "lost and sent again, below which nothing is said",
     "default of this tool",
 )  # fmt: skip
 GRAVE = Threshold(
-    "tcp_loss.grave", 0.01, "share", "segments sent again: a warning whatever the cost seen",
+    "tcp_loss.grave", 0.01, "share", "segments lost: a warning whatever the cost seen",
     "practice: TCP's throughput falls with the square root of the loss (RFC 5348 section 3.1)",
 )  # fmt: skip
 
@@ -39,7 +39,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             for each in material.unanswered
             if (each.client, each.server) == (pair.client, pair.server)
         )
-        lost = resent - min(vain, pair.client_resent)
+        vain = min(vain, pair.client_resent)
+        lost = max(pair.lost - vain, 0)
         if lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments:
             continue
         if by_another_clock(material, pair):
@@ -66,9 +67,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.client_resent)} by the client, "
             f"{units.count(pair.server_resent)} by the server."
             + (
-                f" {units.count(resent - lost)} of these went to a server that did not answer any "
-                "more."
+                f" {units.count(vain)} of these went to a server that did not answer any more."
                 if vain
+                else ""
+            )
+            + (
+                f" {units.count(pair.spurious)} of them had arrived before, as the other end says "
+                "(D-SACK)."
+                if pair.spurious
                 else ""
             )
             + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")

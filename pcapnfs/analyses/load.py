@@ -3,7 +3,8 @@
 Takes the answered calls of all clients at a server; gives the service times of small calls, which
 need neither data nor storage, by the number of calls under way when they were sent. What is the
 network's is in all of them alike, so that what grows is the server's, or the link's before it;
-calls that stood still for lost segments are left out.
+calls that stood still for lost segments are left out. Where it grows, also how many of them waited
+until the server was done with another call (`queued`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses import parts, shares, tcp_stalls, traffic
+from pcapnfs.analyses import parts, queued, shares, tcp_stalls, traffic
 from pcapnfs.analyses.arrays import (
     by_group,
     counted,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
+    queued.READS,
     shares.READS,
     tcp_stalls.STALLED_READS,
     traffic.READS,
@@ -53,6 +55,9 @@ READS = columns.together(
 
 FLOOR = 0.1
 """The quantile of the service times that is taken for the least: a minimum would be one call's."""
+
+GROWS = 3.0
+"""Times as long as with the fewest calls under way: from there on the service time grows."""
 
 SERVERS = 100
 """Servers that are looked at, most calls first: a hostile capture may have one for each call."""
@@ -84,6 +89,8 @@ class Load(Record):
     """Calls answered."""
     bands: tuple[Band, ...]
     """From few calls under way to many; up to twice `least` each."""
+    queued: queued.Queued | None
+    """Those that waited for another call; None where service times do not grow with the load."""
 
 
 def load(trace: Trace) -> tuple[Load, ...]:
@@ -125,6 +132,7 @@ def load(trace: Trace) -> tuple[Load, ...]:
             )
             bands.append((told, small[members[largest(took, EXAMPLES)]].tolist()))
         found.append((server, number, bands))
+    waits = queued.queued(trace, [server for server, _, bands in found if _grows(bands)])
     frames = _frames(
         trace, [call for *_, bands in found for _, longest in bands for call in longest]
     )
@@ -136,9 +144,15 @@ def load(trace: Trace) -> tuple[Load, ...]:
                 replace(told, frames=tuple(frames[call] for call in longest))
                 for told, longest in bands
             ),
+            queued=waits.get(server),
         )
         for server, number, bands in found
     )
+
+
+def _grows(bands: Sequence[tuple[Band, list[int]]]) -> bool:
+    floors = [band.floor_s for band, _ in bands]
+    return bool(floors) and max(floors) >= GROWS * floors[0]
 
 
 _SMALL = f"""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.load import Band, Load
+from pcapnfs.analyses.queued import Queued
+from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.server_overload import RULE
 from pcapnfs.record import replace
@@ -17,7 +19,7 @@ LOADED = Band(16, 30, 0.0009, 0.002, 0.5, (7, 9))
 
 
 def found(*bands: Band) -> Material:
-    return replace(bound_by("client"), load=(Load("10.0.0.1", 500, bands),))
+    return replace(bound_by("client"), load=(Load("10.0.0.1", 500, bands, None),))
 
 
 def test_three_times_as_long_under_load_is_told() -> None:
@@ -46,6 +48,36 @@ def test_three_times_as_long_under_load_is_told() -> None:
 )
 def test_a_little_less_is_not(bands: tuple[Band, ...]) -> None:
     assert seen_by(RULE, found(*bands)) == []
+
+
+QUEUED = Queued(
+    alone=20, alone_s=0.0003, behind=50, waited=40, elsewhere=30, waited_s=0.024, time_s=0.7,
+    frames=(11, 13),
+)  # fmt: skip
+
+
+def queue(small: Queued) -> Material:
+    return replace(bound_by("client"), load=(Load("10.0.0.1", 500, (IDLE,), small),))
+
+
+def test_small_calls_that_wait_for_others_stand_in_a_queue() -> None:
+    (seen,) = seen_by(RULE, queue(QUEUED))
+    assert seen.title == "Calls queue at the server 10.0.0.1"
+    assert seen.seen == (
+        "40 of 50 small calls that came while others were under way waited until one of those was "
+        "answered, and were answered right after it: 24.0 ms after they had come (median), where "
+        "it takes 300 µs without others. For 30 of them that was a call on another connection."
+    )
+    assert seen.claims == (Claim("unstable", 0.7),)
+    assert seen.frames == (11, 13)
+    assert "of a connection one by one" not in seen.why
+    (seen,) = seen_by(RULE, queue(replace(QUEUED, elsewhere=0)))
+    assert "of a connection one by one" in seen.why
+
+
+@pytest.mark.parametrize("change", [{"waited": 39}, {"behind": 29, "waited": 29}, {"alone": 4}])
+def test_a_few_that_do_are_none(change: dict[str, int]) -> None:
+    assert seen_by(RULE, queue(replace(QUEUED, **change))) == []  # type: ignore[arg-type]
 
 
 def test_the_user_may_think_otherwise() -> None:

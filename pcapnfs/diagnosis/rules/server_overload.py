@@ -11,6 +11,8 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.load import Load
+    from pcapnfs.analyses.queued import Queued
     from pcapnfs.diagnosis.material import Material
 
 RATIO = Threshold(
@@ -25,6 +27,15 @@ LEAST = Threshold(
     "default of this tool",
 )  # fmt: skip
 
+QUEUED = Threshold(
+    "server_overload.queued", 0.8, "share",
+    "of the small calls that came while others were under way, those that waited until another one "
+    "was done", "default of this tool",
+)  # fmt: skip
+
+ALONE = 5
+"""Small calls without others that tell how long one takes by itself."""
+
 APART = 4
 """Times as many calls under way, for load and without."""
 
@@ -32,6 +43,9 @@ APART = 4
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each server."""
     for server in material.load:
+        if server.queued is not None and _queues(server.queued, values):
+            yield _queue(server, server.queued, material)
+            continue
         bands = [band for band in server.bands if band.calls >= values[LEAST.name]]
         if not bands:
             continue
@@ -75,6 +89,45 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _queues(small: Queued, values: Values) -> bool:
+    return small.alone >= ALONE and small.waited >= max(
+        values[LEAST.name], values[QUEUED.name] * small.behind
+    )
+
+
+def _queue(server: Load, small: Queued, material: Material) -> Observed:
+    """Small calls stand behind others, as far as all of them take."""
+    claims = (Claim("unstable", small.time_s),)
+    elsewhere = (
+        f" For {units.count(small.elsewhere)} of them that was a call on another connection."
+        if small.elsewhere
+        else ""
+    )
+    return Observed(
+        severity=by_cost(material, claims, sure=False),
+        title=f"Calls queue at the server {server.server}",
+        seen=f"{units.count(small.waited)} of {units.counted(small.behind, 'small call')} that "
+        "came while others were under way waited until one of those was answered, and were "
+        f"answered right after it: {units.duration(small.waited_s)} after they had come (median), "
+        f"where it takes {units.duration(small.alone_s)} without others.{elsewhere}",
+        why="Small calls need neither data nor disk: a server with a thread to spare answers them "
+        "at once. Here all its threads wait for storage, or there is only one"
+        + ("" if small.elsewhere else ", or the server takes the calls of a connection one by one")
+        + ". Calls that need storage stand in the same queue, so that it looks slower than it is.",
+        advice=(
+            Advice(
+                "Look at the number of nfsd threads (/proc/fs/nfsd/threads) and give it more "
+                "(threads in /etc/nfs.conf; 8 to 16 are few for many clients)."
+            ),
+            Advice("Make storage faster: each thread is free again sooner."),
+        ),
+        confidence="likely",
+        data=units.counted(server.calls, "call"),
+        frames=small.frames,
+        claims=claims,
+    )
+
+
 def _few(least: int) -> str:
     if least == 1:
         return "one call"
@@ -86,5 +139,5 @@ RULE = Rule(
     title="Small calls take longer the more calls are under way",
     origin="practice: thread starvation of NFS servers",
     judge=judge,
-    thresholds=(RATIO, RISE, LEAST),
+    thresholds=(RATIO, RISE, LEAST, QUEUED),
 )

@@ -1,0 +1,155 @@
+"""Small calls that a server answered only when it was done with another call.
+
+Takes the answered calls of all clients at a server; gives the small calls that came while others
+were under way there, and how many of them waited until another one, of another file and directory,
+was answered, and were answered right after that. A server that has a thread to spare answers them
+at once, whatever others wait for. Two calls of one directory may wait for each other on any server,
+which locks it (so CREATE and LOOKUP), and what comes behind much data waits for the link; they are
+no proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pcapnfs import columns
+from pcapnfs.analyses import shares
+from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.texts import among
+from pcapnfs.analyses.timeline import SMALL_OPERATIONS
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from pcapnfs.trace import Trace
+
+READS = columns.together(
+    shares.READS,
+    columns.of(
+        calls="call server connection callback op stability call_frame call_first_time call_time "
+        "reply_time transmissions file directory call_bytes reply_bytes"
+    ),
+)
+"""The columns that the query here reads."""
+
+TIMES_AS_LONG = 3
+"""A small call that waited took at least so many times what it takes alone; and it came at most so
+long after the answer of another."""
+
+LEAST_NS = 500_000
+"""A shorter wait is none."""
+
+MUCH_BYTES = 16384
+"""A call that takes more with its reply keeps others waiting on a link of 100 Mbit/s for a
+millisecond and more."""
+
+EXAMPLES = 5
+"""Frames that are told."""
+
+
+class Queued(Record):
+    """Small calls at one server."""
+
+    alone: int
+    """Those that came while no other call was under way there."""
+    alone_s: float
+    """Their median service time, seconds."""
+    behind: int
+    """Those that came while another one was."""
+    waited: int
+    """Those of them that were answered right after another call, and waited for it."""
+    elsewhere: int
+    """Those of these whose other call was on another connection."""
+    waited_s: float
+    """Their median service time, seconds."""
+    time_s: float
+    """What waiting took of the clock (`shares`), seconds."""
+    frames: tuple[int, ...]
+    """Example frames: of those that waited longest."""
+
+
+def queued(trace: Trace, servers: Sequence[str]) -> dict[str, Queued]:
+    """Measure these servers; one without such calls is not in it."""
+    if not servers:
+        return {}
+    shares.register(trace)
+    rows = trace.rows(
+        _QUEUED,
+        {
+            "servers": list(servers),
+            "times": TIMES_AS_LONG,
+            "least": LEAST_NS,
+            "much": MUCH_BYTES,
+            "examples": EXAMPLES,
+        },
+    )
+    return {
+        server: Queued(
+            alone=integer(alone),
+            alone_s=seconds(alone_ns) or 0.0,
+            behind=integer(behind),
+            waited=integer(waited),
+            elsewhere=integer(elsewhere),
+            waited_s=seconds(waited_ns) or 0.0,
+            time_s=seconds(time_ns) or 0.0,
+            frames=tuple(frames),
+        )
+        for server, alone, alone_ns, behind, waited, elsewhere, waited_ns, time_ns, frames in rows
+    }
+
+
+_QUEUED = f"""
+    with asked as (
+        select call, server, connection, call_frame, call_first_time, call_time, reply_time,
+               file, directory,
+               stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
+                   and transmissions = 1 as small,
+               call_bytes + coalesce(reply_bytes, 0) > $much as much
+        from calls
+        where not callback and reply_time is not null and list_contains($servers, server)
+    ),
+    came as (
+        select *, coalesce(max(reply_time) over before > call_time, false) as behind,
+               coalesce(max(reply_time) filter (much) over before > call_time, false)
+                   as behind_data
+        from asked
+        window before as (partition by server order by call_time, call
+                          rows between unbounded preceding and 1 preceding)
+    ),
+    went as (
+        select *, lag({{
+                   answered: reply_time, file: file, directory: directory, connection: connection,
+                   much: much
+               }}) over (partition by server order by reply_time, call_time, call) as before
+        from came
+    ),
+    alone as (
+        select server, count(*) as alone, median(reply_time - call_time) as usual
+        from went where small and not behind group by server
+    ),
+    told as (
+        select went.*, alone, usual, reply_time - call_time as took,
+               coalesce(
+                   behind and not behind_data and not before.much
+                   and took >= $times * usual and took >= usual + $least
+                   and before.answered > call_time
+                   and reply_time - before.answered <= $times * usual
+                   and coalesce(file, directory) is not null
+                   and coalesce(before.file, before.directory) is not null
+                   and not coalesce(
+                       before.file = file or before.directory = directory
+                       or before.file = directory or before.directory = file, false
+                   ), false
+               ) as waited,
+               coalesce(share, 0)::double * (before.answered - call_time)
+                   / greatest(reply_time - call_first_time, 1) as part
+        from went join alone using (server) left join shares using (call)
+        where small
+    )
+    select server, any_value(alone), any_value(usual), count(*) filter (behind),
+           count(*) filter (waited),
+           count(*) filter (waited and before.connection <> connection),
+           median(took) filter (waited), coalesce(sum(part) filter (waited), 0)::bigint,
+           coalesce(arg_max(call_frame, (took, call), $examples) filter (waited), [])
+    from told group by server
+"""

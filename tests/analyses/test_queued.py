@@ -1,0 +1,96 @@
+"""Small calls that waited for others at a server."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.load import load
+from pcapnfs.analyses.queued import Queued, queued
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
+
+SERVER = "10.0.0.1"
+
+
+def at(number: int, op: str, since_ms: float, until_ms: float, **columns: object) -> Row:
+    """A call that came and was answered so many milliseconds after the start."""
+    begin, end = (START_NS + round(each * MILLISECOND) for each in (since_ms, until_ms))
+    times = {
+        "call_first_time": begin, "call_time": begin, "reply_first_time": end, "reply_time": end,
+        "srt": end - begin,
+    }  # fmt: skip
+    row = call(number, op, 1, call_bytes=100, reply_bytes=100, connection=0, **times)
+    return {**row, **columns}
+
+
+def create(number: int, since_ms: float, until_ms: float, **columns: object) -> Row:
+    return at(
+        number, "CREATE", since_ms, until_ms, stability="stable",
+        **({"file": number, "directory": 100} | columns),
+    )  # fmt: skip
+
+
+ALONE = at(1, "GETATTR", 0, 1, file=1)
+
+
+def behind(*calls: Row) -> Queued:
+    with trace_of(calls=[ALONE, *calls]) as trace:
+        return queued(trace, [SERVER])[SERVER]
+
+
+def test_what_is_answered_right_after_another_waited_for_it() -> None:
+    found = behind(
+        create(2, 10, 40, connection=1),
+        at(3, "GETATTR", 20, 41, file=1),
+        at(4, "GETATTR", 50, 51, file=1),
+    )
+    assert (found.alone, found.alone_s, found.behind) == (2, 0.001, 1)
+    assert (found.waited, found.elsewhere, found.waited_s) == (1, 1, 0.021)
+    # It waits from 20 to 40 ms, and shares that with the CREATE.
+    assert found.time_s == pytest.approx(0.011 * 20 / 21)
+    assert found.frames == (5,)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (create(2, 10, 40), at(3, "GETATTR", 20, 21, file=1)),
+        (create(2, 10, 40), at(3, "GETATTR", 20, 44, file=1)),
+        (create(2, 10, 40), at(3, "LOOKUP", 20, 41, directory=100)),
+        (create(2, 10, 40), at(3, "GETATTR", 20, 41, file=2)),
+        (create(2, 10, 40), at(3, "GETATTR", 20, 41, file=100)),
+        (create(2, 10, 40), at(3, "LOOKUP", 20, 41)),
+        (create(2, 10, 40, file=None, directory=None), at(3, "GETATTR", 20, 41, file=1)),
+        (create(2, 10, 40, call_bytes=20_000), at(3, "GETATTR", 20, 41, file=1)),
+        (create(2, 10, 40), at(3, "GETATTR", 20, 41, file=1, transmissions=2)),
+        (create(2, 10, 21.5), at(3, "GETATTR", 20, 22.5, file=1)),
+    ],
+    ids=[
+        "overtook", "long after", "one directory", "one file", "the directory itself", "not known",
+        "another not known", "behind data", "sent again", "no longer",
+    ],
+)  # fmt: skip
+def test_what_may_have_another_reason_is_none(first: Row, second: Row) -> None:
+    assert behind(first, second).waited == 0
+
+
+def test_behind_data_that_is_answered_later_it_may_wait_for_the_link() -> None:
+    data = at(2, "READ", 10, 90, file=7, reply_bytes=1_000_000)
+    found = behind(data, create(3, 15, 40), at(4, "GETATTR", 20, 41, file=1))
+    assert (found.behind, found.waited) == (1, 0)
+
+
+def test_without_a_call_alone_nobody_knows_how_long_it_takes() -> None:
+    with trace_of(calls=[create(2, 10, 40), at(3, "GETATTR", 20, 41, file=1)]) as trace:
+        assert queued(trace, [SERVER]) == {}
+        assert queued(trace, []) == {}
+
+
+def test_it_is_asked_only_where_service_times_grow_with_the_load() -> None:
+    calls = [ALONE, create(2, 10, 40), at(3, "GETATTR", 20, 23, file=1)]
+    with trace_of(calls=calls) as trace:
+        (server,) = load(trace)
+    assert server.queued is not None
+    calls[2] = at(3, "GETATTR", 20, 22.9, file=1)
+    with trace_of(calls=calls) as trace:
+        (server,) = load(trace)
+    assert server.queued is None

@@ -38,7 +38,7 @@ impl Repeated {
         if self.0.len() == LIMIT {
             self.0.pop_front();
         }
-        let length = length as i64;
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
         self.0.push_back(Again { sequence, length, untold: length, time_ns });
     }
 
@@ -50,7 +50,7 @@ impl Repeated {
             let end = until.ahead_of(again.sequence).min(again.length);
             if start < end {
                 again.untold -= end - start;
-                from = again.sequence.advance(end as usize);
+                from = again.sequence.advance(usize::try_from(end).unwrap_or_default());
             }
         }
         let before = self.0.len();

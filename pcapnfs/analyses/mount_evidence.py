@@ -45,8 +45,11 @@ rounding of a kernel's clock)."""
 EXAMPLES = 3
 """Frames that are named as examples."""
 
+DELEGATED = population.Operations(("OPEN", "DELEGRETURN"), statuses=(0,))
+"""Without these no file is known to be under a delegation,"""
+
 LISTED = population.Operations(LISTING)
-"""Without these there is nothing to say of listings,"""
+"""without these there is nothing to say of listings,"""
 
 MOVED = population.Operations(MOVING)
 """and without these of transfers."""
@@ -65,7 +68,10 @@ class Evidence(Record):
     moves_asked: int
     """Times that it asked for the unchanged directory in between."""
     visits: int
-    """Visits of a regular file: calls about it that are less than a second apart."""
+    """Visits of a regular file: calls about it that are less than a second apart. Under a
+    delegation a client need not ask, whatever its options, so that those are not counted."""
+    files_delegated: int
+    """Files of which visits were left out for that."""
     visits_asked: int
     """Visits in which it asked though it had known for less than a second, and nothing had
     changed."""
@@ -127,7 +133,8 @@ class Evidence(Record):
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
     """Count, for each pair of client and server in the order of their addresses."""
-    moved = _ByMount.of_named(_steps(trace, cursor))
+    delegated = _delegated(trace, cursor)
+    moved = _ByMount.of_named(_steps(trace, cursor, held=delegated is not None))
     asked = [
         query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
     ]
@@ -136,6 +143,7 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         cursor.execute(_SIZED)
     found = [
         moved,
+        *([] if delegated is None else [delegated]),
         *(_ByMount.of_query(cursor, query) for query in asked),
         _ByMount.of_named(_limits(trace)),
     ]
@@ -161,10 +169,29 @@ def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
         yield each.mount, {"max_read": each.read_bytes, "max_write": each.write_bytes}
 
 
+def _delegated(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> _ByMount | None:
+    """Fill the table `unasked`: calls about files under a delegation; None if there are none.
+
+    Gives the number of such files.
+    """
+    if not DELEGATED.met(trace):
+        return None
+    cursor.execute(_GRANTED)
+    cursor.execute(_HELD)
+    found = _ByMount.of_query(cursor, _HELD_FILES)
+    return found or None
+
+
 def _steps(
-    trace: Trace, cursor: duckdb.DuckDBPyConnection
+    trace: Trace, cursor: duckdb.DuckDBPyConnection, *, held: bool
 ) -> Iterator[tuple[int, dict[str, object]]]:
-    """Moves, visits and first READs of each mount, by column."""
+    """Moves, visits and first READs of each mount, by column.
+
+    Args:
+        trace: The trace.
+        cursor: A connection with the table `learned`.
+        held: It also has the table `unasked`.
+    """
     walk = walks.Steps(
         together_s=TOGETHER_S,
         neighbours_s=NEIGHBOURS_S,
@@ -172,12 +199,13 @@ def _steps(
         examples=EXAMPLES,
     )
     cursor.execute(_KNOWN)
+    taken = _UNHELD_STEPS if held else _STEPS
     many = parts.number(trace, entries=True)
     if many == 1:
         parts.whole(cursor)
-        walk.add(cursor.sql(_STEPS), cursor.sql(_ENTRIES))
+        walk.add(cursor.sql(taken), cursor.sql(_ENTRIES))
         return walk.found()
-    parts.fill(trace, cursor, "steps", _STEPS)
+    parts.fill(trace, cursor, "steps", taken)
     cursor.execute(f"create temp table listed as {_ENTRIES}")
     for part, table in parts.divided(cursor, "steps", many, lambda some: _belong(some, many)):
         of_part = parts.within("mount, file", range(part, part + 1), many)
@@ -266,6 +294,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         moves=number("moves") or 0,
         moves_asked=number("moves_asked") or 0,
         visits=number("visits") or 0,
+        files_delegated=number("files_delegated") or 0,
         visits_asked=number("visits_asked") or 0,
         visits_asked_twice=number("visits_asked_twice") or 0,
         lookups_again=number("lookups_again") or 0,
@@ -348,6 +377,52 @@ _STEPS = f"""
 """
 """Every call about an object, with the directory that it is in; of those that asked, and nothing
 had changed, since when the client had known it."""
+
+_UNHELD_STEPS = f"""
+    select * replace (of_file and call not in (select call from unasked) as of_file) from ({_STEPS})
+"""
+"""The same, where calls about a file under a delegation are no visits of it."""
+
+# Of a delegation that was returned without having been granted the capture lacks the beginning.
+_GRANTED = """
+    create temp table delegated as
+    with changes as (
+        select mount, operations.file, operations.op = 'OPEN' as granted,
+               case operations.op when 'OPEN' then call_time else reply_time end as moment
+        from operations join calls using (call)
+        where not callback and operations.file is not null and reply_time is not null
+              and operations.status = 0
+              and (operations.op = 'DELEGRETURN' or operations.op = 'OPEN'
+                   and (delegation like 'READ%' or delegation like 'WRITE%'))
+    ),
+    grants as (
+        select mount, file, moment from changes where granted
+        union all
+        select mount, file, 0 from changes group by mount, file having not arg_min(granted, moment)
+    ),
+    returns as (select mount, file, moment as until from changes where not granted)
+    select grants.mount, grants.file, grants.moment, until
+    from grants asof left join returns
+         on grants.mount = returns.mount and grants.file = returns.file
+            and grants.moment <= returns.until
+"""
+"""From when until when a file was under a delegation; NULL: until the end."""
+
+# The visit in which it is granted shows as little as those that follow.
+_HELD = f"""
+    create temp table unasked as
+    with begun as (select mount, file, moment - {_TOGETHER} as moment, until from delegated)
+    select about.mount, about.file, call
+    from (
+        select mount, file, call, call_time from calls
+        where not callback and file in (select file from delegated)
+    ) as about asof join begun
+         on about.mount = begun.mount and about.file = begun.file
+            and about.call_time >= begun.moment
+    where until is null or call_time <= until
+"""
+
+_HELD_FILES = "select mount, count(distinct file) as files_delegated from unasked group by mount"
 
 _ENTRIES = """
     select mount, entries.file, call, reply_time

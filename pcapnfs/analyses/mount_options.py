@@ -161,10 +161,10 @@ def _spares_files(seen: Evidence) -> bool:
     return seen.visits >= ENOUGH and seen.visits_asked <= ASKS_NEVER * seen.visits
 
 
-def _writes_through(seen: Evidence) -> bool:
-    """Whether data went out synchronously though more followed, in several files."""
+def _writes_through(seen: Evidence, files: int = FEW) -> bool:
+    """Whether data went out synchronously though more followed, in so many files."""
     return (
-        seen.files_sync >= FEW
+        seen.files_sync >= files
         and seen.writes_sync >= MANY
         and seen.writes_unstable <= ASKS_NEVER * seen.writes_sync
     )
@@ -180,10 +180,16 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
         f"asked at least twice within a second in {units.count(seen.visits_asked_twice)} of "
         f"{units.counted(seen.visits, 'visit')} of files, and nothing had changed"
     )
-    whole = ("noac", "actimeo=0,sync") if _writes_through(seen) else ("noac", "actimeo=0")
+    # A client that keeps nothing writes through if it is noac: one file is then as good as several.
+    through = _writes_through(seen, 1)
+    few = through and not _writes_through(seen)
+    whole = ("noac", "actimeo=0,sync") if through else ("noac", "actimeo=0")
+    wrote = f"; {_through(seen)}" if few else ""
     frames = seen.frames["moves"]
     if _asks_always(seen) and _asks_files(seen):
-        yield _verdict(whole, "likely", f"{directories}; {files}", frames)
+        yield _verdict(
+            whole, "possible" if few else "likely", f"{directories}; {files}{wrote}", frames
+        )
     elif _asks_always(seen):
         if _spares_files(seen):
             yield _verdict(
@@ -194,15 +200,20 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
                 frames,
             )
         else:
-            few = f"too few visits of files to tell which ({units.count(seen.visits)})"
+            little = f"too few visits of files to tell which ({units.count(seen.visits)})"
+            if seen.files_delegated:
+                little += (
+                    f": under the delegations of {units.counted(seen.files_delegated, 'file')} none need "
+                    "ask"
+                )
             some = (
                 f"{units.count(seen.visits_asked)} of "
                 f"{units.counted(seen.visits, 'visit')} of files asked"
             )
             yield _verdict(
-                (*whole, "acdirmin=0,sync") if _writes_through(seen) else ("acdirmin=0", *whole),
+                (*whole, "acdirmin=0,sync") if through else ("acdirmin=0", *whole),
                 "possible",
-                f"{directories}; {few if seen.visits < ENOUGH else some}",
+                f"{directories}; {little if seen.visits < ENOUGH else some}{wrote}",
                 frames,
             )
     elif (
@@ -365,11 +376,17 @@ def _synchronous(seen: Evidence) -> Iterator[Verdict]:
         yield _verdict(
             ("sync",),
             "possible",
-            f"{units.counted(seen.writes_sync, 'WRITE')} of "
-            f"{units.counted(seen.files_sync, 'file')} asked for stable storage though the next "
-            "one followed; programs that open with O_SYNC do the same",
+            _through(seen),
             seen.frames["sync"],
         )
+
+
+def _through(seen: Evidence) -> str:
+    return (
+        f"{units.counted(seen.writes_sync, 'WRITE')} of "
+        f"{units.counted(seen.files_sync, 'file')} asked for stable storage though the next one "
+        "followed; programs that open with O_SYNC do the same"
+    )
 
 
 def _verdict(

@@ -17,6 +17,7 @@ NOTHING = Evidence(
     moves=0,
     moves_asked=0,
     visits=0,
+    files_delegated=0,
     visits_asked=0,
     visits_asked_twice=0,
     lookups_again=0,
@@ -111,6 +112,26 @@ def test_writes_that_do_not_wait_make_noac_likelier_than_two_options() -> None:
 def test_sync_stands_beside_acdirmin_0() -> None:
     through = replace(UNCACHED, visits_asked=5, visits_asked_twice=0, files_sync=5, writes_sync=40)
     assert options(through) == [(("acdirmin=0",), "likely"), (("sync",), "possible")]
+
+
+def test_delegations_leave_files_untold_and_one_file_that_is_written_through_tells() -> None:
+    held = replace(UNCACHED, visits=1, visits_asked=0, visits_asked_twice=0, files_delegated=65)
+    (verdict,) = judged(held).verdicts
+    assert verdict.options == ("acdirmin=0", "noac", "actimeo=0")
+    assert "under the delegations of 65 files none need ask" in verdict.evidence
+    through = replace(held, files_sync=1, writes_sync=49)
+    (verdict,) = judged(through).verdicts
+    assert verdict.options == ("noac", "actimeo=0,sync", "acdirmin=0,sync")
+    assert "49 WRITEs of 1 file asked for stable storage" in verdict.evidence
+
+
+def test_one_file_that_is_written_through_makes_noac_possible_but_is_no_sync_mount() -> None:
+    one = {"files_sync": 1, "writes_sync": 49}
+    assert options(replace(UNCACHED, **one)) == [(("noac", "actimeo=0,sync"), "possible")]
+    assert options(replace(DEFAULT, **one)) == []
+    assert options(replace(UNCACHED, visits_asked=5, visits_asked_twice=0, **one)) == [
+        (("acdirmin=0",), "likely")
+    ]
 
 
 def test_files_alone_are_acregmin_0_unless_the_client_keeps_no_names() -> None:
@@ -211,7 +232,8 @@ def test_nordirplus_is_never_to_ask_and_nocto_to_read_unasked() -> None:
 class Client:
     """Calls of one client, each 10 ms after the one before unless it sleeps."""
 
-    def __init__(self) -> None:
+    def __init__(self, **columns: object) -> None:
+        self.columns = columns
         self.calls: list[Row] = []
         self.operations: list[Row] = []
         self.now = START_NS
@@ -229,7 +251,10 @@ class Client:
         }
         kind = facts.pop("stability", "unstable")
         self.calls.append(
-            call(number, op, 1, file=target, directory=directory, stability=kind, **times)
+            call(
+                number, op, 1, file=target, directory=directory, stability=kind,
+                **(times | self.columns),
+            )  # fmt: skip
         )
         known = {"ctime": 1, "mtime": 1, "size": 1}
         self.operations.append(
@@ -262,6 +287,36 @@ def test_moves_and_visits_are_counted_from_calls() -> None:
     assert (seen.moves, seen.moves_asked, seen.frames["moves"]) == (2, 2, (11, 19))
     assert (seen.visits, seen.visits_asked, seen.visits_asked_twice) == (3, 3, 3)
     assert seen.lookups_again == 0
+
+
+V4 = {"version": 4, "protocol": "4.1"}
+
+
+def test_visits_under_a_delegation_are_not_counted() -> None:
+    client = Client(**V4)
+    for target in (2, 3, 4):
+        client.call("LOOKUP", target, 1)
+        client.call("OPEN", target, 1, delegation=None if target == 4 else "READ")
+        client.sleep(2)
+        client.call("READ", target)
+        client.sleep(2)
+    client.call("DELEGRETURN", 2)
+    client.call("GETATTR", 2)
+    seen = client.seen()
+    assert (seen.visits, seen.files_delegated) == (3, 2)
+    assert seen.visits_asked == 0
+
+
+def test_a_delegation_that_the_capture_began_under_is_known_by_its_return() -> None:
+    client = Client(**V4)
+    client.call("READ", 2)
+    client.sleep(2)
+    client.call("READ", 2)
+    client.call("DELEGRETURN", 2)
+    client.sleep(2)
+    client.call("READ", 2)
+    seen = client.seen()
+    assert (seen.visits, seen.files_delegated) == (1, 1)
 
 
 def test_calls_of_one_packet_count_alike_however_the_table_holds_them() -> None:

@@ -28,7 +28,7 @@ from pcapnfs.comparison.waterfall import PER_CALL
 from pcapnfs.views.differences import in_a_sentence, remarks
 from tests.damage import Damage, File, lose, snap
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
-from tests.unit.rows import ROOT, call, trace_of
+from tests.unit.rows import ROOT, call, file, operation, trace_of
 
 CAPTURES = {capture.name: capture for capture in lab_captures()}
 
@@ -241,6 +241,48 @@ def test_a_change_that_losses_do_not_explain_stays_clear(tmp_path: Path) -> None
     after = damaged(lose(0.01, seed=7), tmp_path)
     result = of_sides(after, side("k61-tar-async-v3"))
     assert "persist_s" in [step.factor for step in result.steps if step.clear]
+
+
+def listed(op: str, looked_up: int, path: str = "d") -> Side:
+    """A directory of twelve files, listed once, of which some were then looked up."""
+    files = range(2, 14)
+    plus = op == "READDIRPLUS"
+    told = {"ctime": 1, "mtime": 1, "size": 1} if plus else {}
+    with trace_of(
+        files=[file(1, path, "directory", parent=99), file(99, ".", "directory")]
+        + [file(number, f"{path}/f{number}", parent=1, name=f"f{number}") for number in files],
+        calls=[call(1, op, 1, file=1)]
+        + [call(number, "LOOKUP", 1, file=number, directory=1) for number in files[:looked_up]],
+        operations=[operation(1, op, file=1, cookie=0, entries=14)],
+        entries=[
+            {"call": 1, "directory": 1, "name": name} for name in (".", "..")
+        ]
+        + [
+            {"call": 1, "directory": 1, "name": f"f{number}", "file": number if plus else None}
+            | told
+            for number in files
+        ],
+    ) as trace:  # fmt: skip
+        return gather(trace)
+
+
+def test_one_listing_tells_where_all_its_entries_were_then_looked_up() -> None:
+    plain, plus = listed("READDIR", 12), listed("READDIRPLUS", 0)
+    (cause,) = causes(plain, plus, ())
+    assert (cause.subject, cause.before, cause.confidence) == (
+        "readdirplus",
+        "without attributes",
+        "likely",
+    )
+    (cause,) = causes(plus, plain, ())
+    assert (cause.before, cause.after) == ("with attributes", "without attributes")
+
+
+def test_one_listing_tells_nothing_of_names_alone_or_of_another_directory() -> None:
+    plus = listed("READDIRPLUS", 0)
+    assert causes(listed("READDIR", 6), plus, ()) == ()
+    assert causes(listed("READDIR", 12, "e"), plus, ()) == ()
+    assert causes(plus, plus, ()) == ()
 
 
 def test_what_one_side_could_not_read_is_no_clear_step(tmp_path: Path) -> None:

@@ -202,10 +202,8 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
         else:
             little = f"too few visits of files to tell which ({units.count(seen.visits)})"
             if seen.files_delegated:
-                little += (
-                    f": under the delegations of {units.counted(seen.files_delegated, 'file')} none need "
-                    "ask"
-                )
+                files_of = units.counted(seen.files_delegated, "file")
+                little += f": under the delegations of {files_of} none need ask"
             some = (
                 f"{units.count(seen.visits_asked)} of "
                 f"{units.counted(seen.visits, 'visit')} of files asked"

@@ -48,6 +48,9 @@ FASTER = "faster: async export, log device, write cache, faster disks or file sy
 FEW = 3
 """Listings or WRITEs below which there is no habit."""
 
+MISSED = 10
+"""Entries that were looked up after their listing, below which it tells nothing by itself."""
+
 MANY = 100
 """Stable calls on each side from which on storage is likely to be what moved them: a machine that
 is busy for some seconds slows a few dozen."""
@@ -263,13 +266,16 @@ def _largest(option: str, side: Side) -> int | None:
 
 def _listings(before: Side, after: Side) -> Iterator[Cause]:
     """Whether directories are listed with attributes."""
-    habits = []
-    for side in (before, after):
-        listings = side.plain_listings + side.plus_listings
-        if listings < FEW:
-            return
-        habits.append(side.plus_listings / listings)
+    calls = [side.plain_listings + side.plus_listings for side in (before, after)]
+    if not all(calls):
+        return
+    habits = [
+        side.plus_listings / listings for side, listings in zip((before, after), calls, strict=True)
+    ]
     if (min(habits) > 0 or max(habits) < MOST) or habits[0] == habits[1]:
+        return
+    few = min(calls) < FEW
+    if few and not _missed(before, after):
         return
     words = ["with attributes" if habit >= MOST else "without attributes" for habit in habits]
     counts = [
@@ -281,8 +287,22 @@ def _listings(before: Side, after: Side) -> Iterator[Cause]:
         "readdirplus",
         words[0],
         words[1],
-        "certain" if max(habits) == 1 else "likely",
+        "certain" if max(habits) == 1 and not few else "likely",
         f"{counts[0]} listing calls asked for attributes before, {counts[1]} after",
+    )
+
+
+def _missed(before: Side, after: Side) -> bool:
+    """Whether one listed without attributes what the other did with them, and then missed them.
+
+    A client that needs no attributes may list without them; one that has to look up every entry
+    would have had them from the listing, so that one directory tells as much as several.
+    """
+    plain = after if before.plus_listings else before
+    return (
+        plain.plain_entries >= MISSED
+        and plain.plain_lookups >= MAINLY * plain.plain_entries
+        and bool(before.listed & after.listed)
     )
 
 

@@ -19,7 +19,7 @@ from pcapnfs.analyses import patterns as _patterns
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses.measurement import Measurement, measure
 from pcapnfs.analyses.patterns import patterns
-from pcapnfs.analyses.readdir import readdir
+from pcapnfs.analyses.readdir import Readdir, readdir
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, text, whole
 from pcapnfs.analyses.side_by_side import side_by_side
 from pcapnfs.analyses.time_budget import time_budget
@@ -78,6 +78,10 @@ a client gives state back with. Linux sends them as the machine, with krb5i wher
 (SP4_MACH_CRED, RFC 8881 section 18.35)."""
 
 
+LISTED = 100
+"""Directories whose paths are kept."""
+
+
 class Times(Record):
     """Service times of one operation."""
 
@@ -133,6 +137,13 @@ class Side(Record):
     """Calls that listed without attributes."""
     plus_listings: int
     """Calls that listed with them."""
+    plain_entries: int
+    """Entries in the replies, where no call listed with attributes; without `.` and `..` as NFSv3
+    has them. 0 elsewhere."""
+    plain_lookups: int
+    """LOOKUPs of entries that followed listings without attributes."""
+    listed: frozenset[str]
+    """Paths of directories that were listed: those that took longest, up to `LISTED`."""
     largest_listing_bytes: int | None
     """The most that a listing asked for, bytes; None without one."""
     largest_read_bytes: int | None
@@ -152,7 +163,7 @@ def gather(trace: Trace) -> Side:
     with side_by_side(trace) as asking:
         classes = asking.ask(patterns, top=0)
         begun = _material.begin(trace, asking)
-        listing = asking.ask(readdir, top=1)
+        listing = asking.ask(readdir, top=LISTED)
         files = asking.ask(_files)
         kinds = asking.ask(_kinds)
         transfers = asking.ask(_transfers)
@@ -180,6 +191,9 @@ def gather(trace: Trace) -> Side:
         flavors=flavors,
         plain_listings=listed.readdir_calls or 0,
         plus_listings=listed.readdirplus_calls or 0,
+        plain_entries=_plain_entries(listed),
+        plain_lookups=listed.after_plain.lookups if listed.after_plain else 0,
+        listed=frozenset(directory.path for directory in listed.shown),
         largest_listing_bytes=listed.largest_request_bytes,
         largest_read_bytes=read,
         largest_write_bytes=write,
@@ -187,6 +201,15 @@ def gather(trace: Trace) -> Side:
         writes_stable=stable,
         writes_unstable=unstable,
     )
+
+
+def _plain_entries(listed: Readdir) -> int:
+    """Entries of listings that were all without attributes."""
+    if listed.readdirplus_calls:
+        return 0
+    # Those of NFSv3 begin with `.` and `..`.
+    dots = 0 if listed.v4_plain_calls else 2 * (listed.listings or 0)
+    return max(0, (listed.entries or 0) - dots)
 
 
 def _times(trace: Trace, added_ns: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], Times]:

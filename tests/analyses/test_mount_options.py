@@ -252,9 +252,14 @@ class Client:
         kind = facts.pop("stability", "unstable")
         self.calls.append(
             call(
-                number, op, 1, file=target, directory=directory, stability=kind,
+                number,
+                op,
+                1,
+                file=target,
+                directory=directory,
+                stability=kind,
                 **(times | self.columns),
-            )  # fmt: skip
+            )
         )
         known = {"ctime": 1, "mtime": 1, "size": 1}
         self.operations.append(

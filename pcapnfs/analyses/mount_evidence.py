@@ -42,6 +42,10 @@ DIRECTORY_DEFAULT_S = 29.5
 """Knowledge of a directory that is older may have expired by default (acdirmin 30 s, less the
 rounding of a kernel's clock)."""
 
+FILE_TIMEOUT_S, FILE_DEFAULT_S = 0.9, 2.5
+"""Knowledge of a file that is younger does not expire (TOGETHER_S), and that is older may have by
+default (acregmin 3 s): a client counts from when it asked, a capture from the reply."""
+
 EXAMPLES = 3
 """Frames that are named as examples."""
 
@@ -90,6 +94,16 @@ class Evidence(Record):
     unasked_longest_s: float | None
     """The oldest knowledge of a directory with which it opened, examined or changed a child without
     asking, seconds; None when it never did, or never asked for one known for 3 to 29.5 s."""
+    files_aged: int
+    """NFSv4: times that it asked for a regular file that it had known for 0.9 to 2.5 s, with no
+    call about it since, and no delegation. An open brings its own question, so that this is none.
+    """
+    files_young: int
+    """The same of files that it had known for less."""
+    aged_objects: int
+    """Files in `files_aged`."""
+    aged_shortest_s: float | None
+    """The youngest knowledge among them, seconds; None without any."""
     listings_plain: int
     """Directories whose first listing did not ask for attributes."""
     listings_plus: int
@@ -128,13 +142,14 @@ class Evidence(Record):
     reads_asked: int
     """NFSv3: first READs of files after a GETATTR."""
     frames: dict[str, tuple[int, ...]]
-    """Example frames: of `moves`, `visits`, `pauses`, `listing`, `read`, `write` and `sync`."""
+    """Example frames: of `moves`, `visits`, `pauses`, `aged`, `listing`, `read`, `write` and
+    `sync`."""
 
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
     """Count, for each pair of client and server in the order of their addresses."""
     delegated = _delegated(trace, cursor)
-    moved = _ByMount.of_named(_steps(trace, cursor, held=delegated is not None))
+    moved = _ByMount.of_named(_steps(trace, cursor, held=bool(delegated)))
     asked = [
         query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
     ]
@@ -143,9 +158,10 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         cursor.execute(_SIZED)
     found = [
         moved,
-        *([] if delegated is None else [delegated]),
+        delegated,
         *(_ByMount.of_query(cursor, query) for query in asked),
         _ByMount.of_named(_limits(trace)),
+        _aged(cursor),
     ]
     # Nothing could follow from pauses of the other mounts.
     paused = [mount for mount in moved if moved.told(mount)["paused"]]
@@ -169,17 +185,22 @@ def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
         yield each.mount, {"max_read": each.read_bytes, "max_write": each.write_bytes}
 
 
-def _delegated(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> _ByMount | None:
-    """Fill the table `unasked`: calls about files under a delegation; None if there are none.
-
-    Gives the number of such files.
-    """
+def _delegated(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> _ByMount:
+    """Fill the table `unasked`: calls about files under a delegation. Gives how many files."""
+    cursor.execute(_UNASKED)
     if not DELEGATED.met(trace):
-        return None
+        return _ByMount()
     cursor.execute(_GRANTED)
     cursor.execute(_HELD)
-    found = _ByMount.of_query(cursor, _HELD_FILES)
-    return found or None
+    return _ByMount.of_query(cursor, _HELD_FILES)
+
+
+def _aged(cursor: duckdb.DuckDBPyConnection) -> _ByMount:
+    """Questions about files that had been left alone."""
+    cursor.execute(_RIPE)
+    if cursor.execute("select 1 from ripe limit 1").fetchone() is None:
+        return _ByMount()
+    return _ByMount.of_query(cursor, _AGED)
 
 
 def _steps(
@@ -190,7 +211,7 @@ def _steps(
     Args:
         trace: The trace.
         cursor: A connection with the table `learned`.
-        held: It also has the table `unasked`.
+        held: The table `unasked` has rows.
     """
     walk = walks.Steps(
         together_s=TOGETHER_S,
@@ -302,6 +323,10 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         pauses_asked_twice=number("pauses_asked_twice") or 0,
         pause_shortest_s=age("pause_shortest"),
         unasked_longest_s=age("unasked_longest"),
+        files_aged=number("files_aged") or 0,
+        files_young=number("files_young") or 0,
+        aged_objects=number("aged_objects") or 0,
+        aged_shortest_s=age("aged_shortest"),
         listings_plain=number("listings_plain") or 0,
         listings_plus=number("listings_plus") or 0,
         listings_unknown=number("listings_unknown") or 0,
@@ -322,7 +347,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         reads_asked=number("reads_asked") or 0,
         frames={
             name: frames(name)
-            for name in ("moves", "visits", "pauses", "listing", "read", "write", "sync")
+            for name in ("moves", "visits", "pauses", "aged", "listing", "read", "write", "sync")
         },
     )
 
@@ -383,6 +408,8 @@ _UNHELD_STEPS = f"""
 """
 """The same, where calls about a file under a delegation are no visits of it."""
 
+_UNASKED = "create temp table unasked (mount uinteger, file uinteger, call ubigint)"
+
 # Of a delegation that was returned without having been granted the capture lacks the beginning.
 _GRANTED = """
     create temp table delegated as
@@ -410,7 +437,7 @@ _GRANTED = """
 
 # The visit in which it is granted shows as little as those that follow.
 _HELD = f"""
-    create temp table unasked as
+    insert into unasked
     with begun as (select mount, file, moment - {_TOGETHER} as moment, until from delegated)
     select about.mount, about.file, call
     from (
@@ -423,6 +450,44 @@ _HELD = f"""
 """
 
 _HELD_FILES = "select mount, count(distinct file) as files_delegated from unasked group by mount"
+
+_RIPE = f"""
+    create temp table ripe as
+    with asked as (
+        select mount, calls.file, call, call_time, call_frame, known_time, {age_s()} as age
+        from known join calls using (call, file)
+             semi join (select file from files where role = 'file') as objects using (file)
+        where version = 4 and not callback and {age_s()} between 0 and {FILE_DEFAULT_S}
+    )
+    from asked
+    where mount in (select mount from asked where age >= {FILE_TIMEOUT_S})
+          and call not in (select call from unasked)
+"""
+"""Questions of NFSv4 about files, of mounts where some may be due to a timeout."""
+
+# A call that tells no attributes may have made the client doubt what it knew: READ voids the access
+# time, LOCK all that is cached.
+_AGED = f"""
+    with about as (
+        select mount, file, call_time, reply_time from calls
+        where not callback and mount in (select mount from ripe)
+              and file in (select file from ripe)
+    ),
+    alone as (
+        select ripe.*
+        from ripe asof left join about
+             on ripe.mount = about.mount and ripe.file = about.file
+                and ripe.call_time > about.call_time
+        where about.call_time is null or reply_time <= known_time
+    )
+    select mount, count(*) filter (age >= {FILE_TIMEOUT_S}) as files_aged,
+           count(*) filter (age < {FILE_TIMEOUT_S}) as files_young,
+           count(distinct file) filter (age >= {FILE_TIMEOUT_S}) as aged_objects,
+           min(age) filter (age >= {FILE_TIMEOUT_S}) as aged_shortest,
+           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
+               filter (age >= {FILE_TIMEOUT_S}) as aged_frames
+    from alone group by mount
+"""
 
 _ENTRIES = """
     select mount, entries.file, call, reply_time

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
-from pcapnfs.analyses.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.mount_evidence import FILE_DEFAULT_S, Evidence, evidence
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ only examine or remove."""
 
 ASKS_MOSTLY = 0.5
 """The same where nothing else speaks for it."""
+
+ASKS_EARLIER = 0.05
+"""Share of questions about files that no timeout of a second or more explains, up to which one
+explains the others."""
 
 PAUSES = 2
 """Pauses after which a directory was asked for and used, below which nothing is concluded."""
@@ -233,31 +237,79 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
 
 def _timeout(seen: Evidence) -> Iterator[Verdict]:
     """`actimeo=N` and `acdirmin=N` between the ages that were trusted and those that were not."""
+    if _asks_always(seen):
+        return
+    if _expires(seen):
+        yield from _timeout_of_files(seen)
+        return
     asked, trusted = seen.pause_shortest_s, seen.unasked_longest_s
-    if _asks_always(seen) or asked is None or trusted is None or trusted >= asked:
+    if asked is None or trusted is None or trusted >= asked:
         return
     if seen.pauses_asked < PAUSES or not seen.pauses_asked_twice:
         return
     low, high = max(1, math.ceil(trusted)), math.floor(asked)
     if low > high:
         return
-    span = units.count(low) if low == high else f"{units.count(low)}\u2026{units.count(high)}"
-    yield Verdict(
-        options=tuple(
-            f"{option}={value}"
-            for option in ("actimeo", "acdirmin")
-            for value in range(low, high + 1)
-        ),
-        title=f"actimeo={span} or acdirmin={span}",
-        confidence="likely" if seen.pauses_asked >= MANY else "possible",
-        evidence=(
+    yield _of_seconds(
+        "acdirmin",
+        range(low, high + 1),
+        "likely" if seen.pauses_asked >= MANY else "possible",
+        (
             "asked for a directory before it used it after "
             f"{units.counted(seen.pauses_asked, 'pause')} "
             f"({units.counted(seen.pauses_asked_twice, 'time')} twice), from an age of "
             f"{units.duration(asked)} on (the default is 30 s), and used none unasked beyond "
             f"{units.duration(trusted)}; programs that open directories may do the same"
         ),
-        frames=seen.frames["pauses"],
+        seen.frames["pauses"],
+    )
+
+
+def _expires(seen: Evidence) -> bool:
+    """Whether files are asked for that were known for a second or two, and no younger ones."""
+    return (
+        seen.files_aged >= ENOUGH
+        and seen.aged_objects >= MANY
+        and seen.files_young <= ASKS_EARLIER * seen.files_aged
+    )
+
+
+def _timeout_of_files(seen: Evidence) -> Iterator[Verdict]:
+    """`actimeo=N` and `acregmin=N` below the 3 s of the default."""
+    shortest = seen.aged_shortest_s or 0.0
+    yield _of_seconds(
+        "acregmin",
+        range(1, max(1, math.floor(shortest)) + 1),
+        "likely",
+        f"asked {units.counted(seen.files_aged, 'time')} for "
+        f"{units.counted(seen.aged_objects, 'file')} known for {units.duration(shortest)} to "
+        f"{units.duration(FILE_DEFAULT_S)} at most, which no call had been about since, and "
+        f"{_rarely(seen.files_young)} for one known for less (the default is 3 s; an open of NFSv4 "
+        "asks otherwise)",
+        seen.frames["aged"],
+    )
+
+
+def _rarely(number: int) -> str:
+    return units.counted(number, "time") if number else "never"
+
+
+def _of_seconds(
+    option: str,
+    seconds: range,
+    confidence: Confidence,
+    evidence: str,
+    frames: tuple[int, ...],
+) -> Verdict:
+    """A timeout of that many seconds: of all objects, or by an option for some."""
+    low, high = units.count(seconds[0]), units.count(seconds[-1])
+    span = low if low == high else f"{low}\u2026{high}"
+    return Verdict(
+        options=tuple(f"{name}={value}" for name in ("actimeo", option) for value in seconds),
+        title=f"actimeo={span} or {option}={span}",
+        confidence=confidence,
+        evidence=evidence,
+        frames=frames,
     )
 
 

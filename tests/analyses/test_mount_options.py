@@ -25,6 +25,10 @@ NOTHING = Evidence(
     pauses_asked_twice=0,
     pause_shortest_s=None,
     unasked_longest_s=None,
+    files_aged=0,
+    files_young=0,
+    aged_objects=0,
+    aged_shortest_s=None,
     listings_plain=0,
     listings_plus=0,
     listings_unknown=0,
@@ -43,7 +47,9 @@ NOTHING = Evidence(
     max_write_bytes=None,
     reads_unasked=0,
     reads_asked=0,
-    frames=dict.fromkeys(("moves", "visits", "pauses", "listing", "read", "write", "sync"), (7,)),
+    frames=dict.fromkeys(
+        ("moves", "visits", "pauses", "aged", "listing", "read", "write", "sync"), (7,)
+    ),
 )
 
 DEFAULT = replace(NOTHING, moves=100, moves_asked=3, visits=100, visits_asked=30)
@@ -161,6 +167,35 @@ def test_pauses_give_every_timeout_between_trusted_and_asked() -> None:
     assert judged(replace(seen, pauses_asked=10)).verdicts[0].confidence == "likely"
 
 
+AGED = replace(DEFAULT, files_aged=20, aged_objects=10, aged_shortest_s=1.4)
+"""Files that were asked for after a pause of a second or two."""
+
+
+@pytest.mark.parametrize(("shortest", "span"), [(0.95, "1"), (1.4, "1"), (2.1, "1…2")])
+def test_files_asked_for_before_the_default_is_over_give_the_timeout(
+    shortest: float, span: str
+) -> None:
+    (verdict,) = judged(replace(AGED, aged_shortest_s=shortest)).verdicts
+    assert (verdict.title, verdict.confidence) == (
+        f"actimeo={span} or acregmin={span}",
+        "likely",
+    )
+    assert "asked 20 times for 10 files" in verdict.evidence
+    assert "never for one known for less" in verdict.evidence
+
+
+def test_files_tell_the_timeout_closer_than_directories_do() -> None:
+    both = replace(
+        AGED, pauses_asked=3, pauses_asked_twice=1, pause_shortest_s=4.6, unasked_longest_s=0.7
+    )
+    assert [verdict.title for verdict in judged(both).verdicts] == ["actimeo=1 or acregmin=1"]
+
+
+@pytest.mark.parametrize("few", [{"files_aged": 19}, {"aged_objects": 9}, {"files_young": 2}])
+def test_a_file_or_two_and_younger_ones_give_no_timeout(few: dict[str, int]) -> None:
+    assert options(replace(AGED, **few)) == []  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "contradiction",
     [
@@ -229,8 +264,17 @@ def test_nordirplus_is_never_to_ask_and_nocto_to_read_unasked() -> None:
     assert options(replace(DEFAULT, reads_unasked=10, reads_asked=3)) == []
 
 
+V4 = {"version": 4, "protocol": "4.1"}
+
+ASKS = "00000018:00300000"
+"""A bitmap with change (bit 3) and size (bit 4)."""
+
+
 class Client:
-    """Calls of one client, each 10 ms after the one before unless it sleeps."""
+    """Calls of one client, each 10 ms after the one before unless it sleeps.
+
+    Of NFSv4 only GETATTR brings attributes.
+    """
 
     def __init__(self, **columns: object) -> None:
         self.columns = columns
@@ -261,7 +305,9 @@ class Client:
                 **(times | self.columns),
             )
         )
-        known = {"ctime": 1, "mtime": 1, "size": 1}
+        known: dict[str, object] = {"ctime": 1, "mtime": 1, "size": 1}
+        if self.columns:
+            known = {"change": 1, "attributes": ASKS} if op == "GETATTR" else {}
         self.operations.append(
             operation(
                 number, op, file=target, directory=directory, stability=kind, **(known | facts)
@@ -294,9 +340,6 @@ def test_moves_and_visits_are_counted_from_calls() -> None:
     assert seen.lookups_again == 0
 
 
-V4 = {"version": 4, "protocol": "4.1"}
-
-
 def test_visits_under_a_delegation_are_not_counted() -> None:
     client = Client(**V4)
     for target in (2, 3, 4):
@@ -322,6 +365,34 @@ def test_a_delegation_that_the_capture_began_under_is_known_by_its_return() -> N
     client.call("READ", 2)
     seen = client.seen()
     assert (seen.visits, seen.files_delegated) == (1, 1)
+
+
+def test_files_that_were_left_alone_and_then_asked_for_are_counted() -> None:
+    client = Client(**V4)
+    for target in (2, 3):
+        client.call("GETATTR", target)
+    client.sleep(1.5)
+    client.call("GETATTR", 2)  # counts
+    client.call("GETATTR", 2)  # known for less
+    client.call("READ", 3)
+    client.call("GETATTR", 3)  # a READ lies in between
+    client.sleep(2.6)
+    client.call("GETATTR", 2)  # known for longer
+    client.call("OPEN", 3, 1, delegation="READ")
+    client.sleep(1.5)
+    client.call("GETATTR", 3)  # under a delegation
+    seen = client.seen()
+    assert (seen.files_aged, seen.files_young, seen.aged_objects) == (1, 1, 1)
+    assert seen.aged_shortest_s == pytest.approx(1.519)
+    assert seen.frames["aged"] == (5,)
+
+
+def test_an_open_of_nfsv3_asks_so_that_its_questions_are_not_counted() -> None:
+    client = Client()
+    client.call("GETATTR", 2)
+    client.sleep(1.5)
+    client.call("GETATTR", 2)
+    assert client.seen().files_aged == 0
 
 
 def test_calls_of_one_packet_count_alike_however_the_table_holds_them() -> None:

@@ -36,7 +36,7 @@ READS = columns.together(
     population.OPERATIONS_READS,
     columns.of(
         calls="call connection client server mount callback program version op signature "
-        "call_frame call_time reply_time file directory",
+        "status call_frame call_time reply_time file directory",
         operations="call position op executed status stability file directory target_directory "
         "name new_name offset requested count stable_requested change_before change_after "
         "change_atomic type size change mtime ctime before_size before_mtime before_ctime "

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import walks
-from pcapnfs.analyses import listings, parts, population
+from pcapnfs.analyses import listings, names_again, parts, population
 from pcapnfs.analyses.change_ids import age_s, tell
 from pcapnfs.analyses.listings import LISTING
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
@@ -83,6 +83,12 @@ class Evidence(Record):
     """Visits in which it did so at least twice: more than one open explains."""
     lookups_again: int
     """LOOKUPs that found a file which an earlier one had found: a client that keeps no names."""
+    returns: int
+    """Times that it went from one name in a directory to another within 3 s, where it had looked
+    up the directory itself at some time; names that it made do not count."""
+    returns_looked_up: int
+    """Times that it looked that up again in between, though nothing shows that the name could have
+    changed."""
     pauses_asked: int
     """Times that it asked for a directory it had known for 3 to 29.5 s, and within a second opened
     or changed a child."""
@@ -142,8 +148,8 @@ class Evidence(Record):
     reads_asked: int
     """NFSv3: first READs of files after a GETATTR."""
     frames: dict[str, tuple[int, ...]]
-    """Example frames: of `moves`, `visits`, `pauses`, `aged`, `listing`, `read`, `write` and
-    `sync`."""
+    """Example frames: of `moves`, `visits`, `returns`, `pauses`, `aged`, `listing`, `read`,
+    `write` and `sync`."""
 
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
@@ -163,6 +169,9 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         _ByMount.of_named(_limits(trace)),
         _aged(cursor),
     ]
+    if names_again.register(trace, cursor):
+        near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": EXAMPLES}
+        found.append(_ByMount.of_query(cursor, names_again.RETURNS, near))
     # Nothing could follow from pauses of the other mounts.
     paused = [mount for mount in moved if moved.told(mount)["paused"]]
     if paused:
@@ -319,6 +328,8 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         visits_asked=number("visits_asked") or 0,
         visits_asked_twice=number("visits_asked_twice") or 0,
         lookups_again=number("lookups_again") or 0,
+        returns=number("returns") or 0,
+        returns_looked_up=number("returns_looked_up") or 0,
         pauses_asked=number("pauses_asked") or 0,
         pauses_asked_twice=number("pauses_asked_twice") or 0,
         pause_shortest_s=age("pause_shortest"),
@@ -347,7 +358,17 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         reads_asked=number("reads_asked") or 0,
         frames={
             name: frames(name)
-            for name in ("moves", "visits", "pauses", "aged", "listing", "read", "write", "sync")
+            for name in (
+                "moves",
+                "visits",
+                "returns",
+                "pauses",
+                "aged",
+                "listing",
+                "read",
+                "write",
+                "sync",
+            )
         },
     )
 

@@ -45,6 +45,14 @@ only examine or remove."""
 ASKS_MOSTLY = 0.5
 """The same where nothing else speaks for it."""
 
+LOOKS_UP_MOSTLY = 0.6
+"""Share of ways back into a directory with a LOOKUP of it: without a cache of names all but those
+of a program that works in the directory; by default none."""
+
+KNOWS_FILES = 0.3
+"""Share of visits with a needless question up to which the client keeps attributes: one that does
+not, nor names, is a program (libnfs), and no option makes it so."""
+
 ASKS_EARLIER = 0.05
 """Share of questions about files that no timeout of a second or more explains, up to which one
 explains the others."""
@@ -120,6 +128,7 @@ def _mount(seen: Evidence) -> Mount:
         server=seen.server,
         verdicts=(
             *_attribute_cache(seen),
+            *_names(seen),
             *_timeout(seen),
             *_open_unasked(seen),
             *_listings(seen),
@@ -233,6 +242,24 @@ def _attribute_cache(seen: Evidence) -> Iterator[Verdict]:
             "do the same",
             seen.frames["visits"],
         )
+
+
+def _names(seen: Evidence) -> Iterator[Verdict]:
+    """`lookupcache=none`: a name is looked up however lately it was found."""
+    if (
+        seen.returns_looked_up < ENOUGH
+        or seen.returns_looked_up < LOOKS_UP_MOSTLY * seen.returns
+        or seen.visits_asked > KNOWS_FILES * seen.visits
+    ):
+        return
+    yield _verdict(
+        ("lookupcache=none",),
+        "likely",
+        f"looked up a directory again, though it was unchanged, in "
+        f"{units.count(seen.returns_looked_up)} of {units.counted(seen.returns, 'move')} from one "
+        "name in it to another; a client that has no cache of names does the same",
+        seen.frames["returns"],
+    )
 
 
 def _timeout(seen: Evidence) -> Iterator[Verdict]:

@@ -24,6 +24,7 @@ from pcapnfs.analyses import listing_costs as _listing_costs
 from pcapnfs.analyses import load as _load
 from pcapnfs.analyses import lock_waits as _lock_waits
 from pcapnfs.analyses import mount_outcomes as _mount_outcomes
+from pcapnfs.analyses import names_again as _names_again
 from pcapnfs.analyses import not_found as _not_found
 from pcapnfs.analyses import open_order as _open_order
 from pcapnfs.analyses import preliminaries as _preliminaries
@@ -126,6 +127,7 @@ class Material(Record):
     load: tuple[_load.Load, ...]
     lock_waits: tuple[_lock_waits.LockWaits, ...]
     mount_outcomes: tuple[_mount_outcomes.MountOutcome, ...]
+    names_again: tuple[_names_again.NamesAgain, ...]
     not_found: tuple[_not_found.NotFound, ...]
     open_order: tuple[_open_order.OpenOrder, ...]
     preliminaries: tuple[_preliminaries.Preliminaries, ...]
@@ -161,6 +163,8 @@ class Learned(Record):
     """What was asked and read again."""
     questions: tuple[_questions.Questions, ...]
     """What clients asked beside."""
+    names_again: tuple[_names_again.NamesAgain, ...]
+    """What they looked up again."""
 
 
 class Begun(Record):
@@ -201,7 +205,11 @@ def begin(trace: Trace, asking: Asking) -> Begun:
 def learn(trace: Trace) -> Learned:
     """Find out what clients learnt of files, once for all who ask."""
     with change_ids(trace) as learned:
-        return Learned(_cache.of_learned(trace, learned), _questions.of_learned(trace, learned))
+        return Learned(
+            _cache.of_learned(trace, learned),
+            _questions.of_learned(trace, learned),
+            _names_again.of_learned(trace, learned),
+        )
 
 
 def complete(
@@ -272,6 +280,7 @@ def complete(
         load=load(),
         lock_waits=lock_waits(),
         mount_outcomes=mount_outcomes(),
+        names_again=of_files.names_again,
         not_found=not_found(),
         open_order=open_order(),
         preliminaries=preliminaries(),

@@ -21,6 +21,8 @@ NOTHING = Evidence(
     visits_asked=0,
     visits_asked_twice=0,
     lookups_again=0,
+    returns=0,
+    returns_looked_up=0,
     pauses_asked=0,
     pauses_asked_twice=0,
     pause_shortest_s=None,
@@ -48,7 +50,7 @@ NOTHING = Evidence(
     reads_unasked=0,
     reads_asked=0,
     frames=dict.fromkeys(
-        ("moves", "visits", "pauses", "aged", "listing", "read", "write", "sync"), (7,)
+        ("moves", "visits", "returns", "pauses", "aged", "listing", "read", "write", "sync"), (7,)
     ),
 )
 
@@ -132,12 +134,12 @@ def test_delegations_leave_files_untold_and_one_file_that_is_written_through_tel
 
 
 def test_one_file_that_is_written_through_makes_noac_possible_but_is_no_sync_mount() -> None:
-    one = {"files_sync": 1, "writes_sync": 49}
-    assert options(replace(UNCACHED, **one)) == [(("noac", "actimeo=0,sync"), "possible")]
-    assert options(replace(DEFAULT, **one)) == []
-    assert options(replace(UNCACHED, visits_asked=5, visits_asked_twice=0, **one)) == [
-        (("acdirmin=0",), "likely")
+    assert options(replace(UNCACHED, files_sync=1, writes_sync=49)) == [
+        (("noac", "actimeo=0,sync"), "possible")
     ]
+    assert options(replace(DEFAULT, files_sync=1, writes_sync=49)) == []
+    spared = replace(UNCACHED, visits_asked=5, visits_asked_twice=0)
+    assert options(replace(spared, files_sync=1, writes_sync=49)) == [(("acdirmin=0",), "likely")]
 
 
 def test_files_alone_are_acregmin_0_unless_the_client_keeps_no_names() -> None:
@@ -165,6 +167,23 @@ def test_pauses_give_every_timeout_between_trusted_and_asked() -> None:
     )
     assert (verdict.title, verdict.confidence) == ("actimeo=2…4 or acdirmin=2…4", "possible")
     assert judged(replace(seen, pauses_asked=10)).verdicts[0].confidence == "likely"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"returns_looked_up": 59}, False),
+        ({"returns": 19, "returns_looked_up": 19}, False),
+        # A client that asks for what a LOOKUP has just told keeps nothing.
+        ({"visits_asked": 50}, False),
+    ],
+)
+def test_unchanged_directories_that_are_looked_up_again_show_lookupcache_none(
+    changes: dict[str, int], *, told: bool
+) -> None:
+    seen = replace(replace(DEFAULT, returns=100, returns_looked_up=80), **changes)  # type: ignore[arg-type]
+    assert options(seen) == [(("lookupcache=none",), "likely")] * told
 
 
 AGED = replace(DEFAULT, files_aged=20, aged_objects=10, aged_shortest_s=1.4)

@@ -1,0 +1,113 @@
+"""LOOKUPs of what a client had found: which of them nothing but the client explains."""
+
+from __future__ import annotations
+
+from pcapnfs.analyses import names_again
+from pcapnfs.analyses.change_ids import change_ids
+from pcapnfs.analyses.mount_evidence import Evidence, evidence
+from pcapnfs.analyses.names_again import NamesAgain
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, operation, trace_of
+
+ROOT, DIRECTORY, OTHER = 1, 2, 3
+FILES = range(10, 40)
+
+
+class Client:
+    """Calls of one client, each 20 ms after the one before."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[Row, Row]] = []
+        self.now = START_NS
+
+    def call(self, op: str, target: int, directory: int | None, **facts: object) -> None:
+        number = len(self.rows) + 1
+        self.now += 20 * MILLISECOND
+        times = {
+            "call_time": self.now,
+            "call_first_time": self.now,
+            "reply_time": self.now + MILLISECOND,
+            "reply_first_time": self.now + MILLISECOND,
+        }
+        kind = {"stability": "stable"} if op in ("MKDIR", "REMOVE") else {}
+        place: dict[str, object] = {"file": target, "directory": directory}
+        self.rows.append(
+            (
+                call(number, op, 1, **(place | times | kind)),
+                operation(number, op, **(place | kind | facts)),
+            )
+        )
+
+    def walk(self, *, keeps_names: bool) -> None:
+        """Look up thirty files of a directory by their paths."""
+        for target in FILES:
+            if not keeps_names or target == FILES[0]:
+                self.call("LOOKUP", DIRECTORY, ROOT)
+            self.call("LOOKUP", target, DIRECTORY)
+
+    def seen(self) -> tuple[Evidence, tuple[NamesAgain, ...]]:
+        objects = [file(ROOT, ".", "directory"), file(DIRECTORY, "d", "directory", parent=ROOT)]
+        objects += [file(OTHER, "e", "directory", parent=ROOT)]
+        objects += [file(number, f"d/f{number}", parent=DIRECTORY) for number in FILES]
+        span = meta(end_ns=self.now + 1000 * MILLISECOND)
+        calls, operations = ([row[place] for row in self.rows] for place in (0, 1))
+        with (
+            trace_of(span, files=objects, calls=calls, operations=operations) as trace,
+            change_ids(trace) as cursor,
+        ):
+            (found,) = evidence(trace, cursor)
+            return found, names_again.of_learned(trace, cursor)
+
+
+def test_every_step_through_an_unchanged_directory_is_counted() -> None:
+    client = Client()
+    client.walk(keeps_names=False)
+    seen, (again,) = client.seen()
+    assert (seen.returns, seen.returns_looked_up) == (29, 29)
+    assert seen.frames["returns"] == (7, 11, 15)
+    assert (again.lookups, again.calls, again.needless.calls) == (60, 60, 29)
+    assert again.needless.time_s > 0
+
+
+def test_names_that_are_kept_are_looked_up_once() -> None:
+    client = Client()
+    client.walk(keeps_names=True)
+    seen, again = client.seen()
+    assert (seen.returns, seen.returns_looked_up, again) == (0, 0, ())
+
+
+def test_in_a_directory_that_the_client_changed_a_name_may_be_looked_up_again() -> None:
+    client = Client()
+    client.call("MKDIR", OTHER, ROOT)
+    client.walk(keeps_names=False)
+    seen, again = client.seen()
+    assert (seen.returns_looked_up, again) == (0, ())
+
+
+def test_a_change_by_somebody_else_explains_one_lookup() -> None:
+    client = Client()
+    client.call("GETATTR", ROOT, None, ctime=1, mtime=1)
+    client.walk(keeps_names=False)
+    client.call("GETATTR", ROOT, None, ctime=2, mtime=2)
+    client.walk(keeps_names=False)
+    _, (again,) = client.seen()
+    # Thirty times the directory, but for the first time of each walk; of the files all again.
+    assert again.needless.calls == 2 * 29 + 30
+
+
+def test_names_that_are_made_again_do_not_count_as_steps() -> None:
+    """Linux looks a name up before it makes a directory of that name (mkdir -p)."""
+    client = Client()
+    for target in FILES:
+        client.call("LOOKUP", DIRECTORY, ROOT)
+        client.call("MKDIR", target, DIRECTORY)
+    seen, _ = client.seen()
+    assert (seen.returns, seen.returns_looked_up) == (0, 0)
+
+
+def test_a_dozen_lookups_tell_nothing() -> None:
+    client = Client()
+    for target in FILES[:12]:
+        client.call("LOOKUP", DIRECTORY, ROOT)
+        client.call("LOOKUP", target, DIRECTORY)
+    seen, again = client.seen()
+    assert (seen.returns, again) == (0, ())

@@ -1,0 +1,38 @@
+"""The rule for mounts that keep no names."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.names_again import NamesAgain
+from pcapnfs.analyses.spared import Spared
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.no_name_cache import RULE
+from tests.diagnosis.material import seen_by
+from tests.diagnosis.mounts import CLIENT, SERVER, budget, mounted, verdict
+
+AGAIN = NamesAgain(CLIENT, SERVER, 970, 1069, Spared(872, 1.6, 0.2, (11, 13)))
+
+
+def test_lookups_of_what_was_found_are_told_and_claimed() -> None:
+    (seen,) = seen_by(RULE, mounted(verdict("lookupcache=none"), names_again=(AGAIN,)))
+    assert seen.title == "The client keeps no names: lookupcache=none"
+    assert "872 of its 1\u2009069 calls are LOOKUPs" in seen.seen
+    assert seen.claims == (Claim("unstable", 1.6), Claim("client", 0.2))
+    assert (seen.calls, seen.confidence, seen.about) == (872, "likely", (CLIENT, SERVER))
+
+
+def test_a_possible_one_is_a_warning_at_most() -> None:
+    found = mounted(verdict("lookupcache=none", confidence="possible"), names_again=(AGAIN,))
+    (seen,) = seen_by(RULE, budget(found, unstable=2.0, client=1.0))
+    assert (seen.severity, seen.confidence) == ("warning", "possible")
+
+
+@pytest.mark.parametrize("options", [("noac", "actimeo=0"), ("acdirmin=0",), ("nordirplus",)])
+def test_other_options_are_other_rules(options: tuple[str, ...]) -> None:
+    assert seen_by(RULE, mounted(verdict(*options), names_again=(AGAIN,))) == []
+
+
+def test_lookups_of_another_mount_are_not_its() -> None:
+    other = NamesAgain("10.0.0.9", SERVER, 970, 1069, AGAIN.needless)
+    assert seen_by(RULE, mounted(verdict("lookupcache=none"), names_again=(other,))) == []

@@ -47,6 +47,7 @@ READS = columns.together(
         entries="call position file type size change mtime ctime",
         names="call directory name file",
         connections="connection role",
+        notes="connection reason time",
     ),
 )
 """The columns that the queries here read."""

@@ -225,6 +225,9 @@ ASKED_ELSEWHERE = {
     ),
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
+    # What the client may have changed itself: where somebody else seems to have.
+    ("cache", "files", "handle"),
+    ("cache", "notes", "time"),
     ("questions", "files", "name"),
     ("round_trip", "calls", "call"),
     ("round_trip", "calls", "call_first_time"),

@@ -85,7 +85,8 @@ class Verdict(Record):
     storage: str | None
     """What the stable calls look like: `disk` (rotational latency), `slow` (more than one access to
     a disk, or a busy one), `flash` (faster than a disk turns), `memory` (an async export, or a
-    write cache that survives a power failure); None where no call is stable."""
+    write cache that survives a power failure), `mixed` (most as from memory, some far slower); None
+    where no call is stable."""
     causes: tuple[Cause, ...]
     """All parts, largest first."""
     client: str | None = None

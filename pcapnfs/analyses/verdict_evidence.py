@@ -34,6 +34,11 @@ FAST_DIFFERENCE_S = 0.0003
 FAST_RATIO = 1.5
 """And when it takes less than so many round trips, it may not have been on any storage at all."""
 
+MIXED = 4.0
+"""Where stable calls are as fast as others in the median, but wait for storage as long as a disk
+takes and for so many round trips in the mean, storage was slow for some of them: a busy server or
+processor would have delayed others likewise."""
+
 SKEWED = 2.0
 """Where a mean is so many times the median, a few calls make it: it says nothing of the others."""
 
@@ -65,6 +70,8 @@ STORAGE = {
     "slow": "several disk accesses a call, or a busy disk",
     "flash": "faster than a disk turns",
     "memory": "as fast as from memory: an async export, or a log device or protected write cache",
+    "mixed": "most were as fast as from memory, and some took far longer: slow for a while, or for "
+    "some files",
 }
 """What stable calls look like, by its code."""
 
@@ -131,7 +138,8 @@ def storage_of(evidence: Evidence) -> str | None:
         small = _small_s(evidence)
         more = evidence.stable_s - small
         if more < FAST_DIFFERENCE_S and evidence.stable_s < FAST_RATIO * small:
-            return "memory"
+            slow = costs.persist_s >= max(ROTATION_S[0], MIXED * costs.rtt_s)
+            return "mixed" if slow else "memory"
     persist = costs.persist_s
     if persist < ROTATION_S[0]:
         return "flash"
@@ -197,7 +205,7 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
     return {
         "persistence": f"{units.counted(round(stable), 'stable call')} waited "
         f"{units.duration(costs.persist_s)} each for storage"
-        + (f": {STORAGE[storage]}" if storage in ("disk", "slow") else "")
+        + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "mixed") else "")
         + only,
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
         f"{units.duration(costs.rtt_s)}{_skewed(evidence)}",

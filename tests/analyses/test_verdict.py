@@ -243,3 +243,12 @@ def test_a_quick_login_is_not_told() -> None:
     costs = replace(DISK.costs, files=1.0, syncops_per_file=0.0, other_s=0.9)
     told = verdict(replace(DISK, costs=costs, stable_s=None, login_s=0.9))
     assert "logging in" not in told.sentence
+
+
+@pytest.mark.parametrize(("persist_s", "storage"), [(0.0045, "mixed"), (0.0035, "memory")])
+def test_storage_that_was_slow_for_some_calls_is_told(persist_s: float, storage: str) -> None:
+    costs = replace(DISK.costs, persist_s=persist_s)
+    told = verdict(replace(DISK, costs=costs, stable_s=0.00035, small_s=0.0003))
+    assert told.storage == storage
+    assert ("some took far longer" in told.sentence) is (storage == "mixed")
+    assert told.named[0] == ("persistence" if storage == "mixed" else "server")

@@ -36,6 +36,8 @@ STORAGE = {
     "one.",
     "flash": "That is faster than a disk turns.",
     "memory": "That is as fast as from memory.",
+    "mixed": "Most were as fast as from memory, and some took far longer: storage was slow for a "
+    "while, or for some files.",
 }
 
 ADVICE = (
@@ -75,7 +77,9 @@ def _storage(
     claims = (Claim("stable", found.storage_s),)
     median = found.stable_median_s or 0.0
     slow = (
-        median - found.rtt_s > values[DIFFERENCE.name] or median > values[RATIO.name] * found.rtt_s
+        median - found.rtt_s > values[DIFFERENCE.name]
+        or median > values[RATIO.name] * found.rtt_s
+        or found.verdict.storage == "mixed"
     )
     yield Observed(
         severity=bound.severity(material, found, claims, large=slow),

@@ -109,7 +109,8 @@ class Model(Record):
     client_s: float | None
     """The client's own time, all together with its pauses, seconds; None likewise."""
     concurrency: float | None
-    """Calls under way while any was; None without calls."""
+    """Calls under way while any was; None without calls, or where most calls do not tell what they
+    did."""
     forecast_s: float | None
     """(predicted_s + other_s) ÷ concurrency + client_s, seconds; None likewise."""
     forecast_low_s: float | None
@@ -229,6 +230,13 @@ def _asking_otherwise(
         yield "wsize", float(writes.write_bytes), change
 
 
+def _overlap_known(measured: Measurement | None, given: Overrides) -> bool:
+    """Whether it is given, or calls enough tell how many were under way."""
+    if measured is None or given.streams is not None:
+        return True
+    return bool(measured.calls) and not measured.unread
+
+
 def _finished(
     measured: Measurement | None, given: Overrides, otherwise: tuple[Alternative, ...]
 ) -> Model:
@@ -260,7 +268,7 @@ def _finished(
         predicted_s=known(costs.first_order_s),
         other_s=known(costs.files * costs.other_s),
         client_s=known(costs.client_time_s),
-        concurrency=costs.concurrency if measured is None or measured.calls else None,
+        concurrency=costs.concurrency if _overlap_known(measured, given) else None,
         forecast_s=known(costs.forecast_s),
         forecast_low_s=None if missing or spread is None else spread[0],
         forecast_high_s=None if missing or spread is None else spread[1],

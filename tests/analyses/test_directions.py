@@ -26,4 +26,5 @@ def test_half_of_the_calls_alone_leave_no_verdict(alone: int, told: bool) -> Non
         ],
     ) as trace:
         assert (directions(trace).calls, directions(trace).mostly) == (alone, not told)
-        assert (model(trace).verdict is not None) == told
+        found = model(trace)
+        assert (found.verdict is not None, found.concurrency is not None) == (told, told)

@@ -13,6 +13,8 @@ out.
   outstanding to the capture's end.
 - A call that the server was not ready for (DELAY, GRACE …) is outstanding until the client sends
   the same call again: it waits for the server although no call is on its way.
+- A COPY that the server carries out in the background is outstanding until CB_OFFLOAD tells its end
+  (RFC 7862 section 15.2).
 - A reply that the capture holds before its call ends it at once.
 - Bytes of a call move as well while its reply waits for those before it on its connection to be
   sent (queued_replies.py).
@@ -30,7 +32,7 @@ import numpy as np
 
 from pcapnfs import columns
 from pcapnfs.analyses import network_path as _network_path
-from pcapnfs.analyses import parts, same_calls, silent_calls, traffic
+from pcapnfs.analyses import parts, population, same_calls, silent_calls, traffic
 from pcapnfs.analyses import queued_replies as _queued_replies
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
@@ -61,7 +63,9 @@ READS = columns.together(
     silent_calls.READS,
     traffic.READS,
     _sealing.CLIENTS_READS,
+    population.OPERATIONS_READS,
     columns.of(
+        operations="call op status count file",
         calls="call mount callback connection stability call_first_time call_time "
         "reply_first_time reply_time transmissions status_name",
         connections="connection first_time",
@@ -79,6 +83,9 @@ for."""
 WAITING = len(KINDS) + 1
 """Kind of a part in which the client waited until the server was ready, or reachable, or answered
 at all."""
+
+OFFLOADS = population.Operations(("CB_OFFLOAD",))
+"""Without one no COPY is known to have gone on in the background."""
 
 PAUSE_LIMIT_NS = 60_000_000_000
 """Longest pause before the same call comes again. Linux waits for 5 s in NFSv3 and up to 15 s in
@@ -153,6 +160,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
     answering[find(rows["call"], queued.call)] = span.since_start(queued.since_ns.copy())
     np.clip(answering, sent, answered, out=answering)
     resent, again = _again(trace, span, rows["call"], answered)
+    copied, done = _offloaded(trace, span, rows["call"])
     moved, reached = _reached(trace, span, rows["call"], rows.pop("resent"))
     reached = np.clip(reached, sent[moved], answering[moved])
     # The client sent each call earlier than it came by here, and got each reply later.
@@ -179,6 +187,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         answered[piece] += after[pair[piece]]
     end = span.within(answered)
     end[resent] = np.maximum(end[resent], again - before[pair[resent]])
+    end[copied] = np.maximum(end[copied], span.within(done + after[pair[copied]]))
     return Outstanding(
         span_ns=span.length_ns,
         clients=tuple(clients),
@@ -339,6 +348,35 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
     places, again = find(call, sent["call"]), span.since_start(sent["again"])
     soon = again - answered[places] <= PAUSE_LIMIT_NS
     return places[soon], again[soon]
+
+
+def _offloaded(trace: Trace, span: _Span, call: Calls) -> tuple[Places, Times]:
+    """Places of COPYs that went on once they were answered, and when the server told their end."""
+    if not OFFLOADS.met(trace):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    told = trace.arrays(
+        f"""
+        with begun as (
+            select call, mount, operations.file, reply_time
+            from operations join (
+                select call, mount, reply_time from calls
+                where {traffic.asked(trace)} and reply_time is not null
+            ) using (call)
+            where operations.op = 'COPY' and operations.status = 0 and operations.count = 0
+        ),
+        ended as (
+            select mount, operations.file, call_time as done
+            from operations join (
+                select call, mount, call_time from calls where callback
+            ) using (call)
+            where operations.op = 'CB_OFFLOAD'
+        )
+        select call, done
+        from begun asof join ended on begun.mount = ended.mount and begun.file = ended.file
+                                      and begun.reply_time <= ended.done
+        """
+    )
+    return find(call, told["call"]), span.since_start(told["done"])
 
 
 _REFUSED = f"(reply_time is not null and coalesce({among('status_name', NOT_READY)}, false))"

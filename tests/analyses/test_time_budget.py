@@ -15,7 +15,7 @@ from pcapnfs.analyses.client_calls import Clients
 from pcapnfs.analyses.outstanding import KINDS, outstanding
 from pcapnfs.analyses.time_budget import time_budget
 from pcapnfs.errors import UsageError
-from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, trace_of
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, meta, operation, trace_of
 
 
 def rows_of(budget: Budget) -> dict[str, float]:
@@ -97,6 +97,23 @@ def test_a_call_that_nobody_answers_waits_while_others_are_answered(
     else:
         # Two calls are outstanding at once for 6 ms.
         assert found == {"waiting": waited - 3, "unstable": 3, "client": 10_000 - waited}
+
+
+@pytest.mark.parametrize(("copied", "file", "taken"), [(0, 1, 2_000), (9, 1, 5), (0, 2, 5)])
+def test_a_copy_in_the_background_lasts_until_the_server_tells_its_end(
+    copied: int, file: int, taken: int
+) -> None:
+    rows = [
+        call(1, "COPY", 5, stability="unstable_write", file=1),
+        call(201, "CB_OFFLOAD", 1, callback=True),
+    ]
+    told = [
+        operation(1, "COPY", file=1, status=0, count=copied),
+        operation(201, "CB_OFFLOAD", file=file, status=0, count=9),
+    ]
+    with trace_of(calls=rows, operations=told) as trace:
+        (budget,) = time_budget(trace).clients
+    assert rows_of(budget)["unstable_write"] == taken
 
 
 def test_a_clock_that_ticks_slowly_does_not_end_a_wait_at_once() -> None:

@@ -301,9 +301,14 @@ def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
     return found
 
 
+def lacks_replies(rows: Rows) -> bool:
+    """Whether any call has no reply: most captures have none to ask further about."""
+    return bool(rows["unanswered"].any())
+
+
 def _hung(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
     """Places of calls that waited for an answer that never came, and until when."""
-    if not rows["unanswered"].any():
+    if not lacks_replies(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     silent = silent_calls.certain(trace)
     # Those beside NFS are none of these.

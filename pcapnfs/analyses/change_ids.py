@@ -174,7 +174,7 @@ def _doubt(cursor: duckdb.DuckDBPyConnection, *, moves: bool) -> None:
     if cursor.execute(_OTHERS).fetchone() is None:
         return
     cursor.execute(_UNPLACED)
-    for statement in (_MOVED,) * moves + (_UNANSWERED, _UNASKED):
+    for statement in (_MOVED,) * moves + (_unanswered(), _UNASKED):
         cursor.execute(statement)
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
@@ -320,20 +320,23 @@ _MOVED = f"""
     where not callback and reply_time is not null and (cut or without_handle)
 """
 
-# A reply that is not in the capture may have said that the call changed its objects.
-_UNANSWERED = f"""
-    insert into unplaced
-    with asked as (
-        select call, unnest([operations.file, directory, target_directory]) as file
-        from operations
-        where {among("op", modifying_operations())}
-              and call in (
-                  select calls.call from calls where reply_time is null and not callback)
-    )
-    select mount, call_time, call_time + {int(SOON_S * NANOSECONDS)}, asked.file, false
-    from asked join calls using (call)
-    where asked.file is not null
-"""
+
+def _unanswered() -> str:
+    """SQL: the objects of calls whose reply may have told a change, but is not in the capture."""
+    return f"""
+        insert into unplaced
+        with asked as (
+            select call, unnest([operations.file, directory, target_directory]) as file
+            from operations
+            where {among("op", modifying_operations())}
+                  and call in (
+                      select calls.call from calls where reply_time is null and not callback)
+        )
+        select mount, call_time, call_time + {int(SOON_S * NANOSECONDS)}, asked.file, false
+        from asked join calls using (call)
+        where asked.file is not null
+    """
+
 
 # A reply without its call may be that of any.
 _UNASKED = f"""

@@ -83,7 +83,7 @@ def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> bool:
     cursor.execute(_MOUNTS)
     if cursor.execute("select 1 from looking limit 1").fetchone() is None:
         return False
-    cursor.execute(_AGAIN)
+    cursor.execute(_again())
     return cursor.execute("select 1 from again limit 1").fetchone() is not None
 
 
@@ -102,41 +102,45 @@ _MOUNTS = f"""
     group by mount having count(*) - count(distinct file) >= {LEAST}
 """
 
-_AGAIN = f"""
-    insert into again
-    with found as (
-        select mount, directory, file, call, call_time,
-               lag(reply_time) over (
-                   partition by mount, directory, file order by call_time, call) as before
-        from calls
-        where op = 'LOOKUP' and status = 0 and not callback and file is not null
-              and directory is not null and reply_time is not null
-              and mount in (select mount from looking)
-    ),
-    changing as (
-        select call, unnest([directory, target_directory]) as directory from operations
-        where {among("op", modifying_operations())} and executed
-              and {among("stability", ("stable", "unstable_write", "unknown"))}
-    ),
-    own as (
-        select mount, changing.directory, min(call_time) as since
-        from changing join calls using (call)
-        where changing.directory is not null and not callback
-        group by all
-    ),
-    others as (
-        select mount, file as directory, reply_time as moment
-        from learned where finding = 'other'::finding
-    )
-    select found.mount, found.directory, found.file, call, found.call_time,
-           coalesce(before <= found.call_time
-                    and found.call_time - before <= {int(KEPT_S * NANOSECONDS)}, false)
-           and coalesce(since > found.call_time, true) and coalesce(moment < before, true)
-    from found left join own using (mount, directory)
-         asof left join others
-         on found.mount = others.mount and found.directory = others.directory
-            and found.call_time >= others.moment
-"""
+
+def _again() -> str:
+    """SQL: fills the table `again`."""
+    return f"""
+        insert into again
+        with found as (
+            select mount, directory, file, call, call_time,
+                   lag(reply_time) over (
+                       partition by mount, directory, file order by call_time, call) as before
+            from calls
+            where op = 'LOOKUP' and status = 0 and not callback and file is not null
+                  and directory is not null and reply_time is not null
+                  and mount in (select mount from looking)
+        ),
+        changing as (
+            select call, unnest([directory, target_directory]) as directory from operations
+            where {among("op", modifying_operations())} and executed
+                  and {among("stability", ("stable", "unstable_write", "unknown"))}
+        ),
+        own as (
+            select mount, changing.directory, min(call_time) as since
+            from changing join calls using (call)
+            where changing.directory is not null and not callback
+            group by all
+        ),
+        others as (
+            select mount, file as directory, reply_time as moment
+            from learned where finding = 'other'::finding
+        )
+        select found.mount, found.directory, found.file, call, found.call_time,
+               coalesce(before <= found.call_time
+                        and found.call_time - before <= {int(KEPT_S * NANOSECONDS)}, false)
+               and coalesce(since > found.call_time, true) and coalesce(moment < before, true)
+        from found left join own using (mount, directory)
+             asof left join others
+             on found.mount = others.mount and found.directory = others.directory
+                and found.call_time >= others.moment
+    """
+
 
 _TOOK = f"""
     select mount, count(*) as lookups, {spared.columns("needless")}

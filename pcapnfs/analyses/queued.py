@@ -104,7 +104,7 @@ _QUEUED = f"""
                file, directory,
                stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
                    and transmissions = 1 as small,
-               call_bytes + coalesce(reply_bytes, 0) > $much as much
+               call_bytes::bigint + coalesce(reply_bytes, 0) > $much as much
         from calls
         where not callback and reply_time is not null and list_contains($servers, server)
     ),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pcapnfs.analyses.storage_clock import absorbs
-from pcapnfs.analyses.timeline import Locked, Longer, Lost, Timeline, Units
+from pcapnfs.analyses.timeline import Locked, Longer, Lost, StoodStill, Timeline, Units
 
 CALLS = 300
 
@@ -40,6 +40,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "unknown_calls": 0,
         "lost": Lost(),
         "longer": Longer(),
+        "stood_still": StoodStill(),
         "locked": Locked(),
         "lock_gaps": (),
         "apart_s": np.zeros(1),

@@ -158,6 +158,7 @@ def install() -> None:
         # Walks know nothing of captures: they are the core's own.
         **{name: getattr(real, name) for name in WALKS},
         schema=lambda: json.dumps(declared),
+        operations=real.operations,
     )
     sys.modules["pcapnfs._core"] = module
     setattr(pcapnfs, "_core", module)  # noqa: B010 (the stub says that it cannot be assigned)

@@ -23,29 +23,31 @@ struct Again {
     time_ns: i64,
 }
 
-/// Those of one direction.
+/// Those of one direction. Most connections have none, and there may be tens of thousands.
 #[derive(Default)]
-pub(super) struct Repeated(VecDeque<Again>);
+pub(super) struct Repeated(Option<Box<VecDeque<Again>>>);
 
 impl Repeated {
     /// Whether the receiver may yet say something of one.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.as_ref().is_none_or(|known| known.is_empty())
     }
 
     /// Takes a segment that came once more.
     pub(super) fn sent(&mut self, sequence: SeqNumber, length: usize, time_ns: i64) {
-        if self.0.len() == LIMIT {
-            self.0.pop_front();
+        let known = self.0.get_or_insert_default();
+        if known.len() == LIMIT {
+            known.pop_front();
         }
         let length = i64::try_from(length).unwrap_or(i64::MAX);
-        self.0.push_back(Again { sequence, length, untold: length, time_ns });
+        known.push_back(Again { sequence, length, untold: length, time_ns });
     }
 
     /// Takes what the receiver acknowledges, and its blocks: how many of the segments had arrived before.
     pub(super) fn told(&mut self, blocks: Blocks, acknowledged: SeqNumber) -> u64 {
+        let Some(known) = &mut self.0 else { return 0 };
         let Some((mut from, until)) = received_again(blocks, acknowledged) else { return 0 };
-        for again in &mut self.0 {
+        for again in known.iter_mut() {
             let start = from.ahead_of(again.sequence).max(0);
             let end = until.ahead_of(again.sequence).min(again.length);
             if start < end {
@@ -53,15 +55,16 @@ impl Repeated {
                 from = again.sequence.advance(usize::try_from(end).unwrap_or_default());
             }
         }
-        let before = self.0.len();
-        self.0.retain(|again| again.untold > 0);
-        (before - self.0.len()) as u64
+        let before = known.len();
+        known.retain(|again| again.untold > 0);
+        (before - known.len()) as u64
     }
 
     /// Forgets those of which the receiver has had time enough to speak.
     pub(super) fn forget(&mut self, now_ns: i64) {
-        while self.0.front().is_some_and(|again| now_ns.saturating_sub(again.time_ns) > PATIENCE_NS) {
-            self.0.pop_front();
+        let Some(known) = &mut self.0 else { return };
+        while known.front().is_some_and(|again| now_ns.saturating_sub(again.time_ns) > PATIENCE_NS) {
+            known.pop_front();
         }
     }
 }

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns, walks
-from pcapnfs.analyses import parts, population
+from pcapnfs.analyses import parts, population, silent_calls
 from pcapnfs.analyses.directions import ORPHAN_REPLY
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.texts import among, place
@@ -110,7 +110,7 @@ def change_ids(trace: Trace, *, all_rows: bool = False) -> Iterator[duckdb.DuckD
             cursor.unregister("walked")
             asked_about.append(asked)
         cursor.register("asked_about", walks.joined(asked_about))
-        _doubt(cursor, moves=NEEDS_MOVES.met(trace))
+        _doubt(trace, cursor)
         yield cursor
     finally:
         cursor.close()
@@ -169,13 +169,18 @@ def _look_beside(cursor: duckdb.DuckDBPyConnection) -> None:
         cursor.execute(statement)
 
 
-def _doubt(cursor: duckdb.DuckDBPyConnection, *, moves: bool) -> None:
+def _doubt(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     """Take back that somebody else made a change that the client itself may have made."""
     if cursor.execute(_OTHERS).fetchone() is None:
         return
     cursor.execute(_UNPLACED)
-    for statement in (_MOVED,) * moves + (_unanswered(), _UNASKED):
-        cursor.execute(statement)
+    if NEEDS_MOVES.met(trace):
+        cursor.execute(_MOVED)
+    if silent_calls.any_silent(trace):
+        cursor.execute(_unanswered())
+    cursor.execute(_UNASKED)
+    if cursor.execute("select 1 from unplaced limit 1").fetchone() is None:
+        return
     cursor.execute(_DOUBTFUL)
     if cursor.execute("select 1 from doubtful limit 1").fetchone() is None:
         return

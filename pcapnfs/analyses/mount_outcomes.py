@@ -26,7 +26,7 @@ READS = columns.together(
     population.CALLS_READS,
     population.OPERATIONS_READS,
     columns.of(
-        calls="call client server callback program version protocol op status status_name "
+        calls="call mount client server callback program version protocol op status status_name "
         "rpc_status flavor call_frame call_time reply_time file directory undecoded",
         operations="call op text",
         files="file path",
@@ -104,15 +104,15 @@ class MountOutcome(Record):
 
 def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
     """Put together, for each client, server and kind, the first first."""
-    needed = (REFUSED_BY_STATUS, LOOKED_FOR, MOUNTED)
-    walked = ENDED.met(trace) and WALKED.met(trace)
-    if not walked and not any(each.met(trace) for each in needed):
+    refused, walked = REFUSED_BY_STATUS.met(trace), ENDED.met(trace) and WALKED.met(trace)
+    if not (refused or walked or LOOKED_FOR.met(trace) or MOUNTED.met(trace)):
         return ()
+    met = _MET.replace("{walks}", _WALKS if walked else _NO_WALKS)
     with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(
-            _OUTCOMES.replace("{walks}", _WALKS if walked else _NO_WALKS),
-            {"asked": ASKED_SHOWN, "examples": EXAMPLES},
-        ).fetchall()
+        cursor.execute(met.replace("{any_refused}", "true" if refused else "false"))
+        if cursor.execute("select 1 from met limit 1").fetchone() is None:
+            return ()
+        rows = cursor.execute(_OUTCOMES, {"asked": ASKED_SHOWN, "examples": EXAMPLES}).fetchall()
     return tuple(
         MountOutcome(
             client=client,
@@ -147,7 +147,7 @@ _REFUSED = f"""
                call_frame, call_time, file, directory, flavor, program = {NFS} as of_files
         from (
                  select *, coalesce(status_name, rpc_status) as answer from calls
-                 where program in ({NFS}, {MOUNT}) and not callback
+                 where {{any_refused}} and program in ({NFS}, {MOUNT}) and not callback
              ) as answered
         where kind is not null
     ),
@@ -176,19 +176,24 @@ _REFUSED = f"""
     )
 """
 
+_FOR_FILES = f"""program = {NFS} and protocol like '4.%' and not callback
+              and not coalesce({among("op", BESIDE)}, false)"""
+
 # Only the last call for a file can end a mount: who goes on has reached what it looked for, or
 # goes without.
 _WALKS = f"""
+    latest as (
+        select mount, max(call_time) as call_time from calls where {_FOR_FILES} group by mount
+    ),
+    ends as (
+        select distinct client, server from calls semi join latest using (mount, call_time)
+        where {_FOR_FILES} and {among("coalesce(status_name, rpc_status)", ENDS)}
+    ),
     walked as materialized (
         select call, client, server, op, protocol, flavor, call_frame, call_time, reply_time, file,
                directory, coalesce(status_name, rpc_status) as answer
-        from calls
-        where program = {NFS} and protocol like '4.%' and not callback
-              and not coalesce({among("op", BESIDE)}, false)
-    ),
-    ends as (
-        select client, server, max(call_time) as ended, arg_max(answer, (call_time, call)) as last
-        from walked group by client, server
+        from calls semi join ends using (client, server)
+        where {_FOR_FILES}
     ),
     begins as (
         select client, server, max(call_time) as begun
@@ -201,8 +206,8 @@ _WALKS = f"""
         select walked.*, call_time - lag(reply_time) over (
                    partition by client, server order by call_time, call
                ) as pause
-        from walked join ends using (client, server) join begins using (client, server)
-        where {among("last", ENDS)} and call_time >= begun
+        from walked join begins using (client, server)
+        where call_time >= begun
     ),
     walks as (
         select client, server from steps group by client, server
@@ -221,13 +226,15 @@ _WALKS = f"""
 
 _NO_WALKS = "ended as (select * from refused where false)"
 
+_MET = f"""
+    create temp table met as
+    with {_REFUSED}, {{walks}}
+    from refused union all by name from sought union all by name from granted
+    union all by name from ended
+"""
+
 _OUTCOMES = f"""
-    with {_REFUSED}, {{walks}},
-    met as materialized (
-        from refused union all by name from sought union all by name from granted
-        union all by name from ended
-    ),
-    reached as (
+    with reached as (
         select client, server, call_time, flavor
         from calls semi join (select distinct client, server from met) as pairs
              using (client, server)

@@ -235,6 +235,9 @@ ASKED_ELSEWHERE = {
     ("questions", "files", "name"),
     ("questions", "files", "handle"),
     ("questions", "notes", "time"),
+    # What a mount asked for: where one failed.
+    ("mount_outcomes", "files", "file"),
+    ("mount_outcomes", "files", "path"),
     ("round_trip", "calls", "call"),
     ("round_trip", "calls", "call_first_time"),
     ("round_trip", "calls", "reply_time"),

@@ -25,6 +25,7 @@ struct Again {
 
 /// Those of one direction. Most connections have none, and there may be tens of thousands.
 #[derive(Default)]
+#[expect(clippy::box_collection, reason = "a word in each connection, where there are none")]
 pub(super) struct Repeated(Option<Box<VecDeque<Again>>>);
 
 impl Repeated {
@@ -142,12 +143,12 @@ mod tests {
     fn only_some_are_remembered_and_for_some_time() {
         let mut repeated = two();
         repeated.forget(PATIENCE_NS);
-        assert_eq!(repeated.0.len(), 2);
+        assert_eq!(repeated.0.as_ref().map_or(0, |known| known.len()), 2);
         repeated.forget(PATIENCE_NS + 1);
-        assert_eq!(repeated.0.len(), 1);
+        assert_eq!(repeated.0.as_ref().map_or(0, |known| known.len()), 1);
         for _ in 0..2 * LIMIT {
             repeated.sent(SeqNumber(1), 1, SECOND_NS);
         }
-        assert_eq!(repeated.0.len(), LIMIT);
+        assert_eq!(repeated.0.as_ref().map_or(0, |known| known.len()), LIMIT);
     }
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import population
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.preliminaries import APART_NS, FINDING, LOGIN
 from pcapnfs.analyses.service_time import integer
 from pcapnfs.analyses.texts import among
@@ -70,9 +71,6 @@ WALKED = population.Operations(ROOTS)
 
 ASKED_SHOWN = 10
 """Calls that are told, of those that differ."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class MountOutcome(Record):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
+from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.timeline import SMALL_OPERATIONS
@@ -42,9 +43,6 @@ LEAST_NS = 500_000
 MUCH_BYTES = 16384
 """A call that takes more with its reply keeps others waiting on a link of 100 Mbit/s for a
 millisecond and more."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class Queued(Record):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import columns
 from pcapnfs.analyses import queued_replies, shares, slower_path, tcp_stalls
+from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
@@ -69,12 +70,6 @@ TABLE = "stalled_calls"
 """The table that `register` makes, with a row for each: `call`, `client`, `server`, `op`; `row` of
 the time budget; `begun`, when it was sent, ns since 1970; `took` and `usual`, what it and the
 median of its operation took, ns; `part`, what it took of the clock longer than that, ns."""
-
-FILES_SHOWN = 3
-"""Files that are told."""
-
-EXAMPLES = 5
-"""Frames that are told."""
 
 
 class StalledCalls(Record):

@@ -53,6 +53,7 @@ SEGMENT_BYTES = 1448
 """What one segment carries where the handshake was not captured: Ethernet's, with time stamps."""
 
 
+@once
 def any_silent(trace: Trace) -> bool:
     """Whether any call of a client has no reply: most captures have none to ask further about."""
     ((found,),) = trace.rows(

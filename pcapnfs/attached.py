@@ -103,7 +103,7 @@ def attach(
         CaptureError: A file is not the table that it should be.
     """
     if own:
-        connection.execute("set parquet_metadata_cache = true")
+        connection.execute("set global parquet_metadata_cache = true")
         connection.execute("set validate_external_file_cache = 'NO_VALIDATION'")
     befores = _before(parts)
     for table in tables:

@@ -85,6 +85,10 @@ def test_large_captures_whose_columns_are_named_are_files_for_a_while(
         large.lock()
         assert large.calls.columns == ["call", "op"]
         assert len(large.calls.fetchall()) == large.meta.calls > 0
+        # What stands at the end of a file is read once, also by queries of other threads.
+        assert large.cursor().sql(
+            "select current_setting('parquet_metadata_cache')"
+        ).fetchall() == [(True,)]
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(opening, "BRIEF_BYTES", 0)
     with pcapnfs.open(SAMPLES[0], columns=columns) as huge:

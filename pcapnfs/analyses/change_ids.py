@@ -243,9 +243,12 @@ _FEW = f"""
     create or replace temp table few as
     select call, position, op, target_directory, new_name, change_before, change_after
     from operations
-    where {among("op", ("RENAME", "OPEN", *_COPYING))} and executed
-          and {among("stability", _MODIFYING)}
-          and (op <> 'OPEN' or directory is null and change_before <> change_after)
+    where {among("op", ("RENAME", *_COPYING))} and executed and {among("stability", _MODIFYING)}
+    union all
+    select call, position, op, null, null, change_before, change_after
+    from operations
+    where op = 'OPEN' and directory is null and executed and {among("stability", _MODIFYING)}
+          and change_before <> change_after
 """
 
 _HANDLES = f"""

@@ -48,6 +48,8 @@ class ClocksApart(Record):
 @once
 def clocks_apart(trace: Trace) -> ClocksApart:
     """Say by how much the clocks of the two directions are apart."""
+    if not any_below(trace):
+        return ClocksApart(None, untold=False)
     ((quick, quick_below, quickest, calls, below, least, usual),) = trace.rows(_TIMES)
     often = below >= OFTEN * calls >= OFTEN * FEW
     if quick >= FEW and quick_below >= OFTEN * quick:
@@ -57,6 +59,11 @@ def clocks_apart(trace: Trace) -> ClocksApart:
     return ClocksApart(
         least_s=seconds(-least), untold=often or -integer(least) >= LITTLE * integer(usual)
     )
+
+
+def any_below(trace: Trace) -> bool:
+    """Whether any call took less than nothing: most captures have none to ask further about."""
+    return bool(trace.rows("select 1 from calls where srt < 0 and not callback limit 1"))
 
 
 _TIMES = """

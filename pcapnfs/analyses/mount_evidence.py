@@ -160,7 +160,6 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
     ]
     if asked:
-        cursor.execute(_ASKING)
         cursor.execute(_SIZED)
     found = [
         moved,
@@ -572,18 +571,15 @@ _PAUSES = f"""
 """
 """Only of mounts where there was a pause at all: elsewhere nothing could follow from it."""
 
-# Those that ask are few: with a table of them the join is by them, and not by all calls.
-_ASKING = f"""
-    create temp table asking as
-    select call, position, file, {place("op", (*MOVING, *LISTING))} as what,
-           {among("op", READ_OPERATIONS)} as reading, {among("op", LISTING)} as listing,
-           requested, "offset", stable_requested = 'UNSTABLE' as unstable, cookie,
-           op as operation, plus
-    from operations where {among("op", (*MOVING, *LISTING))}
-"""
-
-_SIZED = """
+_SIZED = f"""
     create temp table sized as
+    with asking as materialized (
+        select call, position, file, {place("op", (*MOVING, *LISTING))} as what,
+               {among("op", READ_OPERATIONS)} as reading, {among("op", LISTING)} as listing,
+               requested, "offset", stable_requested = 'UNSTABLE' as unstable, cookie,
+               op as operation, plus
+        from operations where {among("op", (*MOVING, *LISTING))}
+    )
     select mount, version, call_time, call_frame, asking.*
     from asking join calls using (call) where not callback
 """

@@ -103,11 +103,14 @@ class MountOutcome(Record):
 def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
     """Put together, for each client, server and kind, the first first."""
     refused, walked = REFUSED_BY_STATUS.met(trace), ENDED.met(trace) and WALKED.met(trace)
-    if not (refused or walked or LOOKED_FOR.met(trace) or MOUNTED.met(trace)):
+    mounted = MOUNTED.met(trace)
+    if not (refused or walked or LOOKED_FOR.met(trace) or mounted):
         return ()
-    met = _MET.replace("{walks}", _WALKS if walked else _NO_WALKS)
+    met = _MET.format(
+        walks=_WALKS if walked else _NO_WALKS, any_refused=refused, any_mounted=mounted
+    )
     with closing(trace.cursor()) as cursor:
-        cursor.execute(met.replace("{any_refused}", "true" if refused else "false"))
+        cursor.execute(met)
         if cursor.execute("select 1 from met limit 1").fetchone() is None:
             return ()
         rows = cursor.execute(_OUTCOMES, {"asked": ASKED_SHOWN, "examples": EXAMPLES}).fetchall()
@@ -161,16 +164,20 @@ _REFUSED = f"""
              ) as wanted using (call)
         where split_part(text, ' ', 1) in ('{NFS}', '{MOUNT}') and text not like '% port %'
     ),
-    granted as (
+    mounted as materialized (
         select call, client, server, 'alone' as kind,
                coalesce(status_name, rpc_status) as answer,
                {_ASKED} as asked, call_frame, call_time, file, directory, flavor,
                false as of_files
         from calls
-        where program = {MOUNT} and op = 'MNT' and status = 0 and not callback
-              and (client, server) not in (
-                  select (client, server) from calls where program = {NFS} and not callback
-              )
+        where {{any_mounted}} and program = {MOUNT} and op = 'MNT' and status = 0 and not callback
+    ),
+    granted as (
+        from mounted anti join (
+                 select distinct client, server
+                 from calls semi join mounted using (client, server)
+                 where program = {NFS} and not callback
+             ) as used using (client, server)
     )
 """
 

@@ -107,7 +107,7 @@ def _again() -> str:
     """SQL: fills the table `again`."""
     return f"""
         insert into again
-        with found as (
+        with found as materialized (
             select mount, directory, file, call, call_time,
                    lag(reply_time) over (
                        partition by mount, directory, file order by call_time, call) as before
@@ -127,18 +127,26 @@ def _again() -> str:
             where changing.directory is not null and not callback
             group by all
         ),
+        -- As a rule these are few: what changed is looked up for them alone.
+        shortly as (
+            select * from found
+            where before <= call_time and call_time - before <= {int(KEPT_S * NANOSECONDS)}
+        ),
         others as (
             select mount, file as directory, reply_time as moment
-            from learned where finding = 'other'::finding
+            from learned
+            where finding = 'other'::finding and file in (select directory from shortly)
+        ),
+        needless as (
+            select call
+            from shortly left join own using (mount, directory)
+                 asof left join others
+                 on shortly.mount = others.mount and shortly.directory = others.directory
+                    and shortly.call_time >= others.moment
+            where coalesce(since > shortly.call_time, true) and coalesce(moment < before, true)
         )
-        select found.mount, found.directory, found.file, call, found.call_time,
-               coalesce(before <= found.call_time
-                        and found.call_time - before <= {int(KEPT_S * NANOSECONDS)}, false)
-               and coalesce(since > found.call_time, true) and coalesce(moment < before, true)
-        from found left join own using (mount, directory)
-             asof left join others
-             on found.mount = others.mount and found.directory = others.directory
-                and found.call_time >= others.moment
+        select mount, directory, file, call, call_time, call in (select call from needless)
+        from found
     """
 
 
@@ -155,7 +163,7 @@ RETURNS = f"""
         from calls
         where {among("op", NAMING)} and not callback and program in {NFS_PROGRAMS}
               and directory is not null and file is not null
-              and mount in (select mount from looking)
+              and mount in (select mount from looking) and directory in (select file from again)
         window steps as (partition by mount, directory order by call_time, call)
     ),
     moves as (

@@ -313,7 +313,8 @@ def test_an_answer_needs_each_of_its_columns(
     monkeypatch.setattr(outstanding, "lacks_replies", lambda _: True)
     monkeypatch.setattr(silent_calls, "any_silent", lambda trace: any_silent(trace) or True)
     monkeypatch.setattr(late_connections, "any_late", lambda trace: any_late(trace) or True)
-    any_long = stalled_calls.any_long
+    any_long, any_below = stalled_calls.any_long, clocks_apart.any_below
+    monkeypatch.setattr(clocks_apart, "any_below", lambda trace: any_below(trace) or True)
     monkeypatch.setattr(stalled_calls, "any_long", lambda trace: any_long(trace) or True)
     reads, ask = QUESTIONS[question]
     superfluous = []

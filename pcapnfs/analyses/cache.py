@@ -23,6 +23,7 @@ from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS
 from pcapnfs.analyses.untold import known, untold
+from pcapnfs.analyses.visits import TOGETHER_S
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -58,10 +59,6 @@ Sort = Literal["time", "revalidations", "bytes", "name"]
 INTERVAL_EDGES_S = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 60.0)
 """Where one bin of intervals ends and the next begins: around Linux's acregmin (3 s), acdirmin (30
 s) and the two maxima (60 s), and decades below."""
-
-VISIT_S = 1.0
-"""Questions about a file that are closer together are one visit: a program that opens a file makes
-some clients ask several times, but only one reading is saved."""
 
 _FIRST = {
     "time": "time",
@@ -214,7 +211,7 @@ def of_learned(
     cursor.execute(_MOVED)
     cursor.execute(_HELD)
     for moves in parts.of(trace, cursor, _MOVES, by="mount, file", entries=True):
-        cursor.register("walked", walks.held(moves, visit_s=VISIT_S))
+        cursor.register("walked", walks.held(moves, visit_s=TOGETHER_S))
         cursor.execute("insert into held from walked")
         cursor.unregister("walked")
     cursor.execute(_BY_FILE)

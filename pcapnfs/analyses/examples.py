@@ -5,3 +5,6 @@ EXAMPLES = 5
 
 FILES_SHOWN = 3
 """Files."""
+
+OPTION_EXAMPLES = 3
+"""Frames for each sign of a mount option, of which one mount shows several."""

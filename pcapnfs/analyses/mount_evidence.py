@@ -8,16 +8,19 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import walks
-from pcapnfs.analyses import listings, names_again, parts, population
+from pcapnfs.analyses import held_files, names_again, parts
+from pcapnfs.analyses.aged_files import aged_files
+from pcapnfs.analyses.asked_sizes import asked_sizes
+from pcapnfs.analyses.by_mount import ByMount
 from pcapnfs.analyses.change_ids import age_s, tell
-from pcapnfs.analyses.listings import LISTING
+from pcapnfs.analyses.examples import OPTION_EXAMPLES
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, whole
-from pcapnfs.analyses.texts import among, number, place
-from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS, allowed
+from pcapnfs.analyses.texts import number
+from pcapnfs.analyses.visits import TOGETHER_NS, TOGETHER_S
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -25,10 +28,6 @@ if TYPE_CHECKING:
     import duckdb
 
     from pcapnfs.trace import Trace
-
-TOGETHER_S = 1.0
-"""Calls that are closer together belong to one visit; younger knowledge is surely fresh: the
-smallest timeout that is not 0 is a second."""
 
 NEIGHBOURS_S = 3.0
 """Steps in one directory that are closer together would not expire by default (acdirmin 30 s,
@@ -41,22 +40,6 @@ by default), and files show it better."""
 DIRECTORY_DEFAULT_S = 29.5
 """Knowledge of a directory that is older may have expired by default (acdirmin 30 s, less the
 rounding of a kernel's clock)."""
-
-FILE_TIMEOUT_S, FILE_DEFAULT_S = 0.9, 2.5
-"""Knowledge of a file that is younger does not expire (TOGETHER_S), and that is older may have by
-default (acregmin 3 s): a client counts from when it asked, a capture from the reply."""
-
-EXAMPLES = 3
-"""Frames that are named as examples."""
-
-DELEGATED = population.Operations(("OPEN", "DELEGRETURN"), statuses=(0,))
-"""Without these no file is known to be under a delegation,"""
-
-LISTED = population.Operations(LISTING)
-"""without these there is nothing to say of listings,"""
-
-MOVED = population.Operations(MOVING)
-"""and without these of transfers."""
 
 
 class Evidence(Record):
@@ -154,23 +137,12 @@ class Evidence(Record):
 
 def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Evidence]:
     """Count, for each pair of client and server in the order of their addresses."""
-    delegated = _delegated(trace, cursor)
-    moved = _ByMount.of_named(_steps(trace, cursor, held=bool(delegated)))
-    asked = [
-        query for query, needs in ((_LISTINGS, LISTED), (_TRANSFERS, MOVED)) if needs.met(trace)
-    ]
-    if asked:
-        cursor.execute(_SIZED)
-    found = [
-        moved,
-        delegated,
-        *(_ByMount.of_query(cursor, query) for query in asked),
-        _ByMount.of_named(_limits(trace)),
-        _aged(cursor),
-    ]
+    delegated = held_files.register(trace, cursor)
+    moved = ByMount.of_named(_steps(trace, cursor, held=bool(delegated)))
+    found = [moved, delegated, *asked_sizes(trace, cursor), aged_files(cursor)]
     if names_again.register(trace, cursor):
-        near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": EXAMPLES}
-        found.append(_ByMount.of_query(cursor, names_again.RETURNS, near))
+        near = {"near": int(NEIGHBOURS_S * NANOSECONDS), "examples": OPTION_EXAMPLES}
+        found.append(ByMount.of_query(cursor, names_again.RETURNS, near))
     # Nothing could follow from pauses of the other mounts.
     paused = [mount for mount in moved if moved.told(mount)["paused"]]
     if paused:
@@ -178,37 +150,13 @@ def evidence(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> Iterator[Eviden
         cursor.execute(f"create temp table if not exists steps as {_STEPS}")
         cursor.execute(_PAUSED, {"paused": paused})
         tell(trace, cursor, "told", calls=f"mount in ({_PAUSED_MOUNTS})", objects=_OF_DIRECTORY)
-        found.append(_ByMount.of_query(cursor, _PAUSES))
+        found.append(ByMount.of_query(cursor, _PAUSES))
     addresses = cursor.execute(
         "select mount, client, server from mounts order by client, server, mount"
     ).fetchall()
     for mount, client, server in addresses:
         told = (rows.told(mount) for rows in found)
         yield _evidence(client, server, {key: value for row in told for key, value in row.items()})
-
-
-def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
-    """What the server of each mount allows, by column."""
-    for each in allowed(trace):
-        yield each.mount, {"max_read": each.read_bytes, "max_write": each.write_bytes}
-
-
-def _delegated(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> _ByMount:
-    """Fill the table `unasked`: calls about files under a delegation. Gives how many files."""
-    cursor.execute(_UNASKED)
-    if not DELEGATED.met(trace):
-        return _ByMount()
-    cursor.execute(_GRANTED)
-    cursor.execute(_HELD)
-    return _ByMount.of_query(cursor, _HELD_FILES)
-
-
-def _aged(cursor: duckdb.DuckDBPyConnection) -> _ByMount:
-    """Questions about files that had been left alone."""
-    cursor.execute(_RIPE)
-    if cursor.execute("select 1 from ripe limit 1").fetchone() is None:
-        return _ByMount()
-    return _ByMount.of_query(cursor, _AGED)
 
 
 def _steps(
@@ -225,7 +173,7 @@ def _steps(
         together_s=TOGETHER_S,
         neighbours_s=NEIGHBOURS_S,
         pause_s=(PAUSE_S, DIRECTORY_DEFAULT_S),
-        examples=EXAMPLES,
+        examples=OPTION_EXAMPLES,
     )
     cursor.execute(_KNOWN)
     taken = _UNHELD_STEPS if held else _STEPS
@@ -263,46 +211,6 @@ def _belong(some: range, many: int) -> str:
 def _places(some: range, many: int) -> tuple[str, str]:
     """SQL: the file that a call is about, and the directory, are of these parts of the objects."""
     return parts.within("mount, file", some, many), parts.within("mount, directory", some, many)
-
-
-class _ByMount(dict[int, Sequence[object]]):
-    """A row for each mount. A dictionary for each of a hundred thousand would take ten times that.
-
-    Rows have the same columns, which `told` names.
-    """
-
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        super().__init__()
-        self._names = names
-
-    @classmethod
-    def of_query(
-        cls,
-        cursor: duckdb.DuckDBPyConnection,
-        query: str,
-        parameters: Mapping[str, object] | None = None,
-    ) -> _ByMount:
-        """The rows of a query, one of whose columns is the mount."""
-        cursor.execute(query, parameters) if parameters else cursor.execute(query)
-        names = [str(column[0]) for column in cursor.description or ()]
-        mount = names.index("mount")
-        found = cls(names)
-        found.update((integer(row[mount]), row) for row in cursor.fetchall())
-        return found
-
-    @classmethod
-    def of_named(cls, rows: Iterable[tuple[int, dict[str, object]]]) -> _ByMount:
-        """Rows that all have the same names."""
-        found = cls()
-        for mount, row in rows:
-            found._names = found._names or tuple(row)
-            found[mount] = tuple(row.values())
-        return found
-
-    def told(self, mount: int) -> dict[str, object]:
-        """The row of a mount by name; nothing without one."""
-        row = self.get(mount)
-        return {} if row is None else dict(zip(self._names, row, strict=True))
 
 
 def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
@@ -372,9 +280,6 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
     )
 
 
-_TOGETHER = int(TOGETHER_S * NANOSECONDS)
-
-
 # A file that is open needs no way through its directory.
 _STREAMS = ("READ_PLUS", "WRITE", "COMMIT", "CLOSE", "LOCK", "LOCKT", "LOCKU", "DELEGRETURN")
 
@@ -428,87 +333,6 @@ _UNHELD_STEPS = f"""
 """
 """The same, where calls about a file under a delegation are no visits of it."""
 
-_UNASKED = "create temp table unasked (mount uinteger, file uinteger, call ubigint)"
-
-# Of a delegation that was returned without having been granted the capture lacks the beginning.
-_GRANTED = """
-    create temp table delegated as
-    with changes as (
-        select mount, operations.file, operations.op = 'OPEN' as granted,
-               case operations.op when 'OPEN' then call_time else reply_time end as moment
-        from operations join calls using (call)
-        where not callback and operations.file is not null and reply_time is not null
-              and operations.status = 0
-              and (operations.op = 'DELEGRETURN' or operations.op = 'OPEN'
-                   and (delegation like 'READ%' or delegation like 'WRITE%'))
-    ),
-    grants as (
-        select mount, file, moment from changes where granted
-        union all
-        select mount, file, 0 from changes group by mount, file having not arg_min(granted, moment)
-    ),
-    returns as (select mount, file, moment as until from changes where not granted)
-    select grants.mount, grants.file, grants.moment, until
-    from grants asof left join returns
-         on grants.mount = returns.mount and grants.file = returns.file
-            and grants.moment <= returns.until
-"""
-"""From when until when a file was under a delegation; NULL: until the end."""
-
-# The visit in which it is granted shows as little as those that follow.
-_HELD = f"""
-    insert into unasked
-    with begun as (select mount, file, moment - {_TOGETHER} as moment, until from delegated)
-    select about.mount, about.file, call
-    from (
-        select mount, file, call, call_time from calls
-        where not callback and file in (select file from delegated)
-    ) as about asof join begun
-         on about.mount = begun.mount and about.file = begun.file
-            and about.call_time >= begun.moment
-    where until is null or call_time <= until
-"""
-
-_HELD_FILES = "select mount, count(distinct file) as files_delegated from unasked group by mount"
-
-_RIPE = f"""
-    create temp table ripe as
-    with asked as (
-        select mount, calls.file, call, call_time, call_frame, known_time, {age_s()} as age
-        from known join calls using (call, file)
-             semi join (select file from files where role = 'file') as objects using (file)
-        where version = 4 and not callback and {age_s()} between 0 and {FILE_DEFAULT_S}
-    )
-    from asked
-    where mount in (select mount from asked where age >= {FILE_TIMEOUT_S})
-          and call not in (select call from unasked)
-"""
-"""Questions of NFSv4 about files, of mounts where some may be due to a timeout."""
-
-# A call that tells no attributes may have made the client doubt what it knew: READ voids the access
-# time, LOCK all that is cached.
-_AGED = f"""
-    with about as (
-        select mount, file, call_time, reply_time from calls
-        where not callback and mount in (select mount from ripe)
-              and file in (select file from ripe)
-    ),
-    alone as (
-        select ripe.*
-        from ripe asof left join about
-             on ripe.mount = about.mount and ripe.file = about.file
-                and ripe.call_time > about.call_time
-        where about.call_time is null or reply_time <= known_time
-    )
-    select mount, count(*) filter (age >= {FILE_TIMEOUT_S}) as files_aged,
-           count(*) filter (age < {FILE_TIMEOUT_S}) as files_young,
-           count(distinct file) filter (age >= {FILE_TIMEOUT_S}) as aged_objects,
-           min(age) filter (age >= {FILE_TIMEOUT_S}) as aged_shortest,
-           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
-               filter (age >= {FILE_TIMEOUT_S}) as aged_frames
-    from alone group by mount
-"""
-
 _ENTRIES = """
     select mount, entries.file, call, reply_time
     from entries join calls using (call)
@@ -557,77 +381,17 @@ _PAUSES = f"""
     ),
     aged as (
         select *, {age_s("moment - told_at")} as unasked,
-               asked and touched_at - moment < {_TOGETHER}
+               asked and touched_at - moment < {TOGETHER_NS}
                and age between {PAUSE_S} and {DIRECTORY_DEFAULT_S} as paused
         from ordered
     )
     select mount, count(*) filter (paused) as pauses_asked,
-           count(*) filter (paused and not unsure and asked_at - moment < {_TOGETHER})
+           count(*) filter (paused and not unsure and asked_at - moment < {TOGETHER_NS})
                as pauses_asked_twice,
            min(age) filter (paused) as pause_shortest,
-           arg_min(call_frame, (moment, call_frame), {EXAMPLES}) filter (paused) as pauses_frames,
+           arg_min(call_frame, (moment, call_frame), {OPTION_EXAMPLES})
+               filter (paused) as pauses_frames,
            max(unasked) filter (examined) as unasked_longest
     from aged group by mount
 """
 """Only of mounts where there was a pause at all: elsewhere nothing could follow from it."""
-
-_SIZED = f"""
-    create temp table sized as
-    with asking as materialized (
-        select call, position, file, {place("op", (*MOVING, *LISTING))} as what,
-               {among("op", READ_OPERATIONS)} as reading, {among("op", LISTING)} as listing,
-               requested, "offset", stable_requested = 'UNSTABLE' as unstable, cookie,
-               op as operation, plus
-        from operations where {among("op", (*MOVING, *LISTING))}
-    )
-    select mount, version, call_time, call_frame, asking.*
-    from asking join calls using (call) where not callback
-"""
-"""Operations that say how much they ask for."""
-
-_LISTINGS = f"""
-    with listings as (
-        select * replace ({listings.with_attributes("operation", "version")} as plus),
-               row_number() over (partition by mount, file
-                                  order by call_time, call_frame, call, position) as nth
-        from sized where listing and version >= 3
-    )
-    select mount, count(*) filter (nth = 1 and not plus and cookie = 0) as listings_plain,
-           count(*) filter (plus) as listings_plus,
-           count(*) filter (plus is null) as listings_unknown, max(requested) as listing_bytes,
-           count(*) filter (cookie <> 0) as listings_continued,
-           arg_min(call_frame, (call_time, call_frame), {EXAMPLES}) as listing_frames
-    from listings group by mount
-"""
-
-_TRANSFERS = f"""
-    with transfers as (
-        select mount, file, call_time, call_frame, reading, requested, unstable,
-               "offset"::hugeint + requested = lead("offset") over next
-               and lead(call_time) over next - call_time < {_TOGETHER} as continued
-        from sized
-        where not listing and requested is not null
-        window next as (partition by mount, file, what
-                        order by call_time, call_frame, call, position)
-    ),
-    largest as (
-        select mount, reading, max(requested) as largest from transfers group by all
-    )
-    select mount, max(largest) filter (reading) as read_bytes,
-           count(*) filter (reading) as reads,
-           count(*) filter (reading and continued and requested = largest) as reads_continued,
-           max(largest) filter (not reading) as write_bytes,
-           count(*) filter (not reading) as writes,
-           count(*) filter (not reading and continued and requested = largest and unstable)
-               as writes_continued,
-           count(*) filter (not reading and continued and not unstable) as writes_sync,
-           count(distinct file) filter (not reading and continued and not unstable) as files_sync,
-           count(*) filter (not reading and continued and unstable) as writes_unstable,
-           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
-               filter (reading and requested = largest) as read_frames,
-           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
-               filter (not reading and requested = largest) as write_frames,
-           arg_min(call_frame, (call_time, call_frame), {EXAMPLES})
-               filter (not reading and continued and not unstable) as sync_frames
-    from transfers join largest using (mount, reading) group by mount
-"""

@@ -14,7 +14,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
-from pcapnfs.analyses.mount_evidence import FILE_DEFAULT_S, Evidence, evidence
+from pcapnfs.analyses.aged_files import FILE_DEFAULT_S
+from pcapnfs.analyses.mount_evidence import Evidence, evidence
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from pcapnfs import columns
 from pcapnfs.analyses import change_ids as _change_ids
 from pcapnfs.analyses import given, shares, spared, traffic
 from pcapnfs.analyses.change_ids import change_ids
-from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.spared import Spared
+from pcapnfs.analyses.visits import TOGETHER_NS
 from pcapnfs.programs import NFS_PROGRAMS
 from pcapnfs.record import Record
 
@@ -105,7 +105,7 @@ def of_learned(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[Questio
 _SOON = f"""
     call_time - lag(call_time) over (
         partition by mount::ubigint << 32 | file order by call_time, call
-    ) < {int(TOGETHER_S * NANOSECONDS)}
+    ) < {TOGETHER_NS}
 """
 """SQL: the same was asked shortly before. Sorting by one number takes a fifth less time than by
 mount and file."""

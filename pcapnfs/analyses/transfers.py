@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses import joined, parts, population, queued_replies, shares, traffic
-from pcapnfs.analyses.mount_evidence import TOGETHER_S
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS
+from pcapnfs.analyses.visits import TOGETHER_S
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:

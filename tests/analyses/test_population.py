@@ -41,8 +41,12 @@ from tests.unit.rows import ROOT, call, operation, trace_of
 
 SAMPLES = sorted(path for path in (ROOT / "samples").rglob("*.pcap*") if path.is_file())
 
-SHARED = {"pcapnfs.analyses.same_calls", "pcapnfs.analyses.transfers"}
-"""A table and a walk that are made for several of the questions, if any of them is put."""
+SHARED = {
+    "pcapnfs.analyses.held_files",
+    "pcapnfs.analyses.same_calls",
+    "pcapnfs.analyses.transfers",
+}
+"""Tables and a walk that are made for other questions, if any of them is put."""
 
 TELLING = (
     "cachedread-v3-snap96.pcap",

@@ -1,8 +1,8 @@
 """The few calls that took a second or more where all others like them took a small part of it.
 
-Takes a trace; gives for each client and server the calls that took a second at least, and many
-times what calls of their operation usually take, where there are only a few of them: the server, or
-what it needed for them, stood still for a while. Calls whose wait is told elsewhere are left out:
+Takes a trace; gives for each server the calls that took a second at least, and many times what
+calls of their operation usually take, where a client has only a few of them: the server, or what it
+needed for them, stood still for a while. Calls whose wait is told elsewhere are left out:
 those that were sent again, that TCP's retransmission timer or a longer path held up, that the
 server asked to send again, or that came while it called a delegation back.
 """
@@ -73,16 +73,16 @@ median of its operation took, ns; `part`, what it took of the clock longer than 
 
 
 class StalledCalls(Record):
-    """Such calls of one client to one server."""
+    """Such calls to one server."""
 
-    client: str
-    """Address of the client."""
     server: str
     """Address of the server."""
+    clients: tuple[str, ...]
+    """Addresses of the clients that made them, that of the longest first."""
     calls: int
     """How many."""
     asked: int
-    """All calls of the client there."""
+    """All calls of these clients there."""
     moments: int
     """Stretches of time in which any of them was under way."""
     operations: tuple[str, ...]
@@ -95,12 +95,12 @@ class StalledCalls(Record):
     """What it took from the call to the first byte of the reply, without what other replies or a
     longer path held it up, seconds."""
     usual_s: float
-    """Median service time of its operation there, seconds."""
+    """Median service time of its operation, of the same client, seconds."""
     from_ns: int
     """When it was sent, nanoseconds since 1970."""
     others_s: float | None
-    """The longest service time of all other calls there that were sent once, seconds; None without
-    any."""
+    """The longest service time of all other calls of these clients there that were sent once,
+    seconds; None without any."""
     answered_meanwhile: int
     """Calls to the server, of any client, that were sent and answered while the longest waited."""
     time_s: Mapping[str, float]
@@ -122,6 +122,7 @@ class StoodStill(Record):
 class _Call(NamedTuple):
     """A row of `_TOLD`."""
 
+    client: str
     op: str
     row: str
     begun: int
@@ -134,17 +135,17 @@ class _Call(NamedTuple):
 
 
 def stalled_calls(trace: Trace) -> tuple[StalledCalls, ...]:
-    """Put together, for each client and server, what took longest first."""
+    """Put together, for each server, what took longest first."""
     if not register(trace):
         return ()
-    found: defaultdict[tuple[str, str], list[_Call]] = defaultdict(list)
-    for client, server, *values in trace.rows(_TOLD):
-        found[client, server].append(_Call(*values))
-    beside = {(client, server): values for client, server, *values in trace.rows(_BESIDE)}
+    found: defaultdict[str, list[_Call]] = defaultdict(list)
+    for server, *values in trace.rows(_TOLD):
+        found[server].append(_Call(*values))
+    beside = {server: values for server, *values in trace.rows(_BESIDE)}
     meanwhile = dict(trace.rows(_MEANWHILE))
     return tuple(
-        _of_pair(pair, calls, *beside[pair], meanwhile=meanwhile)
-        for pair, calls in sorted(found.items(), key=lambda each: (-each[1][0].took, each[0]))
+        _of_server(server, calls, *beside[server], meanwhile=meanwhile[server])
+        for server, calls in sorted(found.items(), key=lambda each: (-each[1][0].took, each[0]))
     )
 
 
@@ -189,13 +190,8 @@ def any_long(trace: Trace) -> bool:
     return bool(found)
 
 
-def _of_pair(
-    pair: tuple[str, str],
-    calls: list[_Call],
-    asked: int,
-    others: int | None,
-    *,
-    meanwhile: Mapping[int, int],
+def _of_server(
+    server: str, calls: list[_Call], asked: int, others: int | None, *, meanwhile: int
 ) -> StalledCalls:
     """What there is to tell of calls, of which the longest comes first."""
     longest = calls[0]
@@ -204,8 +200,8 @@ def _of_pair(
         times[call.row] += call.part
     named = Counter(call.op for call in calls)
     return StalledCalls(
-        client=pair[0],
-        server=pair[1],
+        server=server,
+        clients=tuple(dict.fromkeys(call.client for call in calls)),
         calls=len(calls),
         asked=integer(asked),
         moments=_moments(calls),
@@ -218,7 +214,7 @@ def _of_pair(
         usual_s=seconds(longest.usual) or 0.0,
         from_ns=longest.begun,
         others_s=seconds(others),
-        answered_meanwhile=meanwhile[longest.call_frame],
+        answered_meanwhile=integer(meanwhile),
         time_s={row: seconds(time) or 0.0 for row, time in sorted(times.items())},
         frames=tuple(
             dict.fromkeys(
@@ -259,11 +255,10 @@ _CALLS = f"""
     timed as (
         select suspects.*,
                least(waited, srt) - coalesce(queued, 0) - coalesce(inside, 0) as took
-        from suspects left join ({{queues}}) using (call) left join ({{slower}}) using (call)
-        where not exists (
-            select 1 from recalls
-            where recalls.server = suspects.server and recalled between call_time and reply_time
-        )
+        from suspects asof left join recalls
+             on suspects.server = recalls.server and suspects.reply_time >= recalled
+             left join ({{queues}}) using (call) left join ({{slower}}) using (call)
+        where recalled is null or recalled < call_time
     ),
     usual as (
         select client, server, op, median(srt)::bigint as usual, count(*) as number
@@ -293,7 +288,7 @@ _BY_CLIENT = f"""
 """
 
 _TOLD = f"""
-    select stalled.client, stalled.server, stalled.op, row, begun, took, usual, part, call_frame,
+    select stalled.server, stalled.client, stalled.op, row, begun, took, usual, part, call_frame,
            reply_frame, coalesce(objects.path, above.path)
     from {TABLE} as stalled
          join (select call, call_frame, reply_frame, file, directory from calls) as its using (call)
@@ -303,23 +298,22 @@ _TOLD = f"""
 """
 
 _BESIDE = f"""
-    select client, server, count(*), max(srt) filter (stalled.call is null and transmissions = 1)
+    select server, count(*), max(srt) filter (stalled.call is null and transmissions = 1)
     from calls semi join {TABLE} using (client, server)
          left join (select call from {TABLE}) as stalled using (call)
     where not callback
-    group by client, server
+    group by server
 """
 
 _MEANWHILE = f"""
     with longest as (
-        select arg_max(call, (took, -call::bigint)) as call from {TABLE} group by client, server
+        select arg_max(call, (took, -call::bigint)) as call from {TABLE} group by server
     ),
     waits as (
-        select call_frame, server, call_time as begun, reply_time as ended
+        select server, call_time as begun, reply_time as ended
         from calls semi join longest using (call)
     )
-    select waits.call_frame,
-           count(*) filter (calls.call_time > begun and calls.reply_time < ended)
-    from waits join calls on calls.server = waits.server and not callback
-    group by waits.call_frame
+    select server, count(*) filter (calls.call_time > begun and calls.reply_time < ended)
+    from calls join waits using (server) where not callback
+    group by server
 """

@@ -39,25 +39,44 @@ def found(*calls: Row, connections: Sequence[Row] = ()) -> tuple[StalledCalls, .
 
 def test_one_of_many_is_told_with_what_the_others_took() -> None:
     late = hung(100, "CREATE", 3002, stability="stable", file=1)
-    (pair,) = found(late, hung(101, "GETATTR", 1, 3))
-    assert (pair.calls, pair.asked, pair.moments) == (1, 92, 1)
-    assert (pair.operations, pair.paths, pair.longest_op) == (("CREATE",), ("a",), "CREATE")
-    assert (pair.longest_s, pair.usual_s, pair.others_s) == (3.002, 0.002, 0.002)
-    assert pair.from_ns == START_NS + 2000 * MILLISECOND
-    assert pair.answered_meanwhile == 1
+    (told,) = found(late, hung(101, "GETATTR", 1, 3))
+    assert (told.server, told.clients) == ("10.0.0.1", ("10.0.0.2",))
+    assert (told.calls, told.asked, told.moments) == (1, 92, 1)
+    assert (told.operations, told.paths, told.longest_op) == (("CREATE",), ("a",), "CREATE")
+    assert (told.longest_s, told.usual_s, told.others_s) == (3.002, 0.002, 0.002)
+    assert told.from_ns == START_NS + 2000 * MILLISECOND
+    assert told.answered_meanwhile == 1
     # A millisecond of it was shared with the other call.
-    assert pair.time_s == {"stable": pytest.approx(3.0, abs=0.001)}
-    assert pair.frames == (199, 200)
+    assert told.time_s == {"stable": pytest.approx(3.0, abs=0.001)}
+    assert told.frames == (199, 200)
 
 
 def test_calls_under_way_together_are_of_one_moment() -> None:
-    (pair,) = found(
+    (told,) = found(
         hung(100, "CREATE", 2000, stability="stable"),
         hung(101, "GETATTR", 1500, 2.5),
         hung(102, "GETATTR", 1200, 6),
     )
-    assert (pair.calls, pair.moments, pair.operations) == (3, 2, ("GETATTR", "CREATE"))
-    assert sum(pair.time_s.values()) == pytest.approx(3.2, abs=0.01)
+    assert (told.calls, told.moments, told.operations) == (3, 2, ("GETATTR", "CREATE"))
+    assert sum(told.time_s.values()) == pytest.approx(3.2, abs=0.01)
+
+
+def test_those_of_several_clients_are_of_one_server() -> None:
+    others = [
+        call(number, "GETATTR", 1, client=client)
+        for client, numbers in (("10.0.0.3", range(110, 130)), ("10.0.0.4", range(130, 150)))
+        for number in numbers
+    ]
+    (told,) = found(
+        *others,
+        hung(300, "GETATTR", 2000),
+        hung(301, "GETATTR", 2500, client="10.0.0.3"),
+        hung(302, "GETATTR", 1, 2.4, client="10.0.0.4"),
+    )
+    assert (told.clients, told.calls, told.moments) == (("10.0.0.3", "10.0.0.2"), 2, 1)
+    assert told.asked == len(USUAL) + 20 + 2
+    assert (told.longest_s, told.answered_meanwhile) == (2.5, 1)
+    assert sum(told.time_s.values()) == pytest.approx(4.5, abs=0.01)
 
 
 @pytest.mark.parametrize(

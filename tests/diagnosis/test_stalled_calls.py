@@ -12,8 +12,8 @@ from tests.diagnosis.material import seen_by
 from tests.unit.rows import START_NS
 
 ONE = StalledCalls(
-    client="10.0.0.2",
     server="10.0.0.1",
+    clients=("10.0.0.2",),
     calls=1,
     asked=249,
     moments=1,
@@ -30,8 +30,8 @@ ONE = StalledCalls(
 )
 
 
-def found(pair: StalledCalls) -> Material:
-    return replace(bound_by("client"), stalled_calls=(pair,))
+def found(told: StalledCalls) -> Material:
+    return replace(bound_by("client"), stalled_calls=(told,))
 
 
 def test_one_call_is_told_with_what_others_took() -> None:
@@ -42,6 +42,7 @@ def test_one_call_is_told_with_what_others_took() -> None:
         "1.00 ms. None of the client's other calls took longer than 20.0 ms."
     )
     assert seen.why.startswith("The server answered 10 other calls meanwhile")
+    assert seen.about == ("10.0.0.2", "10.0.0.1")
     assert (seen.claims, seen.frames) == ((Claim("stable", 2.999),), (182, 217))
 
 
@@ -63,6 +64,18 @@ def test_several_are_told_together() -> None:
         "01:46:40 UTC, was answered after 3.00 s; in the median OPEN took 1.00 ms."
     )
     assert seen.why.startswith("No other call was answered meanwhile.")
+
+
+def test_a_server_that_stood_still_for_several_clients_is_told_once() -> None:
+    clients = tuple(f"10.0.0.{number}" for number in range(2, 7))
+    (seen,) = seen_by(RULE, found(replace(ONE, clients=clients, calls=5, answered_meanwhile=0)))
+    assert seen.title == "5 calls of 5 clients stood still, the longest for 3.00 s"
+    assert seen.seen.startswith(
+        "5 calls (OPEN) of 10.0.0.2, 10.0.0.3, 10.0.0.4 and 2 more took 3.00 s of the clocks, at 1 "
+        "moment. The longest, of 10.0.0.2: OPEN of f15, sent at 01:46:40 UTC,"
+    )
+    assert seen.seen.endswith("None of these clients' other calls took longer than 20.0 ms.")
+    assert seen.about == ("10.0.0.1",)
 
 
 def test_what_is_hardly_noticed_is_not_told_unless_it_is_long() -> None:

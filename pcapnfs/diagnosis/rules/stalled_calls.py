@@ -27,57 +27,62 @@ LONG = Threshold(
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
-    """One for each client and server."""
+    """One for each server."""
     whole_s = sum(material.budget_rows().values())
-    for pair in material.stalled_calls:
-        claims = by_row(pair.time_s)
-        cost_s = sum(pair.time_s.values())
-        if cost_s < values[SHARE.name] * whole_s and pair.longest_s < values[LONG.name]:
+    for told in material.stalled_calls:
+        claims = by_row(told.time_s)
+        cost_s = sum(told.time_s.values())
+        if cost_s < values[SHARE.name] * whole_s and told.longest_s < values[LONG.name]:
             continue
+        alone = len(told.clients) == 1
         yield Observed(
             severity=by_cost(material, claims),
-            title=f"One call stood still for {units.duration(pair.longest_s)}"
-            if pair.calls == 1
-            else f"{units.count(pair.calls)} calls stood still, the longest for "
-            f"{units.duration(pair.longest_s)}",
-            seen=_seen(pair),
-            why=_why(pair),
+            title=f"One call stood still for {units.duration(told.longest_s)}"
+            if told.calls == 1
+            else f"{units.count(told.calls)} calls "
+            f"{'' if alone else f'of {units.count(len(told.clients))} clients '}stood still, the "
+            f"longest for {units.duration(told.longest_s)}",
+            seen=_seen(told),
+            why=_why(told),
             advice=ADVICE,
             confidence="likely",
-            data=units.counted(pair.asked, "call"),
-            frames=pair.frames,
+            data=units.counted(told.asked, "call"),
+            frames=told.frames,
             claims=claims,
-            about=(pair.client, pair.server),
-            calls=pair.calls,
+            about=(*told.clients, told.server) if alone else (told.server,),
+            calls=told.calls,
         )
 
 
-def _seen(pair: StalledCalls) -> str:
+def _seen(told: StalledCalls) -> str:
     """Which they were, when, and what the others took."""
     text = (
-        f"{pair.longest_op}{f' of {wording.places(pair.paths[:1])}' if pair.paths else ''}, sent "
-        f"at {units.clock(pair.from_ns)} UTC, was answered after {units.duration(pair.longest_s)}; "
-        f"in the median {pair.longest_op} took {units.duration(pair.usual_s)}."
+        f"{told.longest_op}{f' of {wording.places(told.paths[:1])}' if told.paths else ''}, sent "
+        f"at {units.clock(told.from_ns)} UTC, was answered after {units.duration(told.longest_s)}; "
+        f"in the median {told.longest_op} took {units.duration(told.usual_s)}."
     )
-    if pair.calls > 1:
+    whose, of_clients, clock, which = "the client's", "", "clock", "The longest"
+    if len(told.clients) > 1:
+        whose, of_clients = "these clients'", f" of {wording.several(told.clients)}"
+        clock, which = "clocks", f"The longest, of {told.clients[0]}"
+    if told.calls > 1:
         text = (
-            f"{units.counted(pair.calls, 'call')} ({wording.several(pair.operations)}) took "
-            f"{units.duration(sum(pair.time_s.values()))} of the clock, at "
-            f"{units.counted(pair.moments, 'moment')}. The longest: {text}"
+            f"{units.counted(told.calls, 'call')} ({wording.several(told.operations)}){of_clients} "
+            f"took {units.duration(sum(told.time_s.values()))} of the {clock}, at "
+            f"{units.counted(told.moments, 'moment')}. {which}: {text}"
         )
-    if pair.others_s is not None:
-        text += (
-            f" None of the client's other calls took longer than {units.duration(pair.others_s)}."
-        )
+    if told.others_s is not None:
+        text += f" None of {whose} other calls took longer than {units.duration(told.others_s)}."
     return text
 
 
-def _why(pair: StalledCalls) -> str:
+def _why(told: StalledCalls) -> str:
     """What stood still: the server as a whole, or what these calls needed."""
-    if pair.answered_meanwhile:
+    if told.answered_meanwhile:
+        these = "this call" if told.calls == 1 else "these calls"
         return (
-            f"The server answered {units.counted(pair.answered_meanwhile, 'other call')} "
-            "meanwhile, so that neither it nor the path was cut off. What this call needed stood "
+            f"The server answered {units.counted(told.answered_meanwhile, 'other call')} "
+            f"meanwhile, so that neither it nor the path was cut off. What {these} needed stood "
             "still: its file system or storage (a snapshot that froze it, a disk or path that "
             "failed and was tried again, a full journal), or a service that the server asks (DNS, "
             "LDAP, mountd)."

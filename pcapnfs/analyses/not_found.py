@@ -183,13 +183,18 @@ _MAYBE_MADE = f"""
 """The last operation that may have made a name in a directory, any name there if none is told, any
 name of a server if no directory is told: what came of it is not in the capture, or where."""
 
+# A lock file may be looked for, made and removed a hundred thousand times: its last name is enough.
 _MISSED = """
     create temp table missed as
+    with made_last as (
+        select directory, name, max(call) as call
+        from names semi join gone using (directory, name) where file is not null group by all
+    )
     select call, client, server, call_frame, gone.directory, name
     from gone join calls using (call)
     where not callback and not exists (
-        select 1 from names where names.directory = gone.directory and names.name = gone.name
-                              and names.file is not null and names.call > gone.call
+        select 1 from made_last as made where made.directory = gone.directory
+                                          and made.name = gone.name and made.call > gone.call
     ) and not exists (
         select 1 from maybe_made as made where made.directory = gone.directory
                                            and made.name = gone.name and made.call > gone.call

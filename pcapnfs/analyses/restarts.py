@@ -145,9 +145,7 @@ def restarts(trace: Trace) -> tuple[Restart, ...]:
         verifiers = _verifiers(cursor, told)
         changes = {
             str(server): (integer(after_errors), tuple(errors), integer(outlived), frame)
-            for server, after_errors, errors, outlived, frame in cursor.execute(
-                _CHANGES, {"most": MOST}
-            ).fetchall()
+            for server, after_errors, errors, outlived, frame in cursor.execute(_CHANGES).fetchall()
         }
         rewritten = {}
         if any(number > 1 for number, _ in verifiers.values()):
@@ -224,7 +222,7 @@ def _verifiers(
 def reconnected(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> None:
     """Make the table `reconnected`: each `connection` that a client began because of a restart."""
     _register(trace)
-    cursor.execute(_RECONNECTED, {"most": MOST})
+    cursor.execute(_RECONNECTED)
 
 
 @once
@@ -286,9 +284,9 @@ _CHANGED = f"""
     changes as (
         select server, ended, old_asked, first as begun, told.frame as frame,
                told.connection as connection, place,
-               bool_or(again) over (partition by server) as alternating,
-               count(*) over (partition by server) as verifiers
-        from ordered qualify place > 1
+               bool_or(again) over (partition by server) as alternating
+        from ordered
+        qualify place > 1 and count(*) over (partition by server) <= {MOST + 1}
     ),
     errors as (
         select server, call_time, reply_time, operations.status_name as name
@@ -298,7 +296,6 @@ _CHANGED = f"""
     )
     select changes.server as server, any_value(ended) as ended, any_value(begun) as begun,
            any_value(frame) as frame, any_value(alternating) as alternating,
-           any_value(verifiers) as verifiers,
            coalesce(list_sort(list(distinct name) filter (name is not null)), []) as errors,
            coalesce(any_value(transport = 'TCP' and first_time <= ended), false) as outlived
     from changes
@@ -307,20 +304,21 @@ _CHANGED = f"""
                              and call_time <= begun and reply_time >= old_asked
     group by changes.server, place
 """
-"""Each change of a server's verifier: between which replies, the first with the new one, and which
-errors explain it; none where the connection is no older. `outlived`: it is, and TCP's."""
+"""Each change of the verifier of a server with few of them: between which replies, the first with
+the new one, and which errors explain it; none where the connection is no older. `outlived`: it is,
+and TCP's."""
 
 _CHANGES = """
     select server, count(*) filter (errors <> []),
            list_sort(list_distinct(flatten(list(errors)))),
            count(*) filter (errors = [] and outlived), min(frame) filter (errors = [])
-    from verifier_changes where not alternating and verifiers <= $most + 1 group by server
+    from verifier_changes where not alternating group by server
 """
 
 _RECONNECTED = f"""
     create or replace temp table reconnected as
     select connection from connections join verifier_changes using (server)
-    where not alternating and verifiers <= $most + 1 and errors = []
+    where not alternating and errors = []
           and not outlived and first_time between ended and begun
     union
     select connection from calls

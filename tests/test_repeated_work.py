@@ -1,0 +1,96 @@
+"""The same, a hundred thousand times over, takes time in proportion and not its square."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from pcapnfs.analyses.not_found import not_found
+from pcapnfs.analyses.restarts import restarts
+from pcapnfs.analyses.stalled_calls import stalled_calls
+from pcapnfs.trace import Trace
+from tests.unit.rows import MILLISECOND, START_NS, call, file, operation, trace_of
+
+SECONDS = 8.0
+"""Of the processor: each takes less than one, and would take a minute if it grew by the square."""
+
+
+def repeat(trace: Trace, table: str, times: int, **columns: str) -> None:
+    """Have the rows of a table again and again; `n` counts the times in the SQL of columns."""
+    changed = ", ".join(f'{value} as "{name}"' for name, value in columns.items())
+    trace._connection.execute(
+        f"insert into {table} select * exclude (n) replace ({changed}) "
+        f"from {table}, range(1, {times}) as numbers(n)"
+    )
+
+
+def lock_file() -> Trace:
+    """A file that is looked for, made and removed."""
+    trace = trace_of(
+        calls=[
+            call(1, "LOOKUP", 2, status=2),
+            call(2, "CREATE", 2, stability="stable", file=2, directory=1, status=0),
+            call(3, "REMOVE", 2, stability="stable", directory=1, status=0),
+        ],
+        operations=[
+            operation(1, "LOOKUP", status=2, directory=1, name="lock"),
+            operation(2, "CREATE", status=0, directory=1, name="lock", file=2, stability="stable"),
+            operation(3, "REMOVE", status=0, directory=1, name="lock", stability="stable"),
+        ],
+        files=[file(1, ".", "directory"), file(2, "lock")],
+        names=[{"call": 2, "directory": 1, "name": "lock", "file": 2}],
+    )
+    for table in ("calls", "operations", "names"):
+        repeat(trace, table, 50_000, call="call + 3 * n")
+    return trace
+
+
+def frozen_server() -> Trace:
+    """Many clients, a call of each of which waits for the same second and a half."""
+    usual = [call(number, "GETATTR", 1) for number in range(1, 13)]
+    late = call(20, "GETATTR", 1500, reply_time=START_NS + 1700 * MILLISECOND)
+    trace = trace_of(calls=[*usual, late], files=[file(1, "a")])
+    repeat(trace, "calls", 20_000, call="call + 100 * n", client="'client ' || n", mount="n")
+    return trace
+
+
+def forgetful_server() -> Trace:
+    """A new verifier in every reply, and errors of a full file system between them."""
+    told = {"stable_requested": "UNSTABLE", "committed": "UNSTABLE", "file": 1}
+    trace = trace_of(
+        calls=[
+            call(1, "WRITE", 2, stability="unstable_write"),
+            call(2, "WRITE", 2, stability="stable", status=28, status_name="NFS3ERR_NOSPC"),
+        ],
+        operations=[
+            operation(1, "WRITE", verifier=1, status=0, offset=0, requested=8, **told),
+            operation(2, "WRITE", status=28, status_name="NFS3ERR_NOSPC", offset=0, file=1),
+        ],
+        files=[file(1, "a")],
+    )
+    times = {
+        name: f"{name} + n * {10 * MILLISECOND}"
+        for name in ("call_first_time", "call_time", "reply_first_time", "reply_time")
+    }
+    repeat(trace, "calls", 40_000, call="call + 2 * n", **times)
+    repeat(trace, "operations", 40_000, call="call + 2 * n", verifier="verifier + n")
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("made", "question", "number"),
+    [
+        pytest.param(lock_file, not_found, 0, id="a lock file"),
+        pytest.param(frozen_server, stalled_calls, 1, id="a server that freezes"),
+        pytest.param(forgetful_server, restarts, 0, id="a server with a new verifier each time"),
+    ],
+)
+def test_what_is_repeated_takes_time_in_proportion(
+    made: Callable[[], Trace], question: Callable[[Trace], tuple[object, ...]], number: int
+) -> None:
+    with made() as trace:
+        begun = time.process_time()
+        assert len(question(trace)) == number
+        assert time.process_time() - begun < SECONDS

@@ -174,6 +174,9 @@ def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyC
     connection = duckdb.connect()
     connection.execute("set temp_directory = ?", [str(directory / "spill")])
     connection.execute("set preserve_insertion_order = false")
+    # Where it expects few rows, DuckDB compares each with all alike of the other table; and it may
+    # expect few where a filter leaves all.
+    connection.execute("set asof_loop_join_threshold = 0")
     connection.execute("set wal_autocheckpoint = ?", [LOG])
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")

@@ -28,31 +28,36 @@ def register(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> ByMount:
     cursor.execute(_UNASKED)
     if not NEEDS.met(trace):
         return ByMount()
-    cursor.execute(_GRANTED)
+    cursor.execute(_CHANGES)
+    cursor.execute(_DELEGATED)
     cursor.execute(_HELD)
     return ByMount.of_query(cursor, _HELD_FILES)
 
 
 _UNASKED = "create temp table unasked (mount uinteger, file uinteger, call ubigint)"
 
+# With a table of these DuckDB knows how many there are.
+_CHANGES = """
+    create temp table delegation_changes as
+    select mount, operations.file, operations.op = 'OPEN' as granted,
+           case operations.op when 'OPEN' then call_time else reply_time end as moment
+    from operations join calls using (call)
+    where not callback and operations.file is not null and reply_time is not null
+          and operations.status = 0
+          and (operations.op = 'DELEGRETURN' or operations.op = 'OPEN'
+               and (delegation like 'READ%' or delegation like 'WRITE%'))
+"""
+
 # Of a delegation that was returned without having been granted the capture lacks the beginning.
-_GRANTED = """
+_DELEGATED = """
     create temp table delegated as
-    with changes as (
-        select mount, operations.file, operations.op = 'OPEN' as granted,
-               case operations.op when 'OPEN' then call_time else reply_time end as moment
-        from operations join calls using (call)
-        where not callback and operations.file is not null and reply_time is not null
-              and operations.status = 0
-              and (operations.op = 'DELEGRETURN' or operations.op = 'OPEN'
-                   and (delegation like 'READ%' or delegation like 'WRITE%'))
-    ),
-    grants as (
-        select mount, file, moment from changes where granted
+    with grants as (
+        select mount, file, moment from delegation_changes where granted
         union all
-        select mount, file, 0 from changes group by mount, file having not arg_min(granted, moment)
+        select mount, file, 0 from delegation_changes
+        group by mount, file having not arg_min(granted, moment)
     ),
-    returns as (select mount, file, moment as until from changes where not granted)
+    returns as (select mount, file, moment as until from delegation_changes where not granted)
     select grants.mount, grants.file, grants.moment, until
     from grants asof left join returns
          on grants.mount = returns.mount and grants.file = returns.file

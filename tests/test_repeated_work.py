@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from pcapnfs.analyses.cache import cache
+from pcapnfs.analyses.lock_gaps import lock_gaps
 from pcapnfs.analyses.not_found import not_found
 from pcapnfs.analyses.outstanding import WAITING, outstanding
 from pcapnfs.analyses.restarts import restarts
@@ -113,6 +114,21 @@ def delegated_file() -> Trace:
     return trace
 
 
+def waiting_clients() -> Trace:
+    """Many clients, each of which is refused a lock and asks again."""
+    trace = trace_of(
+        calls=[call(number, "LOCK", 1, version=4) for number in (1, 5)],
+        operations=[
+            operation(number, "LOCK", status_name=status, file=1, offset=0, requested=10)
+            for number, status in ((1, "NFS4ERR_DENIED"), (5, "NFS4_OK"))
+        ],
+        files=[file(1, "a")],
+    )
+    repeat(trace, "calls", 20_000, call="call + 10 * n", client="'client ' || n", mount="n")
+    repeat(trace, "operations", 20_000, call="call + 10 * n")
+    return trace
+
+
 @pytest.mark.parametrize(
     ("made", "question", "number"),
     [
@@ -128,6 +144,12 @@ def delegated_file() -> Trace:
             lambda trace: int((outstanding(trace).kind == WAITING).sum()),
             60_000,
             id="a server that is not ready",
+        ),
+        pytest.param(
+            waiting_clients,
+            lambda trace: len(lock_gaps(trace, outstanding(trace))),
+            20_000,
+            id="clients that wait for a lock",
         ),
         pytest.param(
             delegated_file,

@@ -25,7 +25,6 @@ from pcapnfs.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -87,26 +86,33 @@ def stretches(trace: Trace, calls: Outstanding) -> dict[str, Stretches]:
     # Calls beside NFS are in no clock.
     known = {mount: number.get(client, -1) for mount, (client, _) in traffic.mounts(trace).items()}
     whose = looked_up(waited.mount, known)
-    places = by_group(calls.intervals.group, calls.intervals.groups)
+    of_clients = by_group(calls.intervals.group, calls.intervals.groups)
+    # Group 0 are those beside NFS.
+    waits_of = by_group(whose + 1, len(calls.clients) + 1)[1:]
+    locking = np.isin(calls.call, waited.locks)
     found = {}
     for place in distinct(whose[whose >= 0]).tolist():
-        mine = whose == place
+        mine = waits_of[place]
         of_client = waited.begin_ns[mine] - start_ns, waited.end_ns[mine] - start_ns
-        gaps = common(_gaps(calls, places[place], waited.locks), joined(*of_client))
+        gaps = common(_gaps(calls, of_clients[place], locking), joined(*of_client))
         if len(gaps[0]):
             found[calls.clients[place]] = gaps
     return found
 
 
-def _gaps(
-    calls: Outstanding, mine: NDArray[np.int32], locks: NDArray[np.unsignedinteger[Any]]
-) -> Stretches:
-    """The gaps between some calls, and behind the last, that may belong to a wait."""
+def _gaps(calls: Outstanding, mine: NDArray[np.int32], locking: NDArray[np.bool_]) -> Stretches:
+    """The gaps between some calls, and behind the last, that may belong to a wait.
+
+    Args:
+        calls: All calls.
+        mine: Places of some.
+        locking: Of all, whether they belong to a wait.
+    """
     intervals = calls.intervals
     mine = mine[np.argsort(intervals.begin[mine], kind="stable")]
     begin = np.maximum.accumulate(intervals.end[mine])
     end = np.append(intervals.begin[mine][1:], calls.span_ns)
-    steps = mine[np.isin(calls.call[mine], locks)]
+    steps = mine[locking[mine]]
     own = np.isin(begin, intervals.end[steps]) | np.isin(end, intervals.begin[steps])
     kept = (end > begin) & (own | (end - begin > PAUSE_LIMIT_NS))
     return begin[kept], end[kept]

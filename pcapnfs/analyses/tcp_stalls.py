@@ -17,7 +17,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import queued_replies, round_trip, shares, traffic
+from pcapnfs.analyses import given, queued_replies, round_trip, shares, traffic
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.same_calls import NOT_READY
@@ -187,19 +187,18 @@ def register(trace: Trace) -> bool:
     if not trace.rows(_SENT_AGAIN):
         return False
     shares.register(trace)
-    at = {
-        f"at_{end}": [
-            [pair.client, pair.server]
-            for pair in round_trip.round_trips(trace).pairs
-            if pair.vantage == end
-        ]
-        for end in ("client", "server")
+    pairs = round_trip.round_trips(trace).pairs
+    values: dict[str, object] = {
+        "timeout": TIMEOUT_NS,
+        "pause": PAUSE_NS,
+        "clients": given.text(pair.client for pair in pairs),
+        "servers": given.text(pair.server for pair in pairs),
+        "vantages": given.text(pair.vantage for pair in pairs),
     }
-    limits = {"timeout": TIMEOUT_NS, "pause": PAUSE_NS} | at
     with closing(trace.cursor()) as cursor:
         queues = queued_replies.rows(trace)
         stalls = _STALLS.format(asked=traffic.asked(trace), queues=queues)
-        cursor.execute(f"create table {TABLE} as {stalls}", limits)
+        cursor.execute(f"create table {TABLE} as {stalls}", values)
     return True
 
 
@@ -248,22 +247,26 @@ _STALLED = f"""
 """
 
 
-def _at(end: str) -> str:
-    """SQL: whether the capture was taken at this end."""
-    return f"list_contains($at_{end}::varchar[][], [client, server])"
-
-
 # What a call took counts only beyond the median of its kind. No call counts twice.
 _STALLS = f"""
-    with suspects as (
-        select connection,
+    with placed as (
+        select {given.rows("clients", "varchar")} as client,
+               {given.rows("servers", "varchar")} as server,
+               {given.rows("vantages", "varchar")} as vantage
+    ),
+    suspects as (
+        select connection, coalesce(vantage = 'client', false) as at_client,
                client_resent + server_resent
-                   - if({_at("server")}, client_spurious, 0)
-                   - if({_at("client")}, server_spurious, 0) as resent
-        from connections where transport = 'TCP' and client_resent + server_resent > 0
+                   - if(coalesce(vantage = 'server', false), client_spurious, 0)
+                   - if(at_client, server_spurious, 0) as resent
+        from (
+                 select connection, client, server, client_resent, server_resent, client_spurious,
+                        server_spurious
+                 from connections where transport = 'TCP' and client_resent + server_resent > 0
+             ) left join placed using (client, server)
     ),
     asked as (
-        select calls.*, resent, coalesce(share, 0) as share,
+        select calls.*, at_client, resent, coalesce(share, 0) as share,
                greatest(coalesce(reply_time, call_time), call_time) - call_first_time as took,
                greatest(call_time - call_first_time,
                         coalesce(reply_time - reply_first_time, 0) + coalesce(queued, 0)) as moving
@@ -273,7 +276,7 @@ _STALLS = f"""
     ),
     timed as (
         select *, took - median(took) over (partition by client, server, op, stability) as longer,
-               case when {_at("client")} then null
+               case when at_client then null
                     else call_first_time - max(coalesce(reply_time, call_time)) over (
                         partition by client, server order by call_first_time, call
                         rows between unbounded preceding and 1 preceding

@@ -83,6 +83,9 @@ READS = columns.together(
 )
 """The columns that this reads."""
 
+MEANS = ("calls", "few_calls")
+"""Sources of a round trip that is the mean of small calls."""
+
 
 class Sums(Record):
     """Sums over the calls of each unit: a file, a directory, or what belongs to neither."""
@@ -232,6 +235,21 @@ class Measurement(Record):
         return persistence(self.stable_mean_s, int(self.sums.timed.sum()), self.rtt_s)
 
     @property
+    def usual_s(self) -> float | None:
+        """What half of the calls that show the round trip took at most, seconds.
+
+        None where it is not their mean.
+        """
+        return self.small_median_s if self.rtt_source in MEANS else None
+
+    @property
+    def slow_s(self) -> float:
+        """What small and stable calls take of round trips beyond that, added up, seconds."""
+        if self.rtt_s is None or self.usual_s is None:
+            return 0.0
+        return max(0.0, self.rtt_s - self.usual_s) * (self.small_calls + self.stable_calls)
+
+    @property
     def held_s(self) -> float:
         """For how long the whole server was not ready or not reached, added up, seconds."""
         return self.postponed_s - self.put_off_s
@@ -285,6 +303,7 @@ class Measurement(Record):
             concurrency=self.concurrency,
             unsure_s=float(self.sums.unsure_s.sum()) / files,
             unseen_s=float(self.sums.unseen_s.sum()) / files,
+            slow_s=self.slow_s / files,
         )
 
 

@@ -58,6 +58,10 @@ TOLD = 0.01
 """Part of the shortest forecast with other storage from which on it is told what may have been
 stable."""
 
+SLOW_TOLD = 0.1
+"""Part of the shortest forecast with other storage from which on it is told what a few slow calls
+make of it."""
+
 RTT_PART = 0.5
 """Part of the network's round trip that is assumed for a shorter one."""
 
@@ -149,6 +153,13 @@ class Model(Record):
     unsure_s: float
     """What both took beyond round trips, added up, seconds: in `other_s` and in `client_s`. The
     range of a forecast with other storage goes from none of it that changes to all of it."""
+    usual_s: float | None
+    """What half of the small calls took at most, seconds; None where the round trip is not their
+    mean."""
+    slow_s: float
+    """What small and stable calls take of round trips beyond that, added up, seconds: a few
+    slow calls make the mean. The range of a forecast with other storage goes from none of it that
+    changes to all of it."""
     clock_tick_s: float | None
     """What the capture's times are multiples of, seconds: the range of a forecast holds that round
     trips take as much longer or shorter, and persistence the difference. None where it is less
@@ -179,6 +190,12 @@ class Model(Record):
         """Whether what may have been stable makes much of a forecast with other storage."""
         stored = [each.forecast_s for each in self.what_if if each.change in STORED]
         return bool(stored) and self.unsure_s > 0 and self.unsure_s >= TOLD * min(stored)
+
+    @property
+    def slow(self) -> bool:
+        """Whether a few slow calls make much of a forecast with other storage."""
+        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        return bool(stored) and self.slow_s > 0 and self.slow_s >= SLOW_TOLD * min(stored)
 
 
 def model(
@@ -285,6 +302,8 @@ def _finished(
         unknown_calls=0 if measured is None else measured.unknown_calls,
         unseen_replies=0 if measured is None else measured.unseen_replies,
         unsure_s=0.0 if measured is None else measured.unsure_s,
+        usual_s=None if measured is None else measured.usual_s,
+        slow_s=float(costs.files * costs.slow_s),
         clock_tick_s=None if measured is None else measured.tick_s or None,
         absorbs_rtt=None if measured is None else measured.absorbs,
         persist_by_op=() if measured is None else measured.kinds,

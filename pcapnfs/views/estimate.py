@@ -101,7 +101,7 @@ def lines(model: Model) -> list[str]:
     if faster:
         cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
         told.append(f"Forecast: {', '.join(cases)}.")
-    return [*told, *_unsure(model)]
+    return [*told, *_slow(model), *_unsure(model)]
 
 
 def formula(model: Model) -> str:
@@ -249,7 +249,7 @@ def remarks(model: Model) -> list[str]:
             "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."
         )
-    told += _unsure(model)
+    told += _slow(model) + _unsure(model)
     if model.clock_tick_s is not None:
         tick = units.duration(model.clock_tick_s)
         told.append(
@@ -261,6 +261,17 @@ def remarks(model: Model) -> list[str]:
     if model.vantage == "between":
         told.append("Captured between: the way to the client was added to each call.")
     return told
+
+
+def _slow(model: Model) -> list[str]:
+    """That a few slow calls make the round trip, where that makes much of a forecast."""
+    if not model.slow:
+        return []
+    return [
+        f"A few slow calls make the round trip: half of {units.counted(model.small_calls, 'call')} "
+        f"took {units.duration(model.usual_s)} at most. These may have waited for the storage as "
+        "well: the ranges with other storage hold both."
+    ]
 
 
 def _unsure(model: Model) -> list[str]:

@@ -439,6 +439,8 @@ def model() -> Model:
         unknown_calls=0,
         unseen_replies=0,
         unsure_s=0.0,
+        usual_s=480e-6,
+        slow_s=0.1,
         clock_tick_s=None,
         absorbs_rtt=True,
         persist_by_op=(

@@ -108,6 +108,18 @@ def test_what_may_have_been_stable_is_told_where_it_matters() -> None:
     assert len(estimate.remarks(replace(much, what_if=()))) == 2
 
 
+def test_a_few_slow_calls_are_told_where_they_matter() -> None:
+    slow = replace(samples.model(), small_calls=1200, usual_s=335e-6, slow_s=3.0)
+    told = (
+        "A few slow calls make the round trip: half of 1\u2009200 calls took 335 µs at most. These "
+        "may have waited for the storage as well: the ranges with other storage hold both."
+    )
+    assert estimate.remarks(slow)[1] == told
+    assert estimate.lines(slow)[-1] == told
+    assert told not in estimate.remarks(samples.model())
+    assert told not in estimate.remarks(replace(slow, what_if=()))
+
+
 def test_calls_of_other_programs_are_none_of_nfs() -> None:
     """As where only the portmapper, mounts or locks were captured."""
     inputs = tuple(

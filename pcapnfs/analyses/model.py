@@ -483,6 +483,7 @@ def _evidence(
         # A pause is one of the run, whatever the number of files.
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,
+        queue_s=measured.queue_s,
     )
 
 

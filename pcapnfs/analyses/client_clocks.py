@@ -257,7 +257,7 @@ def client_clocks(
         timed = mine[line.own_timed[mine]]
         service = line.service_s[timed]
         way = ways.get(client, NOTHING)
-        rtt, source = round_trip(small, way)
+        rtt, source = round_trip(small, way, bool(line.own_enough[place]))
         queue = 0.0
         if rtt is None:
             rtt, queue = rtt_s, queue_s

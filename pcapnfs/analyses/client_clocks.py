@@ -76,6 +76,8 @@ class ClientClock(Record):
     small_median_s: float | None
     """Median service time of the calls that show it, as the client saw it, seconds; None without
     any."""
+    usual_s: float | None
+    """The same, where the round trip is their mean; None where it is not."""
     stable_mean_s: float | None
     """Mean service time of the stable calls as the client saw it, seconds; None without any."""
     stable_median_s: float | None
@@ -278,6 +280,7 @@ def client_clocks(
                 rtt_s=rtt,
                 network_rtt_s=way.rtt_s,
                 small_median_s=median(small) if len(small) else None,
+                usual_s=median(small) if source in MEANS else None,
                 stable_mean_s=float(service.mean()) if len(service) else None,
                 stable_median_s=median(service) if len(service) else None,
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),

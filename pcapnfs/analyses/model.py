@@ -16,6 +16,7 @@ from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses import savings as _savings
 from pcapnfs.analyses.call_times import KindOfStable
+from pcapnfs.analyses.client_forecasts import ClientForecast, client_forecasts
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import Measurement, measure
 from pcapnfs.analyses.overrides import Overrides
@@ -24,7 +25,7 @@ from pcapnfs.analyses.resampling import holdout_error, resampled
 from pcapnfs.analyses.savings import LargerWrites, larger_writes
 from pcapnfs.analyses.verdict import Verdict, measured_verdict, verdict
 from pcapnfs.analyses.verdict_evidence import Evidence
-from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
+from pcapnfs.analyses.what_if import LOG_DEVICE_S, RTT_PART, Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 READS = columns.together(_measurement.READS, _readdir.READS, _savings.READS)
 """The columns that these read."""
-
-LOG_DEVICE_S = 100e-6
-"""Persistence that a log device is assumed to have: a flash drive with a protected cache, and the
-file system's way to it."""
 
 STREAMS = 8
 """Streams that are assumed side by side."""
@@ -61,9 +58,6 @@ stable."""
 SLOW_TOLD = 0.1
 """Part of the shortest forecast with other storage from which on it is told what a few slow calls
 make of it."""
-
-RTT_PART = 0.5
-"""Part of the network's round trip that is assumed for a shorter one."""
 
 
 class Input(Record):
@@ -180,6 +174,12 @@ class Model(Record):
     empty when there is one."""
     what_if: tuple[Scenario, ...]
     """Forecasts with one thing changed; empty without a model."""
+    client_number: int
+    """Clients whose calls these are, and which all else here takes as one; 0 without a trace."""
+    clients: tuple[ClientForecast, ...]
+    """What each of several would take: the first five, who waited longest first; empty without a
+    model, and where something is given of all of them together (files, calls, streams, the client's
+    time)."""
     verdict: Verdict | None
     """What the time goes into; None without calls, when nothing tells the round trip, when most of
     the traffic is encrypted or of one direction, or when the clocks of the two directions are
@@ -311,6 +311,8 @@ def _finished(
         inputs=_inputs(measured, given, costs),
         missing=missing,
         what_if=rows,
+        client_number=0 if measured is None else measured.several,
+        clients=() if missing or measured is None else client_forecasts(measured, given),
         verdict=_verdict(measured, given, costs, missing),
     )
 

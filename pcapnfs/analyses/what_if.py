@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+LOG_DEVICE_S = 100e-6
+"""Persistence that a log device is assumed to have: a flash drive with a protected cache, and the
+file system's way to it."""
+
+RTT_PART = 0.5
+"""Part of the network's round trip that is assumed for a shorter one."""
+
 LEAST_S = 1e-6
 """Persistence below this is none, but what the means of calls differ by."""
 

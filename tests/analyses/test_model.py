@@ -11,10 +11,10 @@ import pytest
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.model import LOG_DEVICE_S, STREAMS, Model, model
+from pcapnfs.analyses.model import STREAMS, Model, model
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.resampling import holdout_error, interval, resampled
-from pcapnfs.analyses.what_if import Change
+from pcapnfs.analyses.what_if import LOG_DEVICE_S, Change
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json

@@ -403,7 +403,11 @@ def test_the_keys_of_the_json_are_those_in_json() -> None:
     ) as trace:
         # The trace has nothing that concerns several clients.
         several = samples.bottlenecks("10.0.0.2", "10.0.0.3")
-        model = record.replace(pcapnfs.model(trace), verdict=several)
+        model = record.replace(
+            pcapnfs.model(trace),
+            verdict=several,
+            clients=samples.client_forecasts("10.0.0.2", "10.0.0.3"),
+        )
         # Nor was its path longer for a while, nor a lock waited for.
         network = record.replace(pcapnfs.network(trace), slower_paths=(samples.slower_path(),))
         results = {

@@ -98,6 +98,8 @@ class Bottleneck(Record):
     placed_share: float | None = None
     """Share of the client's calls, 0…1, of which TCP tells where they were captured; None for all
     clients."""
+    queue_s: float = 0.0
+    """What of the round trip a call waited until its server was done with others, mean, seconds."""
     clients: tuple[Bottleneck, ...] = ()
     """The same of each client that called NFS, who waited longest first; empty where there is only
     one client, and of one of several."""
@@ -136,6 +138,7 @@ def bottleneck(trace: Trace, measured: Measurement | None = None) -> Bottleneck:
         small=seen[None].small,
         moved_bytes=seen[None].moved_bytes,
         client_s=measured.client_s + measured.pauses_s,
+        queue_s=measured.queue_s,
         clients=tuple(_by_client(trace, clocks, seen)),
     )
 
@@ -179,6 +182,7 @@ def _by_client(
             about=(clock.client, servers[clock.client]),
             active_s=clock.active_s,
             placed_share=clock.budget.placed_share,
+            queue_s=clock.queue_s,
         )
 
 

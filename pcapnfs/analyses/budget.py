@@ -53,7 +53,7 @@ class Budget(Record):
     unknown_s: float
     """Waiting for calls without reply, or whose outcome was cut, lost or encrypted and cannot be
     told from the call either, seconds; of a client most of whose traffic is under TLS also all
-    time in which no call is seen."""
+    time in which no call is seen; all time where `untold`."""
     transfer_s: float
     """Bytes of calls and replies of more than one segment on their way, from the first segment to
     the last, and replies that had to wait for those before them on their connection, seconds."""
@@ -63,7 +63,8 @@ class Budget(Record):
     client_s: float
     """No call was outstanding: the client's own time, seconds."""
     concurrency: float | None
-    """Calls outstanding, mean over the time in which any was; None when none was."""
+    """Calls outstanding, mean over the time in which any was; None when none was, or where
+    `untold`."""
     calls: int
     """Calls, answered or not; callbacks are not among them."""
     added_s: float | None
@@ -73,6 +74,9 @@ class Budget(Record):
     """Share of the client's calls, 0…1, of which TCP tells where they were captured. To the others
     nothing was added: if they were captured at the server, part of `client_s` is the network's.
     None without calls."""
+    untold: bool = False
+    """The clocks of the two directions are so far apart that nobody knows when any call was
+    outstanding: all of the clock is `unknown_s`."""
 
     def shares(self) -> tuple[tuple[str, float, float | None], ...]:
         """For each of `ROWS`, its name, seconds and share of the wall clock (0…1, None of none)."""
@@ -135,6 +139,8 @@ def budgets(
         unseen_ns = len(hidden) * calls.span_ns - int(waited[hidden].sum())
         times["unknown"] += unseen_ns
         times["client"] -= unseen_ns
+        if calls.untold:
+            times = dict.fromkeys(ROWS, 0) | {"unknown": wall_ns}
         added_ns, placed = (
             float(each[which] @ counts[which]) for each in (calls.added_ns, calls.placed_share)
         )
@@ -142,10 +148,13 @@ def budgets(
             client=client,
             clients=len(which),
             wall_s=wall_ns / NANOSECONDS,
-            concurrency=int(lengths[which].sum()) / open_ns if open_ns else None,
+            concurrency=None
+            if calls.untold or not open_ns
+            else int(lengths[which].sum()) / open_ns,
             calls=number,
             added_s=added_ns / number / NANOSECONDS if number else None,
             placed_share=placed / number if number else None,
+            untold=calls.untold,
             **{f"{row}_s": time / NANOSECONDS for row, time in times.items()},
         )
 

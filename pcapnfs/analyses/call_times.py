@@ -34,6 +34,10 @@ class KindOfStable(Record):
     fewer than 30 calls, or without a round trip."""
 
 
+MEANS = ("calls", "few_calls")
+"""Sources of a round trip that is the mean of small calls."""
+
+
 def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple[float | None, str]:
     """The round trip that the client saw, seconds, and what it rests on; None when nothing tells.
 

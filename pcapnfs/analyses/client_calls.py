@@ -100,6 +100,7 @@ class Client:
             added_ns=calls.added_ns[self._number : self._number + 1],
             placed_share=calls.placed_share[self._number : self._number + 1],
             sealed=calls.sealed[self._number : self._number + 1],
+            untold=calls.untold,
         )
 
     def _parts(self, some: Places) -> tuple[Places, Places]:

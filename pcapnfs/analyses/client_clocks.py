@@ -16,6 +16,7 @@ import numpy as np
 from pcapnfs.analyses.arrays import by_group, median, pieces
 from pcapnfs.analyses.budget import Booked, Budget, book, budgets
 from pcapnfs.analyses.call_times import (
+    MEANS,
     KindOfStable,
     kinds_of_stable,
     mostly_resent,
@@ -75,6 +76,8 @@ class ClientClock(Record):
     small_median_s: float | None
     """Median service time of the calls that show it, as the client saw it, seconds; None without
     any."""
+    usual_s: float | None
+    """The same, where the round trip is their mean; None where it is not."""
     stable_mean_s: float | None
     """Mean service time of the stable calls as the client saw it, seconds; None without any."""
     stable_median_s: float | None
@@ -100,6 +103,8 @@ class ClientClock(Record):
     """The capture lacks so much that calls may have been under way where none is (trust)."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
+    queue_s: float = 0.0
+    """What of the round trip a call waited until its server was done with others, mean, seconds."""
 
     @property
     def persist_s(self) -> float:
@@ -136,10 +141,11 @@ class ClientClock(Record):
         the last it waited for locks stands apart, what it waited for a connection is in waiting.
         The others are divided: a round trip of each call; of stable calls, what they take beyond
         it, is persistence; what calls took longer for a longer path is the path's; what they stood
-        still is loss; of calls without a known outcome, nobody knows; the rest is the server's.
+        still is loss; of calls without a known outcome, nobody knows; the rest is the server's,
+        with what a round trip waited there.
         """
         rtt = self.rtt_s or 0.0
-        round_trips = sum(self.part(row, rtt) for row in KINDS)
+        round_trips = sum(self.part(row, rtt - self.queue_s) for row in KINDS)
         persisted = self.part("stable", rtt + self.persist_s) - self.part("stable", rtt)
         unknown = self.budget.unknown_s - self.part("unknown", rtt)
         path = min(unknown, self.longer_s.get("unknown", 0.0))
@@ -209,6 +215,8 @@ def client_clocks(
     unreached_s: Mapping[str, float] | None = None,
     logged_in: Mapping[str, Logins] | None = None,
     stood_still: Mapping[str, tuple[float, int]] | None = None,
+    queued_s: Mapping[str, float] | None = None,
+    queue_s: float = 0.0,
     *,
     lacking: bool = False,
 ) -> ClientClocks:
@@ -228,6 +236,9 @@ def client_clocks(
         logged_in: By client, its calls that log in.
         stood_still: By client, what a few of its calls stood still, added up, seconds, and how many
             they are.
+        queued_s: By client, what its small calls waited until a server was done with others,
+            together, seconds.
+        queue_s: What of the round trip of all clients that is, seconds.
         lacking: The capture lacks so much that calls may have been under way where none is.
     """
     booked = booked or book(calls)
@@ -248,8 +259,12 @@ def client_clocks(
         timed = mine[line.own_timed[mine]]
         service = line.service_s[timed]
         way = ways.get(client, NOTHING)
-        rtt, _ = round_trip(small, way)
-        rtt = rtt_s if rtt is None else rtt
+        rtt, source = round_trip(small, way, bool(line.own_enough[place]))
+        queue = 0.0
+        if rtt is None:
+            rtt, queue = rtt_s, queue_s
+        elif source in MEANS:
+            queue = min(rtt, (queued_s or {}).get(client, 0.0) / len(small))
         found.append(
             ClientClock(
                 client=client,
@@ -265,6 +280,7 @@ def client_clocks(
                 rtt_s=rtt,
                 network_rtt_s=way.rtt_s,
                 small_median_s=median(small) if len(small) else None,
+                usual_s=median(small) if source in MEANS else None,
                 stable_mean_s=float(service.mean()) if len(service) else None,
                 stable_median_s=median(service) if len(service) else None,
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
@@ -276,6 +292,7 @@ def client_clocks(
                 apart_s=float(line.apart_s[place]),
                 lacking=lacking,
                 login_s=(logged_in or {}).get(client, Logins()).beyond_s(rtt or 0.0),
+                queue_s=queue,
             )
         )
     return ClientClocks(total, tuple(found), float(waited.sum()))

@@ -48,6 +48,9 @@ class Costs(Record, Generic[Number]):
     """The part of `other_s` of calls that may have been stable or not."""
     unseen_s: Number | float = 0.0
     """The part of the client's time for a file in which it may have waited for such calls."""
+    slow_s: Number | float = 0.0
+    """The part of a file's round trips that a few slow ones of the small calls make, of these and
+    of stable calls."""
 
     @property
     def first_order_s(self) -> Number:

@@ -19,14 +19,16 @@ from pcapnfs.analyses import late_connections as _late_connections
 from pcapnfs.analyses import logins as _logins
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
+from pcapnfs.analyses import queued as _queued
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import untold as _untold
-from pcapnfs.analyses.arrays import added, median
+from pcapnfs.analyses.arrays import added, median, quantiles
 from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
+    MEANS,
     KindOfStable,
     kinds_of_stable,
     mostly_resent,
@@ -41,11 +43,14 @@ from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
 from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
+from pcapnfs.analyses.queued import ALONE, LEAST_NS, NEARLY_ALL, TIMES_AS_LONG, waits
 from pcapnfs.analyses.sealing import sealing
+from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
 from pcapnfs.analyses.timeline import (
+    LEAST_CALLS,
     PAUSE_S,
     Locked,
     Longer,
@@ -75,6 +80,7 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
+    _queued.READS,
     _trust.READS,
     _untold.READS,
     _late_connections.READS,
@@ -202,6 +208,8 @@ class Measurement(Record):
     """The clocks of the two directions are so far apart that what calls took is not known."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
+    queue_s: float = 0.0
+    """What of the round trip a call waited until its server was done with others, mean, seconds."""
 
     @property
     def span_s(self) -> float:
@@ -230,6 +238,21 @@ class Measurement(Record):
         None with fewer than 30 of them, or without a round trip.
         """
         return persistence(self.stable_mean_s, int(self.sums.timed.sum()), self.rtt_s)
+
+    @property
+    def usual_s(self) -> float | None:
+        """What half of the calls that show the round trip took at most, seconds.
+
+        None where it is not their mean.
+        """
+        return self.small_median_s if self.rtt_source in MEANS else None
+
+    @property
+    def slow_s(self) -> float:
+        """What small and stable calls take of round trips beyond that, added up, seconds."""
+        if self.rtt_s is None or self.usual_s is None:
+            return 0.0
+        return max(0.0, self.rtt_s - self.usual_s) * (self.small_calls + self.stable_calls)
 
     @property
     def held_s(self) -> float:
@@ -285,6 +308,7 @@ class Measurement(Record):
             concurrency=self.concurrency,
             unsure_s=float(self.sums.unsure_s.sum()) / files,
             unseen_s=float(self.sums.unseen_s.sum()) / files,
+            slow_s=self.slow_s / files,
         )
 
 
@@ -314,12 +338,16 @@ def measure(
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
+    queued = _queued_s(trace, calls) if source in MEANS else {}
+    queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in calls.lock_gaps}
         still = stood_still_by_client(trace)
         known = lost_by_client(trace), slower_by_client(trace), locked, unreached, logged_in, still
         lacking = trust(trace).lacks_much
-        clocks = client_clocks(found, calls, network.ways, rtt, booked, *known, lacking=lacking)
+        clocks = client_clocks(
+            found, calls, network.ways, rtt, booked, *known, queued, queue, lacking=lacking
+        )
     return Measurement(
         files=files,
         counted=counted,
@@ -357,9 +385,32 @@ def measure(
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,
         login_s=sum(logged_in.get(each, Logins()).beyond_s(rtt or 0.0) for each in calls.clients),
+        queue_s=queue,
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
     )
+
+
+def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:
+    """By client, what its small calls waited until a server was done with others, together, s.
+
+    Empty where nearly all that came while others were under way did not take longer than the rest:
+    to ask for each what it waited for takes a while. Several servers are taken as one for that.
+    """
+    first = calls.idle_s > 0
+    first[:1] = True
+    alone = calls.service_s[calls.small & first]
+    behind = calls.service_s[calls.small & ~first]
+    if len(alone) < ALONE or len(behind) < LEAST_CALLS:
+        return {}
+    usual = median(alone)
+    (most,) = quantiles(behind, (1 - NEARLY_ALL,))
+    if most < max(TIMES_AS_LONG * usual, usual + LEAST_NS / NANOSECONDS):
+        return {}
+    found: dict[str, float] = {}
+    for each in waits(trace):
+        found[each.client] = found.get(each.client, 0.0) + each.time_s
+    return found
 
 
 def _files(trace: Trace) -> tuple[int | None, str]:

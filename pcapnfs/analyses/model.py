@@ -16,6 +16,7 @@ from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses import savings as _savings
 from pcapnfs.analyses.call_times import KindOfStable
+from pcapnfs.analyses.client_forecasts import ClientForecast, client_forecasts
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import Measurement, measure
 from pcapnfs.analyses.overrides import Overrides
@@ -24,7 +25,7 @@ from pcapnfs.analyses.resampling import holdout_error, resampled
 from pcapnfs.analyses.savings import LargerWrites, larger_writes
 from pcapnfs.analyses.verdict import Verdict, measured_verdict, verdict
 from pcapnfs.analyses.verdict_evidence import Evidence
-from pcapnfs.analyses.what_if import Base, Change, Scenario, scenario
+from pcapnfs.analyses.what_if import LOG_DEVICE_S, RTT_PART, Base, Change, Scenario, scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 READS = columns.together(_measurement.READS, _readdir.READS, _savings.READS)
 """The columns that these read."""
-
-LOG_DEVICE_S = 100e-6
-"""Persistence that a log device is assumed to have: a flash drive with a protected cache, and the
-file system's way to it."""
 
 STREAMS = 8
 """Streams that are assumed side by side."""
@@ -58,8 +55,9 @@ TOLD = 0.01
 """Part of the shortest forecast with other storage from which on it is told what may have been
 stable."""
 
-RTT_PART = 0.5
-"""Part of the network's round trip that is assumed for a shorter one."""
+SLOW_TOLD = 0.1
+"""Part of the shortest forecast with other storage from which on it is told what a few slow calls
+make of it."""
 
 
 class Input(Record):
@@ -149,6 +147,13 @@ class Model(Record):
     unsure_s: float
     """What both took beyond round trips, added up, seconds: in `other_s` and in `client_s`. The
     range of a forecast with other storage goes from none of it that changes to all of it."""
+    usual_s: float | None
+    """What half of the small calls took at most, seconds; None where the round trip is not their
+    mean."""
+    slow_s: float
+    """What small and stable calls take of round trips beyond that, added up, seconds: a few
+    slow calls make the mean. The range of a forecast with other storage goes from none of it that
+    changes to all of it."""
     clock_tick_s: float | None
     """What the capture's times are multiples of, seconds: the range of a forecast holds that round
     trips take as much longer or shorter, and persistence the difference. None where it is less
@@ -169,6 +174,12 @@ class Model(Record):
     empty when there is one."""
     what_if: tuple[Scenario, ...]
     """Forecasts with one thing changed; empty without a model."""
+    client_number: int
+    """Clients whose calls these are, and which all else here takes as one; 0 without a trace."""
+    clients: tuple[ClientForecast, ...]
+    """What each of several would take: the first five, who waited longest first; empty without a
+    model, and where something is given of all of them together (files, calls, streams, the client's
+    time)."""
     verdict: Verdict | None
     """What the time goes into; None without calls, when nothing tells the round trip, when most of
     the traffic is encrypted or of one direction, or when the clocks of the two directions are
@@ -179,6 +190,12 @@ class Model(Record):
         """Whether what may have been stable makes much of a forecast with other storage."""
         stored = [each.forecast_s for each in self.what_if if each.change in STORED]
         return bool(stored) and self.unsure_s > 0 and self.unsure_s >= TOLD * min(stored)
+
+    @property
+    def slow(self) -> bool:
+        """Whether a few slow calls make much of a forecast with other storage."""
+        stored = [each.forecast_s for each in self.what_if if each.change in STORED]
+        return bool(stored) and self.slow_s > 0 and self.slow_s >= SLOW_TOLD * min(stored)
 
 
 def model(
@@ -285,6 +302,8 @@ def _finished(
         unknown_calls=0 if measured is None else measured.unknown_calls,
         unseen_replies=0 if measured is None else measured.unseen_replies,
         unsure_s=0.0 if measured is None else measured.unsure_s,
+        usual_s=None if measured is None else measured.usual_s,
+        slow_s=float(costs.files * costs.slow_s),
         clock_tick_s=None if measured is None else measured.tick_s or None,
         absorbs_rtt=None if measured is None else measured.absorbs,
         persist_by_op=() if measured is None else measured.kinds,
@@ -292,6 +311,8 @@ def _finished(
         inputs=_inputs(measured, given, costs),
         missing=missing,
         what_if=rows,
+        client_number=0 if measured is None else measured.several,
+        clients=() if missing or measured is None else client_forecasts(measured, given),
         verdict=_verdict(measured, given, costs, missing),
     )
 
@@ -464,6 +485,7 @@ def _evidence(
         # A pause is one of the run, whatever the number of files.
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,
+        queue_s=measured.queue_s,
     )
 
 

@@ -31,11 +31,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
+from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import parts, population, same_calls, silent_calls, traffic
 from pcapnfs.analyses import queued_replies as _queued_replies
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
+from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.equal_shares import Intervals
 from pcapnfs.analyses.network_path import network_path
 from pcapnfs.analyses.queued_replies import queued_replies
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     Rows = dict[str, NDArray[Any]]
 
 READS = columns.together(
+    _clocks_apart.READS,
     _network_path.READS,
     _queued_replies.READS,
     same_calls.READS,
@@ -119,6 +122,8 @@ class Outstanding(Record):
     sealed: NDArray[np.bool_]
     """By client, whether most of what it sent and got is under TLS: nobody knows what was
     outstanding when no call is seen."""
+    untold: bool = False
+    """The clocks of the two directions are so far apart that nobody knows when any call was."""
 
 
 Added = Mapping[tuple[str, str], int]
@@ -206,6 +211,7 @@ def outstanding(trace: Trace, *, added_ns: Added | None = None) -> Outstanding:
         added_ns=np.bincount(of_pair, counts * added, len(clients)) / of_clients,
         placed_share=np.bincount(of_pair, counts * placed, len(clients)) / of_clients,
         sealed=np.array([client in sealed for client in clients], np.bool_),
+        untold=clocks_apart(trace).untold,
     )
 
 

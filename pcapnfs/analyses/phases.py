@@ -71,8 +71,8 @@ class PhaseOperation(Record):
     """Procedure; for NFSv4 the compound's main operation."""
     calls: int
     """Calls that began in the phase."""
-    time_s: float
-    """Their share of the phase's clock, seconds."""
+    time_s: float | None
+    """Their share of the phase's clock, seconds; None where the budget is `untold`."""
 
 
 class Phase(Record):
@@ -81,7 +81,8 @@ class Phase(Record):
     client: str
     """Address of the client."""
     name: str
-    """The operations that its time went to, longest first."""
+    """The operations that its time went to, longest first; where the budget is `untold` the most
+    frequent."""
     start: str | None
     """When its first call began, ISO 8601 in UTC; None in a capture without times."""
     start_s: float
@@ -95,7 +96,7 @@ class Phase(Record):
     """Regular files that these addressed by handle or name; None when none is known, but there are
     calls that do not tell."""
     operations: tuple[PhaseOperation, ...]
-    """The main operations that took longest, at most five."""
+    """The main operations that took longest, at most five; likewise."""
     budget: Budget
     """Where its time went, from the begin of its first call to the end of its last, or the begin of
     the next phase."""
@@ -224,11 +225,13 @@ def _phase(
     """
     given = equal_shares(part.intervals)
     times = np.bincount(ops, given.whole, len(what.names)) / NANOSECONDS
+    if part.untold:
+        times[:] = 0.0
     counts = np.bincount(what.op[members], minlength=len(what.names))
     # Those that took longest; among equals the most frequent, then by name.
     order = np.lexsort((-counts, -times))
     operations = tuple(
-        PhaseOperation(what.names[op], int(counts[op]), float(times[op]))
+        PhaseOperation(what.names[op], int(counts[op]), None if part.untold else float(times[op]))
         for op in order.tolist()
         if counts[op] or times[op]
     )
@@ -251,13 +254,14 @@ def _phase(
 
 
 def _name(operations: tuple[PhaseOperation, ...]) -> str:
-    """The first operations, as many as make up most of the time."""
-    wanted = NAMED_SHARE * sum(operation.time_s for operation in operations)
+    """The first operations, as many as make up most of the time, or of the calls."""
+    sizes = [each.calls if each.time_s is None else each.time_s for each in operations]
+    wanted = NAMED_SHARE * sum(sizes)
     names: list[str] = []
     told = 0.0
-    for operation in operations[:NAMED]:
+    for operation, size in zip(operations[:NAMED], sizes, strict=False):
         if names and told >= wanted:
             break
         names.append(operation.op)
-        told += operation.time_s
+        told += size
     return ", ".join(names)

@@ -5,7 +5,7 @@ were under way there, and how many of them waited until another one, of another 
 was answered, and were answered right after that. A server that has a thread to spare answers them
 at once, whatever others wait for. Two calls of one directory may wait for each other on any server,
 which locks it (so CREATE and LOOKUP), and what comes behind much data waits for the link; they are
-no proof.
+no proof. Of servers where nearly all wait so, also for how long each client's do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pcapnfs.analyses import shares
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.texts import among
-from pcapnfs.analyses.timeline import SMALL_OPERATIONS
+from pcapnfs.analyses.timeline import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 READS = columns.together(
     shares.READS,
     columns.of(
-        calls="call server connection callback op stability call_frame call_first_time call_time "
-        "reply_time transmissions file directory call_bytes reply_bytes"
+        calls="call client server connection callback op stability call_frame call_first_time "
+        "call_time reply_time transmissions file directory call_bytes reply_bytes"
     ),
 )
 """The columns that the query here reads."""
@@ -43,6 +43,12 @@ LEAST_NS = 500_000
 MUCH_BYTES = 16384
 """A call that takes more with its reply keeps others waiting on a link of 100 Mbit/s for a
 millisecond and more."""
+
+ALONE = 5
+"""Small calls without others that tell how long one takes by itself."""
+
+NEARLY_ALL = 0.8
+"""Share of the small calls that came while others were under way which must have waited for one."""
 
 
 class Queued(Record):
@@ -64,6 +70,38 @@ class Queued(Record):
     """What waiting took of the clock (`shares`), seconds."""
     frames: tuple[int, ...]
     """Example frames: of those that waited longest."""
+
+
+class Waits(Record):
+    """Small calls of one client to a server at which calls queue."""
+
+    client: str
+    """Its address."""
+    server: str
+    """Address of the server."""
+    calls: int
+    """Those that were sent once and answered, whether they waited or not."""
+    time_s: float
+    """For how long they waited until another call was answered, added up, seconds."""
+
+
+def waits(trace: Trace) -> tuple[Waits, ...]:
+    """What small calls waited at servers where nearly all that came behind another one did."""
+    rows = trace.rows(
+        _WAITS,
+        {
+            "times": TIMES_AS_LONG,
+            "least": LEAST_NS,
+            "much": MUCH_BYTES,
+            "alone": ALONE,
+            "enough": LEAST_CALLS,
+            "share": NEARLY_ALL,
+        },
+    )
+    return tuple(
+        Waits(client, server, integer(calls), seconds(time_ns) or 0.0)
+        for client, server, calls, time_ns in rows
+    )
 
 
 def queued(trace: Trace, servers: Sequence[str]) -> dict[str, Queued]:
@@ -96,15 +134,17 @@ def queued(trace: Trace, servers: Sequence[str]) -> dict[str, Queued]:
     }
 
 
-_QUEUED = f"""
-    with asked as (
-        select call, server, connection, call_frame, call_first_time, call_time, reply_time,
+def _small(servers: str) -> str:
+    """The small calls to some servers, with whether each waited, as parts of a query."""
+    return f"""
+    asked as (
+        select call, client, server, connection, call_frame, call_first_time, call_time, reply_time,
                file, directory,
                stability = 'unstable' and {among("op", SMALL_OPERATIONS)}
                    and transmissions = 1 as small,
                call_bytes::bigint + coalesce(reply_bytes, 0) > $much as much
         from calls
-        where not callback and reply_time is not null and list_contains($servers, server)
+        where not callback and reply_time is not null and {servers}
     ),
     came as (
         select *, coalesce(max(reply_time) over before > call_time, false) as behind,
@@ -125,7 +165,7 @@ _QUEUED = f"""
         select server, count(*) as alone, median(reply_time - call_time) as usual
         from went where small and not behind group by server
     ),
-    told as (
+    told as materialized (
         select went.*, alone, usual, reply_time - call_time as took,
                coalesce(
                    behind and not behind_data and not before.much
@@ -138,16 +178,37 @@ _QUEUED = f"""
                        before.file = file or before.directory = directory
                        or before.file = directory or before.directory = file, false
                    ), false
-               ) as waited,
-               coalesce(share, 0)::double * (before.answered - call_time)
-                   / greatest(reply_time - call_first_time, 1) as part
-        from went join alone using (server) left join shares using (call)
+               ) as waited
+        from went join alone using (server)
         where small
+    )
+    """
+
+
+_WAITS = f"""
+    with {_small("true")},
+    queues as (
+        select server from told group by server
+        having any_value(alone) >= $alone and count(*) filter (waited) >= $enough
+            and count(*) filter (waited) >= $share * count(*) filter (behind)
+    )
+    select client, server, count(*), coalesce(
+        sum(before.answered - call_time) filter (waited), 0
+    )::bigint
+    from told semi join queues using (server) group by client, server order by client, server
+"""
+
+_QUEUED = f"""
+    with {_small("list_contains($servers, server)")},
+    shared as (
+        select told.*, coalesce(share, 0)::double * (before.answered - call_time)
+                   / greatest(reply_time - call_first_time, 1) as part
+        from told left join shares using (call)
     )
     select server, any_value(alone), any_value(usual), count(*) filter (behind),
            count(*) filter (waited),
            count(*) filter (waited and before.connection <> connection),
            median(took) filter (waited), coalesce(sum(part) filter (waited), 0)::bigint,
            coalesce(arg_max(call_frame, (took, call), $examples) filter (waited), [])
-    from told group by server
+    from shared group by server
 """

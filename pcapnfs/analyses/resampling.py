@@ -65,6 +65,9 @@ class Seen(Record):
         persist = np.full(self.files.shape, measured.costs().persist_s)
         if measured.persist_s is not None:
             persist = np.maximum(_mean(total["timed_s"], total["timed"], rtt + persist) - rtt, 0.0)
+        slow = np.zeros(self.files.shape)
+        if measured.usual_s is not None:
+            slow = np.maximum(rtt - measured.usual_s, 0.0) * (total["small"] + total["stable"])
         other = total["waited_s"] - total["calls"] * rtt - total["stable"] * persist
         return Costs(
             files=self.files,
@@ -78,6 +81,7 @@ class Seen(Record):
             concurrency=_mean(total["waited_s"], total["share_s"], np.ones(self.files.shape)),
             unsure_s=total["unsure_s"] / self.files,
             unseen_s=total["unseen_s"] / self.files,
+            slow_s=slow / self.files,
         )
 
     @property

@@ -67,10 +67,10 @@ CLEARLY = 0.8
 """An upper bound replaces what handshakes and ACKs tell when it is less than this part of it: they
 were then few, and late."""
 
-SCATTERED, SCATTER_NS = 4, 1_000_000
+SCATTERED, SCATTER_NS = 1.25, 1_000_000
 """Where the 5th percentile of the turns is so many times the quickest, and so much longer, the path
-scatters by as much as it takes: what few turns took is no bound of what it usually takes. On paths
-that do not, it is less than twice as long."""
+scatters: what few turns took is no bound of what it usually takes, but their lower quartile. Where
+the turns replace anything on paths that do not, it is a quarter of a millisecond longer at most."""
 
 SURE_TURNS = 5
 """Gaps from which a vantage point may be told where TCP shows neither handshake nor clean ACKs: the
@@ -188,7 +188,8 @@ _CONNECTIONS = """
 """
 
 _CALLS = """
-    select client, server, count(*), count(srt), quantile_disc(srt, 0.05) filter (srt > 0)
+    select client, server, count(*), count(srt), quantile_disc(srt, 0.05) filter (srt > 0),
+           quantile_disc(srt, 0.25) filter (srt > 0)
     from calls where not callback
     group by client, server order by 3 desc, client, server
 """
@@ -255,8 +256,17 @@ class _Evidence:
         least = min(self.least_turns)
         return turn >= SCATTERED * least and turn - least >= SCATTER_NS
 
-    def half(self, gaps: int, gap: int | None, quickest: int | None = None) -> Half:
-        """Decide what the half is. `quickest` is a time that a round trip can hardly exceed."""
+    def half(
+        self, gaps: int, gap: int | None, quickest: int | None = None, answer: int | None = None
+    ) -> Half:
+        """Decide what the half is.
+
+        Args:
+            gaps: Gaps, or answers.
+            gap: What they usually took, nanoseconds.
+            quickest: A time that a round trip can hardly exceed, likewise.
+            answer: The lower quartile of the times to the other end's answer, likewise.
+        """
         handshake = _lower_quartile(self.handshakes)
         ack = _weighted_median(self.acks)
         turn = _weighted_median(self.turns)
@@ -269,7 +279,9 @@ class _Evidence:
         source: Source
         rtt, source = min(found, default=(None, "none"))
         bound = gap if rtt is None and gap is not None else turn
-        if bound is not None and (rtt is None or (bound < CLEARLY * rtt and not self._scattered)):
+        if rtt is not None and self._scattered:
+            bound = answer
+        if bound is not None and (rtt is None or bound < CLEARLY * rtt):
             rtt, source = bound, "gaps"
         least = min(self.least, default=None)
         if least is not None and quickest is not None:
@@ -301,12 +313,12 @@ def _pairs(trace: Trace) -> dict[tuple[str, str], RoundTrip]:
         server_sides[client, server].add(syn, values[6:])
     rows = trace.rows(_CALLS)
     apart = clocks_apart(trace).least_s is not None
-    all_gaps = _gaps(trace, [pair for *pair, _, _, _ in rows if not client_sides[*pair].told])
+    all_gaps = _gaps(trace, [pair for *pair, _, _, _, _ in rows if not client_sides[*pair].told])
     found = {}
-    for client, server, calls, replies, reply in rows:
+    for client, server, calls, replies, reply, usual in rows:
         gaps, gap = all_gaps.get((client, server), (0, None))
         near_client = client_sides[client, server].half(gaps, gap)
-        near_server = server_sides[client, server].half(replies, reply, quickest=reply)
+        near_server = server_sides[client, server].half(replies, reply, reply, usual)
         if apart:
             near_client, near_server = _untimed(near_client), _untimed(near_server)
         vantage, ratio = _vantage(client, server, near_client, near_server)

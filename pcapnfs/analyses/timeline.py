@@ -183,6 +183,8 @@ class Timeline(Record):
     own_small: Flags
     """Like `small`, but sent once if 30 of its client's are, and of its client and a server with
     30, if there is any."""
+    own_enough: Flags
+    """By client, whether there is any."""
     own_timed: Flags
     """Like `timed`, likewise."""
     operation: NDArray[np.int16]
@@ -299,8 +301,10 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
     small, timed = facts.pop("small")[order] & shows, (facts["operation"] >= 0)[order] & shows
     whose = client.astype(np.min_scalar_type(len(calls.clients)))[order]
     operation = facts.pop("operation")[order]
-    showing, enough = _of_pairs(_undisturbed(small, once), pair)
-    own_showing, _ = _of_pairs(_undisturbed(small, once, whose), pair, whose)
+    showing, (enough,) = _of_pairs(_undisturbed(small, once), pair)
+    own_showing, own_enough = _of_pairs(
+        _undisturbed(small, once, whose), pair, whose, len(calls.clients)
+    )
     del pair
     return Timeline(
         clients=calls.clients,
@@ -309,11 +313,12 @@ def timeline(trace: Trace, added_ns: Added, calls: Outstanding | None = None) ->
         units=units,
         counted=facts.pop("counted")[order],
         small=showing,
-        small_enough=enough,
+        small_enough=bool(enough),
         stable=operation >= 0,
         timed=_undisturbed(timed, once),
         once=once,
         own_small=own_showing,
+        own_enough=own_enough,
         own_timed=_undisturbed(timed, once, whose),
         operation=operation,
         operations=operations,
@@ -527,22 +532,24 @@ def _undisturbed(calls: Flags, once: Flags, group: NDArray[np.integer[Any]] | No
 
 
 def _of_pairs(
-    calls: Flags, pair: NDArray[np.integer[Any]], group: NDArray[np.integer[Any]] | None = None
-) -> tuple[Flags, bool]:
-    """Those of pairs with enough of them, and whether there are any; of a group without, all.
+    calls: Flags, pair: NDArray[np.integer[Any]], group: NDArray[np.integer[Any]] | None = None,
+    groups: int = 1,
+) -> tuple[Flags, Flags]:  # fmt: skip
+    """Those of pairs with enough of them; of a group without, all; by group, whether it has any.
 
     Args:
         calls: The calls.
         pair: The client and server of each.
         group: The group of each; None: all are of one.
+        groups: How many there are.
     """
     enough = counted(pair, int(pair.max(initial=0)) + 1, calls) >= LEAST_CALLS
     theirs: Flags = calls & enough[pair]
     if group is None:
         found = bool(enough.any())
-        return (theirs if found else calls), found
-    have = counted(group, int(group.max(initial=0)) + 1, theirs) > 0
-    return theirs | (calls & ~have[group]), bool(have.any())
+        return (theirs if found else calls), np.array([found])
+    have: Flags = counted(group, groups, theirs) > 0
+    return theirs | (calls & ~have[group]), have
 
 
 def _parts(

@@ -117,16 +117,18 @@ def verdict(evidence: Evidence) -> Verdict:
     unreached = min(evidence.unreached_s, costs.client_time_s - late - locks)
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
+    waited = costs.files * costs.rpcs_per_file * evidence.queue_s / costs.concurrency
+    queue = min(waited, round_trips)
     unknown = min(evidence.unknown_s / costs.concurrency, left)
     parts = {
         "persistence": persistence,
-        "round_trips": round_trips,
+        "round_trips": round_trips - queue,
         "transfer": max(0.0, transfer),
         "waiting": waiting + unreached,
         "path": path,
         "loss": lost + late,
         "locks": locks,
-        "server": left - unknown,
+        "server": left - unknown + queue,
         "unknown": unknown,
         "client": costs.client_time_s - late - locks - unreached,
     }
@@ -177,6 +179,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             login_s=measured.login_s,
             stood_still_s=measured.stood_still.calls_s,
             stood_still_calls=measured.stood_still.calls,
+            queue_s=measured.queue_s,
         )
     )
     return _with_mounting(measured, found)
@@ -304,6 +307,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         login_s=clock.login_s,
         stood_still_s=clock.stood_still[0],
         stood_still_calls=clock.stood_still[1],
+        queue_s=clock.queue_s,
     )
 
 

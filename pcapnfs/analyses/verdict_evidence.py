@@ -62,6 +62,9 @@ TITLES = {
 }
 """What the causes are called, by their codes."""
 
+QUEUE = "queueing at the server"
+"""What `server` is called where calls mostly waited there for others."""
+
 UNSEEN = "time without a known call"
 """What `unknown` is called where the capture lacks much."""
 
@@ -119,6 +122,8 @@ class Evidence(Record):
     """How many."""
     lacking: bool = False
     """The capture lacks so much that calls may have been under way where none is."""
+    queue_s: float = 0.0
+    """What of a round trip was a wait until the server was done with other calls."""
 
 
 def noticed(apart_s: float, whole_s: float) -> bool:
@@ -177,6 +182,7 @@ def reasons(
     """
     details = _details(evidence, storage) | {"server": _served(evidence, causes)}
     titles = TITLES | ({"unknown": UNSEEN} if evidence.lacking else {})
+    titles |= {"server": QUEUE} if _queues(evidence, causes) else {}
     shares = {each.cause: each.share for each in causes}
     told = [f"{titles[name]} {units.share(shares[name])} ({details[name]})" for name in named]
     others = [each for each in causes if each.cause not in named]
@@ -205,10 +211,10 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
     return {
         "persistence": f"{units.counted(round(stable), 'stable call')} waited "
         f"{units.duration(costs.persist_s)} each for storage"
-        + (f": {STORAGE[storage]}" if storage in ("disk", "slow", "mixed") else "")
+        + _on_storage(evidence, storage)
         + only,
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
-        f"{units.duration(costs.rtt_s)}{_skewed(evidence)}",
+        f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}",
         "transfer": "data on the wire",
         "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
@@ -231,17 +237,42 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
 def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the server took longer than a round trip for."""
     other = "reads, listings, and what else took longer than a round trip"
-    server = sum(each.time_s for each in causes if each.cause == "server")
+    server = _server_s(causes)
     still_s, many = evidence.stood_still_s, evidence.stood_still_calls
     if many and still_s / evidence.costs.concurrency >= server / 2:
         each = " each" if many > 1 else ""
         return (
             f"{units.counted(many, 'call')} stood still for {units.duration(still_s / many)}{each}"
         )
+    if _queues(evidence, causes):
+        return f"calls waited {units.duration(evidence.queue_s)} each until others were answered"
     if not noticed(evidence.login_s, server):
         return other
     login = f"logging in to it took {units.duration(evidence.login_s)}"
     return login if evidence.login_s >= MOSTLY_LOGIN * server else f"{login}; {other}"
+
+
+def _on_storage(evidence: Evidence, storage: str | None) -> str:
+    """What the storage looks like, or that calls queued for it, or for a thread."""
+    if _round_trip_queues(evidence):
+        return ", or until the server had done others: calls queue there"
+    return f": {STORAGE[storage]}" if storage in ("disk", "slow", "mixed") else ""
+
+
+def _round_trip_queues(evidence: Evidence) -> bool:
+    """Whether a round trip is mostly a wait for other calls."""
+    return evidence.queue_s > evidence.costs.rtt_s / 2
+
+
+def _queues(evidence: Evidence, causes: tuple[Cause, ...]) -> bool:
+    """Whether that is most of the server's time."""
+    costs = evidence.costs
+    queue_s = evidence.queue_s * costs.files * costs.rpcs_per_file / costs.concurrency
+    return _round_trip_queues(evidence) and queue_s >= _server_s(causes) / 2
+
+
+def _server_s(causes: tuple[Cause, ...]) -> float:
+    return sum(each.time_s for each in causes if each.cause == "server")
 
 
 def _small_s(evidence: Evidence) -> float:
@@ -252,6 +283,8 @@ def _small_s(evidence: Evidence) -> float:
 def _skewed(evidence: Evidence) -> str:
     """What a call usually takes, where that is far from the mean."""
     usual = _small_s(evidence)
+    if _round_trip_queues(evidence):
+        return ""
     if evidence.costs.rtt_s <= SKEWED * usual:
         return ""
     return f" in the mean, {units.duration(usual)} in the median"

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+LOG_DEVICE_S = 100e-6
+"""Persistence that a log device is assumed to have: a flash drive with a protected cache, and the
+file system's way to it."""
+
+RTT_PART = 0.5
+"""Part of the network's round trip that is assumed for a shorter one."""
+
 LEAST_S = 1e-6
 """Persistence below this is none, but what the means of calls differ by."""
 
@@ -85,6 +92,7 @@ class Change(Record):
             concurrency=concurrency,
             unsure_s=costs.unsure_s,
             unseen_s=costs.unseen_s if self.client_s is None else 0.0,
+            slow_s=costs.slow_s,
         )
 
     def then(self, further: Change) -> Change:
@@ -99,26 +107,29 @@ class Change(Record):
         return replace(self, **both)
 
     def extremes(self, costs: Costs[Number], *, absorbs: bool) -> Iterator[Costs[Number]]:
-        """What the change comes to if its effects do not simply add up, or calls were stable.
+        """What the change comes to if its effects do not simply add up, or more of calls is stored.
 
         Of calls without a known outcome, and those of which only the reply was captured, nobody
-        knows whether another storage changes them: all of them may have been stable.
+        knows whether another storage changes them: all of them may have been stable. Nor whether
+        the few slow calls of which the round trip is the mean waited for the storage.
         """
         yield from self._extremes(costs, absorbs=absorbs)
         if self.persist_s is not None:
-            yield self._all_stable(self.of(costs), costs)
+            yield self._all_stored(self.of(costs), costs)
             for case in self._extremes(costs, absorbs=absorbs):
-                yield self._all_stable(case, costs)
+                yield self._all_stored(case, costs)
 
-    def _all_stable(self, changed: Costs[Number], costs: Costs[Number]) -> Costs[Number]:
-        """A case of the change, if all calls of which that is not known were stable."""
+    def _all_stored(self, changed: Costs[Number], costs: Costs[Number]) -> Costs[Number]:
+        """A case of the change, if all of which that is not known was the storage's."""
         # Of storage that takes next to no time, nothing of theirs is persistence.
         waits = (costs.persist_s > LEAST_S) * 1.0
         ratio = (self.persist_s or 0.0) / (costs.persist_s + (1.0 - waits))
         part = waits * _positive(1.0 - ratio)
+        round_trips = changed.rpcs_per_file * changed.rtt_s
+        slow = round_trips - _positive(round_trips - costs.slow_s)
         return replace(
             changed,
-            other_s=changed.other_s - part * costs.unsure_s,
+            other_s=changed.other_s - part * (costs.unsure_s + slow),
             pauses_s=changed.pauses_s - part * costs.unseen_s * changed.files,
         )
 

@@ -48,6 +48,9 @@ TITLES = {
 }
 """The rows of a budget and how the screen calls them."""
 
+UNTOLD = "unknown: clocks are apart"
+"""What the row `unknown` is called where that is why."""
+
 SHORT = {
     "stable": "stable",
     "unstable": "unstable",
@@ -106,7 +109,7 @@ def _clock(
     budget: Budget, paths: Sequence[SlowerPath], locks: Sequence[LockGaps]
 ) -> RenderableType:
     rows = [
-        [TITLES[row], units.duration(time_s), units.share(share), _bar(share)]
+        [title(row, budget), units.duration(time_s), units.share(share), _bar(share)]
         for row, time_s, share in budget.shares()
         if time_s
     ]
@@ -115,6 +118,11 @@ def _clock(
     rows.append([whose, units.taken(budget.wall_s), "", ""])
     table = FittedTable(_CLOCK_COLUMNS, rows, indent=2)
     return Group(table, *(note(remark) for remark in remarks(budget, paths, locks)))
+
+
+def title(row: str, budget: Budget) -> str:
+    """What the screen calls a row of a budget."""
+    return UNTOLD if budget.untold and row == "unknown" else TITLES[row]
 
 
 def remarks(
@@ -127,6 +135,10 @@ def remarks(
         paths: The paths that were longer for a while.
         locks: What of their own time clients waited for locks.
     """
+    if budget.untold:
+        return [
+            "The clocks of the two directions are apart: when calls were outstanding is not known."
+        ]
     told = []
     longer = {
         row: sum(path.time_s.get(row, 0.0) for path in paths)
@@ -259,7 +271,8 @@ def _phases(phases: Sequence[Phase], *, detailed: bool = False) -> RenderableTyp
 
 def _operations(phase: Phase) -> Text:
     told = ", ".join(
-        f"{units.count(each.calls)} {escape(each.op)} {units.taken(each.time_s)}"
+        f"{units.count(each.calls)} {escape(each.op)}"
+        + ("" if each.time_s is None else f" {units.taken(each.time_s)}")
         for each in phase.operations
     )
     pause = f"after a pause of {units.duration(phase.pause_s)}: " if phase.pause_s else ""

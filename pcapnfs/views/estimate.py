@@ -78,6 +78,9 @@ def screen(model: Model) -> RenderableType:
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
+    if model.clients:
+        parts += [heading("What if, by client"), by_client(model)]
+        parts += [note(line) for line in more_clients(model)]
     return Group(*parts)
 
 
@@ -101,7 +104,8 @@ def lines(model: Model) -> list[str]:
     if faster:
         cases = [f"{change(each)} {units.duration(each.forecast_s)}" for each in faster]
         told.append(f"Forecast: {', '.join(cases)}.")
-    return [*told, *_unsure(model)]
+    told += several(model, "pcapnfs estimate tells what each would take")
+    return [*told, *_slow(model), *_unsure(model)]
 
 
 def formula(model: Model) -> str:
@@ -249,7 +253,8 @@ def remarks(model: Model) -> list[str]:
             "Stable calls end on a clock of the storage: a longer round trip would be absorbed in "
             "part, and does not simply add up."
         )
-    told += _unsure(model)
+    told += several(model, "what each would take stands below")
+    told += _slow(model) + _unsure(model)
     if model.clock_tick_s is not None:
         tick = units.duration(model.clock_tick_s)
         told.append(
@@ -261,6 +266,46 @@ def remarks(model: Model) -> list[str]:
     if model.vantage == "between":
         told.append("Captured between: the way to the client was added to each call.")
     return told
+
+
+def several(model: Model, where: str) -> list[str]:
+    """That clients are taken as one, where there are several.
+
+    Args:
+        model: The model.
+        where: Where it is told what each of them would take, in words.
+    """
+    if model.client_number < 2:
+        return []
+    clients = units.count(model.client_number)
+    told = (
+        f"Forecasts take all {clients} clients as one: where they overlap, any of them may take "
+        "longer, or be done sooner"
+    )
+    return [f"{told}; {where}." if model.clients else f"{told}."]
+
+
+def more_clients(model: Model) -> list[str]:
+    """What the forecasts by client leave out, and how many are told where not all are."""
+    told = [
+        "Each with its own calls, round trip and overlap, mounting included; what clients make one "
+        "another wait at the server stays as it was."
+    ]
+    if model.client_number > len(model.clients):
+        shown, all_ = units.count(len(model.clients)), units.count(model.client_number)
+        told.append(f"{shown} of {all_} clients, those that waited longest.")
+    return told
+
+
+def _slow(model: Model) -> list[str]:
+    """That a few slow calls make the round trip, where that makes much of a forecast."""
+    if not model.slow:
+        return []
+    return [
+        f"A few slow calls make the round trip: half of {units.counted(model.small_calls, 'call')} "
+        f"took {units.duration(model.usual_s)} at most. These may have waited for the storage as "
+        "well: the ranges with other storage hold both."
+    ]
 
 
 def _unsure(model: Model) -> list[str]:
@@ -294,6 +339,44 @@ def _what_if(scenarios: tuple[Scenario, ...]) -> RenderableType:
             "" if each.change in ("measured", "given") else f"{units.number(each.factor)} ×",
         ]
         for each in scenarios
+    ]
+    return FittedTable(columns, rows, indent=2)
+
+
+SHORT = {
+    "measured": "measured",
+    "given": "as given",
+    "async": "async",
+    "log_device": "log device",
+    "rtt": "half the RTT",
+    "local": "local",
+}
+"""Changes above a column."""
+
+
+def told_changes(model: Model) -> list[str]:
+    """The changes that are told of any client."""
+    told = {each.change for client in model.clients for each in client.what_if}
+    return [name for name in SHORT if name in told]
+
+
+def by_client(model: Model) -> FittedTable:
+    """A row for each of several clients, a column for each change."""
+    changes = told_changes(model)
+    rows = []
+    for client in model.clients:
+        found = {each.change: each.forecast_s for each in client.what_if}
+        rows.append(
+            [
+                escape(client.client),
+                units.count(client.calls),
+                *(units.duration(found[name]) if name in found else "-" for name in changes),
+            ]
+        )
+    columns = [
+        Column("client", align="left", least=15),
+        Column("calls", 2),
+        *(Column(SHORT[name], 1 if name in ("rtt", "local") else 0) for name in changes),
     ]
     return FittedTable(columns, rows, indent=2)
 

@@ -213,6 +213,31 @@ SENT = ("call_first_time", "call_time")
 """When a call was sent."""
 
 
+def test_few_small_calls_to_each_of_two_servers_are_few() -> None:
+    """Twenty to each, one of which takes 50 ms: TCP's 0.8 ms, and 0.2 ms of the fastest."""
+    rows = waits_for_network()
+    for number in range(40):
+        srt = 1 if number % 20 else 50
+        where = {"server": f"10.0.0.{number // 20 + 1}", "connection": number // 20 + 1}
+        rows += calls_of(DISK, 2 * number, "GETATTR", srt, 1, **where)
+    tcp = {
+        "connection": 1,
+        "transport": "TCP",
+        "client": DISK,
+        "server": "10.0.0.1",
+        "handshake": True,
+        "syn_rtt": 800_000,
+        "ack_rtt": 1_000,
+    }
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[tcp]) as trace:
+        measured = measure(trace)
+    assert measured.clients is not None
+    clocks = {clock.client: clock for clock in measured.clients.each}
+    assert clocks[DISK].small_calls == 40
+    assert clocks[DISK].rtt_s == pytest.approx(0.001)
+    assert clocks[NETWORK].rtt_s == pytest.approx(0.008)
+
+
 def test_the_sentence_says_whose_clock_it_is_and_begins_with_who_lost_most() -> None:
     verdict, _ = judged([*waits_for_disk(), *waits_for_network()])
     first, second = verdict.clients

@@ -11,10 +11,10 @@ import pytest
 
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.model import LOG_DEVICE_S, STREAMS, Model, model
+from pcapnfs.analyses.model import STREAMS, Model, model
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.resampling import holdout_error, interval, resampled
-from pcapnfs.analyses.what_if import Change
+from pcapnfs.analyses.what_if import LOG_DEVICE_S, Change
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
@@ -367,6 +367,52 @@ def test_calls_of_unknown_outcome_may_be_stable_or_not() -> None:
     assert same.low_s == pytest.approx(same.forecast_s, rel=0.02)
 
 
+def slowed(rows: list[Row], *numbers: int) -> list[Row]:
+    """Calls of which some took 40 ms, in the 40 ms that all after them come later."""
+    found: list[Row] = []
+    later = 0
+    for row in rows:
+        late = {key: int(str(row[key])) + later for key in ("call_time", "call_first_time")}
+        if row["call"] in numbers:
+            later += 40 * MILLISECOND
+        end = int(str(row["reply_time"])) + later
+        took = {"reply_first_time": end, "reply_time": end, "srt": end - late["call_time"]}
+        found.append({**row, **late, **took})
+    return found
+
+
+def test_a_few_slow_calls_may_have_waited_for_the_storage() -> None:
+    """Of 40 LOOKUPs 5 took 41 ms: that all calls take 6 ms then is their mean, or none's."""
+    calls = slowed(run(persist_ms=20), *range(1, 120, 24))
+    with trace_of(files=objects(), calls=calls, connections=[connection(0.8, 0.001)]) as trace:
+        found = model(trace)
+        given = model(trace, Overrides(persist_s=0.0, rtt_s=0.0))
+    calls = run(persist_ms=20)
+    with trace_of(files=objects(), calls=calls, connections=[connection(0.8, 0.001)]) as trace:
+        usual = {each.change: each for each in model(trace).what_if}
+    assert found.rtt_s == pytest.approx(0.006)
+    assert found.usual_s == pytest.approx(0.001)
+    assert found.slow_s == pytest.approx(120 * 0.005)
+    assert found.slow
+    by_name = {each.change: each for each in found.what_if}
+    for change in ("async", "log_device", "local"):
+        each = by_name[change]
+        assert each.low_s == pytest.approx(usual[change].forecast_s, rel=0.05)
+        assert each.forecast_s == pytest.approx(usual[change].forecast_s + 120 * 0.005, rel=0.01)
+    assert given.forecast_low_s is not None
+    assert given.forecast_low_s >= 0
+    # Of the same storage, and of another network, they are what was measured.
+    for change in ("measured", "rtt"):
+        assert by_name[change].low_s == pytest.approx(by_name[change].forecast_s, rel=0.15)
+
+
+def test_where_calls_take_alike_no_slow_ones_are_told(trace: Trace) -> None:
+    found = model(trace)
+    assert found.usual_s == pytest.approx(0.001)
+    assert found.slow_s == pytest.approx(0)
+    assert not found.slow
+
+
 @pytest.mark.parametrize("persist_s", [0.0, 1e-20, 1e-17])
 def test_storage_that_takes_no_time_makes_no_call_shorter(persist_s: float) -> None:
     costs = Costs(
@@ -380,6 +426,7 @@ def test_storage_that_takes_no_time_makes_no_call_shorter(persist_s: float) -> N
         pauses_s=0.0,
         concurrency=1.0,
         unsure_s=0.001,
+        slow_s=0.001,
     )
     for given in (0.0, 0.0001):
         change = Change(persist_s=given)

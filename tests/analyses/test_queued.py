@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.load import load
-from pcapnfs.analyses.queued import Queued, queued
+from pcapnfs.analyses.measurement import measure
+from pcapnfs.analyses.queued import Queued, Waits, queued, waits
+from pcapnfs.analyses.verdict import measured_verdict
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
 SERVER = "10.0.0.1"
@@ -94,3 +96,37 @@ def test_it_is_asked_only_where_service_times_grow_with_the_load() -> None:
     with trace_of(calls=calls) as trace:
         (server,) = load(trace)
     assert server.queued is None
+
+
+def one_thread(apart: int = 0) -> list[Row]:
+    """Five GETATTRs alone, then 40 times one 1 ms after a CREATE of 20 ms, served behind it."""
+    rows = [at(number, "GETATTR", 10 * number, 10 * number + 1, file=1) for number in range(1, 6)]
+    for turn in range(40):
+        since, number = 100 + 30 * turn, 10 + 2 * turn
+        rows += [
+            create(number, since, since + 20),
+            at(number + 1, "GETATTR", since + 1, since + (2 if turn < apart else 21), file=1),
+        ]
+    return rows
+
+
+def test_where_nearly_all_wait_for_others_calls_queue() -> None:
+    with trace_of(calls=one_thread()) as trace:
+        found = waits(trace)
+        measured = measure(trace)
+        verdict = measured_verdict(measured)
+    assert found == (Waits("10.0.0.2", SERVER, 45, 0.76),)
+    # What is left of a round trip is what a call takes alone.
+    assert measured.queue_s == pytest.approx(40 * 0.019 / 45)
+    assert measured.rtt_s == pytest.approx(measured.queue_s + 0.001)
+    assert verdict is not None
+    assert "server" in verdict.named
+    assert "queueing at the server" in verdict.sentence
+    assert "calls waited 16.9 ms each until others were answered" in verdict.sentence
+
+
+@pytest.mark.parametrize("calls", [one_thread(apart=9), one_thread()[2:], one_thread()[:60]])
+def test_where_some_do_not_or_few_do_nothing_queues(calls: list[Row]) -> None:
+    with trace_of(calls=calls) as trace:
+        assert waits(trace) == ()
+        assert measure(trace).queue_s == 0

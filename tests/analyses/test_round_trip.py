@@ -167,17 +167,23 @@ def test_times_before_the_capture_count_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("least", "usual", "told"),
+    ("least", "usual", "answer_ms", "told"),
     [
         # A few quick turns of a path that scatters are lucky ones,
-        (100, 3_400, (13_800, "acks")),
-        # those of one that does not are what it takes,
-        (2_900, 3_400, (3_400, "gaps")),
+        (100, 3_400, 14, (13_800, "acks")),
+        # also where it does by a third of what it takes,
+        (8_300, 10_900, 14, (13_800, "acks")),
+        # unless most answers are quick, too:
+        (100, 3_400, 5, (5_000, "gaps")),
+        # those of a path that does not are what it takes,
+        (2_900, 3_400, 14, (3_400, "gaps")),
         # as are all where little lies between.
-        (100, 900, (900, "gaps")),
+        (100, 900, 14, (900, "gaps")),
     ],
 )
-def test_lucky_turns_are_no_bound(least: int, usual: int, told: tuple[float, str]) -> None:
+def test_lucky_turns_are_no_bound(
+    least: int, usual: int, answer_ms: int, told: tuple[float, str]
+) -> None:
     pair = pair_of(
         tcp(
             1,
@@ -185,6 +191,7 @@ def test_lucky_turns_are_no_bound(least: int, usual: int, told: tuple[float, str
             ack_rtt=50,
             **acks("server", 8_800, 13_800),
             **turns("server", least, usual),
-        )
+        ),
+        calls=[call(number, "GETATTR", answer_ms) for number in range(1, 4)],
     )
     assert says(pair.server_side) == told

@@ -27,6 +27,7 @@ def timeline(gaps: np.ndarray, times: np.ndarray, **changes: object) -> Timeline
         "once": yes,
         "small_enough": False,
         "own_small": no,
+        "own_enough": no[:1],
         "own_timed": yes,
         "operation": np.zeros(count, np.int16),
         "operations": ("CREATE", "WRITE"),

@@ -300,3 +300,27 @@ def test_every_nanosecond_is_in_the_row_of_its_definition(drawn: list[Drawn]) ->
     for row in ROWS:
         parts = sum(round(getattr(budget, f"{row}_s") * 1e9) for budget in found.clients)
         assert round(getattr(found.total, f"{row}_s") * 1e9) == parts
+
+
+def test_where_the_clocks_of_the_directions_are_apart_nothing_is_told() -> None:
+    """Replies come 4 ms before their calls: neither waiting nor idling is known."""
+    rows = [
+        call(number, "GETATTR", -4)
+        if number % 5
+        else call(number, "CREATE", -3, stability="stable")
+        for number in range(1, 51)
+    ]
+    with trace_of(meta(packets=100), calls=rows) as trace:
+        found = time_budget(trace)
+    for each in (found.total, *found.clients, *(phase.budget for phase in found.phases)):
+        assert each.untold
+        assert each.unknown_s == each.wall_s
+        assert total_ns(each) == round(each.wall_s * 1e9)
+        assert each.concurrency is None
+    assert found.total.calls == 50
+    (phase,) = found.phases
+    assert phase.name == "GETATTR"
+    assert [(each.op, each.calls, each.time_s) for each in phase.operations] == [
+        ("GETATTR", 40, None),
+        ("CREATE", 10, None),
+    ]

@@ -114,6 +114,7 @@ def test_few_calls_of_each_of_several_pairs_are_few_together() -> None:
     assert not found.small_enough
     assert found.small.all()
     assert found.own_small.all()
+    assert not found.own_enough.any()
 
 
 def test_where_a_pair_has_enough_calls_the_round_trip_is_of_such_pairs() -> None:
@@ -123,6 +124,7 @@ def test_where_a_pair_has_enough_calls_the_round_trip_is_of_such_pairs() -> None
     assert int(found.small.sum()) == 30
     # What the other client's own calls show is the little that they are.
     assert int(found.own_small.sum()) == 30 + 5
+    assert found.own_enough.tolist() == [True, False]
 
 
 def test_nothing_is_no_failure() -> None:

@@ -55,6 +55,21 @@ def test_what_storage_looks_like(persist_s: float, storage: str) -> None:
     assert found(persist_s=persist_s).storage == storage
 
 
+def test_calls_that_queue_wait_for_the_server_and_for_no_round_trip() -> None:
+    costs = replace(DISK.costs, rtt_s=0.0083, persist_s=0.008)
+    told = verdict(replace(DISK, costs=costs, stable_s=0.0163, small_s=0.0083, queue_s=0.008))
+    times = {each.cause: each.time_s for each in told.causes}
+    assert times["server"] == pytest.approx(6000 * 0.008)
+    assert times["round_trips"] == pytest.approx(6000 * 0.0003)
+    assert times["persistence"] == pytest.approx(4000 * 0.008)
+    assert told.named == ("server", "persistence")
+    assert told.sentence.startswith(
+        "The time went into queueing at the server 58.3 % (calls waited 8.00 ms each until others "
+        "were answered) and persistence 38.8 % (4\u2009000 stable calls waited 8.00 ms each for "
+        "storage, or until the server had done others: calls queue there)"
+    )
+
+
 def test_stable_calls_as_fast_as_from_memory() -> None:
     told = found(persist_s=0.00005, stable_s=0.00035)
     assert told.storage == "memory"

@@ -28,6 +28,7 @@ def clock(**rows: float) -> TimeBudget:
         calls=1000,
         added_s=0.0,
         placed_share=1.0,
+        untold=False,
         **{f"{row}_s": seconds for row, seconds in told.items()},
     )
     return TimeBudget(total=total, clients=(), phases=())

@@ -35,6 +35,18 @@ def test_what_storage_takes_behind_a_cache_is_a_note() -> None:
     assert seen.severity == "problem"
 
 
+def test_where_calls_queue_it_may_be_the_wait_for_a_thread() -> None:
+    (seen,) = seen_by(RULE, bound_by("persistence", queue_s=0.0006))
+    assert seen.confidence == "likely"
+    assert "rotating disk" not in seen.seen
+    assert seen.seen.endswith(
+        "Calls queue at the server: small ones waited there for most of that round trip, and part "
+        "of this may be a wait for a thread, too."
+    )
+    (seen,) = seen_by(RULE, bound_by("persistence", queue_s=0.0004))
+    assert "rotating disk" in seen.seen
+
+
 def test_many_round_trips_are_slow_however_short() -> None:
     fast = bound_by("persistence", rtt_s=0.0002, stable_median_s=0.0011, storage="flash")
     assert [seen.severity for seen in seen_by(RULE, fast)] == ["problem"]

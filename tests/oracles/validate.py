@@ -32,7 +32,8 @@ is foretold, and the error is printed, whatever it is. What the figures mean and
 [method](method.md).
 
 *Interval* is the one that `estimate` prints; it holds what other files would have changed, what \
-storage on a clock of its own may absorb, and how streams may share the client and the storage. \
+storage on a clock of its own may absorb, what slow calls may have waited for the storage, and how \
+streams may share the client and the storage. \
 It cannot hold that the client or the machine was faster or slower in the other run.
 """
 

@@ -8,6 +8,7 @@ from pcapnfs.analyses.budget import Budget
 from pcapnfs.analyses.cache import Cache, FileCache, Interval
 from pcapnfs.analyses.call_times import KindOfStable
 from pcapnfs.analyses.capture import Capture
+from pcapnfs.analyses.client_forecasts import ClientForecast
 from pcapnfs.analyses.concurrency import NOBODY, Concurrency, Moment
 from pcapnfs.analyses.costs import Total
 from pcapnfs.analyses.course import Course, Part
@@ -439,6 +440,10 @@ def model() -> Model:
         unknown_calls=0,
         unseen_replies=0,
         unsure_s=0.0,
+        client_number=1,
+        clients=(),
+        usual_s=480e-6,
+        slow_s=0.1,
         clock_tick_s=None,
         absorbs_rtt=True,
         persist_by_op=(
@@ -468,6 +473,28 @@ def model() -> Model:
             Scenario("local", None, 4.2, 4.1, 4.5, 3.667),
         ),
         verdict=bottleneck(),
+    )
+
+
+def client_forecasts(*clients: str) -> tuple[ClientForecast, ...]:
+    """Of clients of which only the first has stable calls enough."""
+    told = ("measured", "async", "log_device", "rtt", "local")
+    return tuple(
+        ClientForecast(
+            client=client,
+            calls=1000,
+            stable_calls=0 if place else 400,
+            rtt_s=0.5e-3,
+            persist_s=None if place else 2.5e-3,
+            concurrency=1.0,
+            measured_s=15.4,
+            what_if=tuple(
+                each
+                for each in model().what_if
+                if each.change in (("measured", "rtt") if place else told)
+            ),
+        )
+        for place, client in enumerate(clients)
     )
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from rich.console import RenderableType
 
 from pcapnfs.analyses.budget import ROWS
+from pcapnfs.analyses.time_budget import TimeBudget
 from pcapnfs.record import replace
 from pcapnfs.views import budget
 from tests.views import samples
@@ -156,3 +158,20 @@ def test_what_a_longer_path_took_of_the_rows_stands_below_them() -> None:
         "of stable, 1.00 s of unstable."
     )
     assert not any("path" in remark for remark in budget.remarks(samples.time_budget().total))
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_where_clocks_are_apart_no_row_is_told(width: int) -> None:
+    rows: dict[str, Any] = dict.fromkeys((f"{row}_s" for row in ROWS), 0.0)
+    rows["unknown_s"] = 61.0
+    clock = replace(samples.budget(), untold=True, **rows)
+    phase = samples.phase()
+    operations = tuple(replace(each, time_s=None) for each in phase.operations)
+    phase = replace(phase, operations=operations, budget=clock)
+    told = TimeBudget(total=clock, clients=(clock,), phases=(phase,))
+    text = samples.render(budget.screen(told), width)
+    assert "unknown: clocks are apart" in text
+    assert "3\u2009000 CREATE, 2\u2009000 LOOKUP" in text
+    assert budget.remarks(clock) == [
+        "The clocks of the two directions are apart: when calls were outstanding is not known."
+    ]

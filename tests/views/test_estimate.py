@@ -108,6 +108,18 @@ def test_what_may_have_been_stable_is_told_where_it_matters() -> None:
     assert len(estimate.remarks(replace(much, what_if=()))) == 2
 
 
+def test_a_few_slow_calls_are_told_where_they_matter() -> None:
+    slow = replace(samples.model(), small_calls=1200, usual_s=335e-6, slow_s=3.0)
+    told = (
+        "A few slow calls make the round trip: half of 1\u2009200 calls took 335 µs at most. These "
+        "may have waited for the storage as well: the ranges with other storage hold both."
+    )
+    assert estimate.remarks(slow)[1] == told
+    assert estimate.lines(slow)[-1] == told
+    assert told not in estimate.remarks(samples.model())
+    assert told not in estimate.remarks(replace(slow, what_if=()))
+
+
 def test_calls_of_other_programs_are_none_of_nfs() -> None:
     """As where only the portmapper, mounts or locks were captured."""
     inputs = tuple(
@@ -132,3 +144,32 @@ def test_one_is_not_many() -> None:
     assert estimate.formula(replace(one, counted="directories")).startswith("1 directory × ")
     streams = replace(samples.model().what_if[1], change="streams", value=1.0)
     assert estimate.change(streams) == "1 parallel stream"
+
+
+def several() -> Model:
+    clients = samples.client_forecasts("10.0.0.2", samples.HOSTILE)
+    return replace(samples.model(), client_number=3, clients=clients)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_of_several_clients_each_has_its_forecasts(width: int) -> None:
+    text = samples.render(estimate.screen(several()), width)
+    told = text[text.index("What if, by client") :]
+    assert "\x1b" not in told
+    assert "half the RTT" in told
+    (row,) = [line for line in told.splitlines() if "10.0.0.2" in line]
+    for forecast in ("1\u2009000", "15.4 s", "7.40 s", "7.72 s", "13.8 s", "4.20 s"):
+        assert forecast in row
+    assert "2 of 3 clients" in told
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+
+
+def test_several_clients_are_said_to_be_taken_as_one() -> None:
+    told = (
+        "Forecasts take all 3 clients as one: where they overlap, any of them may take longer, or "
+        "be done sooner"
+    )
+    assert f"{told}; what each would take stands below." in estimate.remarks(several())
+    assert f"{told}; pcapnfs estimate tells what each would take." in estimate.lines(several())
+    assert f"{told}." in estimate.remarks(replace(several(), clients=()))
+    assert not any("as one" in line for line in estimate.remarks(samples.model()))

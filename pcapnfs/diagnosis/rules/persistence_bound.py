@@ -62,6 +62,13 @@ ADVICE = (
 """Best first; the first and the last do not help where storage is fast already."""
 
 
+QUEUES = (
+    "Calls queue at the server: small ones waited there for most of that round trip, and part of "
+    "this may be a wait for a thread, too."
+)
+"""What is said instead of what the storage looks like."""
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for the only client, or for each of several."""
     for found, cause in bound.each(material, "persistence"):
@@ -81,18 +88,21 @@ def _storage(
         or median > values[RATIO.name] * found.rtt_s
         or found.verdict.storage == "mixed"
     )
+    queues = found.queue_s > found.rtt_s / 2
     yield Observed(
         severity=bound.severity(material, found, claims, large=slow),
         title="Much of the time goes into the server's storage",
         seen=f"{units.counted(found.stable_calls, 'stable call')} took "
         f"{units.duration(found.persist_s)} each, in the mean, beyond the round trip of "
         f"{units.duration(found.rtt_s)}: {units.share(cause.share)} of {bound.whose(found)}."
-        f"{_kinds(found)} {STORAGE[found.verdict.storage or 'flash']}",
+        f"{_kinds(found)} {QUEUES if queues else STORAGE[found.verdict.storage or 'flash']}",
         why="The server may not answer CREATE, REMOVE, SETATTR, COMMIT and the like before they "
         "are on stable storage (RFC 1813, RFC 8881). A program that does one thing after the "
         "other waits for each of them: neither network nor bandwidth helps.",
         advice=ADVICE if slow else ADVICE[1:3],
-        confidence="certain" if found.verdict.storage in ("disk", "slow") and slow else "likely",
+        confidence="certain"
+        if found.verdict.storage in ("disk", "slow") and slow and not queues
+        else "likely",
         data=bound.data(found),
         frames=found.slowest,
         claims=claims,

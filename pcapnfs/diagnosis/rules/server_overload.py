@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.queued import ALONE, NEARLY_ALL
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -28,13 +29,10 @@ LEAST = Threshold(
 )  # fmt: skip
 
 QUEUED = Threshold(
-    "server_overload.queued", 0.8, "share",
+    "server_overload.queued", NEARLY_ALL, "share",
     "of the small calls that came while others were under way, those that waited until another one "
     "was done", "default of this tool",
 )  # fmt: skip
-
-ALONE = 5
-"""Small calls without others that tell how long one takes by itself."""
 
 APART = 4
 """Times as many calls under way, for load and without."""

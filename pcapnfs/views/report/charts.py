@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pcapnfs import units
-from pcapnfs.views.budget import SHORT, TITLES
+from pcapnfs.views.budget import SHORT, title
 from pcapnfs.views.report import svg
 from pcapnfs.views.report.blocks import told
 from pcapnfs.views.screen import protocol_name
@@ -52,7 +52,7 @@ def budget(clocks: Sequence[Budget]) -> str:
             if not share:
                 continue
             width = share * (WIDTH - left)
-            tip = f"{TITLES[name]}: {units.duration(time_s)}, {units.share(share)}"
+            tip = f"{title(name, clock)}: {units.duration(time_s)}, {units.share(share)}"
             parts.append(svg.rectangle(x, y, max(width - 1, 0.5), height, f"b-{name}", tip))
             label = f"{SHORT[name]} {units.share(share)}"
             if len(label) * LETTER + 8 < width:

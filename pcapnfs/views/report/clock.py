@@ -27,7 +27,7 @@ def section(report: Report) -> Section:
     parts: list[Block] = []
     if total.wall_s > 0:
         legend = tuple(
-            (f"b-{name}", budget_view.TITLES[name])
+            (f"b-{name}", budget_view.title(name, total))
             for name, _, _ in total.shares()
             if any(time_s for clock in clocks for row, time_s, _ in clock.shares() if row == name)
         )
@@ -48,7 +48,7 @@ def _clock(total: Budget) -> Block:
         else f"The clocks of {units.counted(total.clients, 'client')}, added up"
     )
     rows = [
-        [blocks.words(budget_view.TITLES[name]), blocks.time(time_s), blocks.share(share)]
+        [blocks.words(budget_view.title(name, total)), blocks.time(time_s), blocks.share(share)]
         for name, time_s, share in total.shares()
         if time_s
     ]

@@ -25,6 +25,8 @@ def section(report: Report) -> Section:
         parts.append(_figures(model))
     if model.what_if:
         parts.append(_what_if(model))
+    if model.clients:
+        parts.append(_by_client(model))
     parts.append(_inputs(model))
     if len(told := [each for each in model.persist_by_op if each.persist_s is not None]) > 1:
         kinds = [
@@ -79,6 +81,23 @@ def _what_if(model: Model) -> Block:
         ]
 
     return blocks.table("What if", columns, [row(each) for each in model.what_if])
+
+
+def _by_client(model: Model) -> Block:
+    changes = view.told_changes(model)
+    columns = [Column("client", "name"), Column("calls"), *(Column(view.SHORT[x]) for x in changes)]
+    rows = []
+    for client in model.clients:
+        found = {each.change: each.forecast_s for each in client.what_if}
+        rows.append(
+            [
+                blocks.name(client.client),
+                blocks.total(client.calls),
+                *(blocks.time(found.get(change)) for change in changes),
+            ]
+        )
+    more = " ".join(view.more_clients(model))
+    return blocks.table("What if, by client", columns, rows, more=more)
 
 
 def _inputs(model: Model) -> Block:

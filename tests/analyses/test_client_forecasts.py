@@ -1,0 +1,97 @@
+"""Forecasts of several clients, each of which does what it does at its own pace."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.client_forecasts import TOLD, ClientForecast
+from pcapnfs.analyses.model import Model, model
+from pcapnfs.analyses.overrides import Overrides
+from tests.unit.rows import MILLISECOND, START_NS, Row, file, meta, trace_of
+from tests.unit.rows import call as made
+
+DISK, NETWORK = "10.0.0.3", "10.0.0.4"
+
+
+def calls_of(
+    client: str, op: str, srt_ms: float, number: int = 100, **columns: object
+) -> list[Row]:
+    """So many calls, one every 10 ms."""
+    base = 10_000 * int(client.rsplit(".", 1)[1])
+    rows = [
+        made(place, op, srt_ms, client=client, file=1, **columns) for place in range(1, number + 1)
+    ]
+    return [{**row, "call": base + place} for place, row in enumerate(rows)]
+
+
+def waits_for_disk(client: str = DISK, small: int = 40, number: int = 100) -> list[Row]:
+    """Small calls of 1 ms among CREATEs of 9 ms."""
+    stable = calls_of(client, "CREATE", 9, number, stability="stable")
+    quick = calls_of(client, "GETATTR", 1, number)
+    return [quick[place] if place < small else stable[place] for place in range(number)]
+
+
+def foretold(rows: list[Row], given: Overrides | None = None) -> Model:
+    ends = meta(end_ns=START_NS + 2000 * MILLISECOND)
+    with trace_of(ends, calls=rows, files=[file(1, "a")]) as trace:
+        return model(trace, given)
+
+
+def times(found: ClientForecast) -> dict[str, float]:
+    return {each.change: each.forecast_s for each in found.what_if}
+
+
+def test_each_client_keeps_what_its_own_calls_wait_for() -> None:
+    """Side by side: faster storage helps one of them alone, and both are not done sooner for it."""
+    found = foretold([*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)])
+    assert found.client_number == 2
+    clients = {each.client: each for each in found.clients}
+    assert set(clients) == {DISK, NETWORK}
+    disk, network = clients[DISK], clients[NETWORK]
+    assert disk.rtt_s == pytest.approx(0.001)
+    assert disk.persist_s == pytest.approx(0.008)
+    assert network.rtt_s == pytest.approx(0.008)
+    assert network.persist_s is None
+    assert disk.measured_s == pytest.approx(0.999)
+    assert network.measured_s == pytest.approx(0.998)
+    assert times(disk)["measured"] == pytest.approx(disk.measured_s)
+    assert times(disk)["async"] == pytest.approx(0.999 - 60 * 0.008)
+    assert times(network)["async"] == pytest.approx(network.measured_s)
+    assert times(network)["log_device"] == pytest.approx(network.measured_s)
+
+
+def test_the_forecast_of_a_client_is_that_of_a_capture_of_its_own() -> None:
+    alone = foretold(waits_for_disk())
+    beside = foretold([*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)])
+    given = Overrides(persist_s=0.002)
+    (one,) = [each for each in beside.clients if each.client == DISK]
+    assert (alone.client_number, alone.clients) == (1, ())
+    expected = {each.change: each.forecast_s for each in alone.what_if}
+    for change in ("measured", "async", "log_device"):
+        assert times(one)[change] == pytest.approx(expected[change])
+    (one,) = [
+        each
+        for each in foretold([*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)], given).clients
+        if each.client == DISK
+    ]
+    assert times(one)["given"] == pytest.approx(foretold(waits_for_disk(), given).forecast_s)
+
+
+def test_too_few_stable_calls_of_a_client_foretell_no_other_storage() -> None:
+    found = foretold([*waits_for_disk(), *waits_for_disk(NETWORK, small=80)])
+    clients = {each.client: each for each in found.clients}
+    assert clients[NETWORK].persist_s is None
+    assert set(times(clients[NETWORK])) == {"measured"}
+    assert "async" in times(clients[DISK])
+
+
+def test_what_is_given_of_all_together_is_nobodys_own() -> None:
+    rows = [*waits_for_disk(), *calls_of(NETWORK, "GETATTR", 8)]
+    for given in (Overrides(files=10), Overrides(streams=4), Overrides(rpcs_per_file=3)):
+        assert foretold(rows, given).clients == ()
+
+
+def test_the_first_few_are_told() -> None:
+    rows = [row for last in range(3, 3 + TOLD + 2) for row in waits_for_disk(f"10.0.0.{last}")]
+    found = foretold(rows)
+    assert (found.client_number, len(found.clients)) == (TOLD + 2, TOLD)

@@ -24,7 +24,13 @@ LOSSY = TcpStalls(
     server_zero_window_s=0.0,
     stalls=3,
     time_s={"stable": 0.4, "unstable": 0.2},
+    longest_s=0.3,
+    longest_from_ns=1_700_000_000_000_000_000,
     frames=(5, 9, 11),
+)
+
+CUT = replace(
+    LOSSY, client_resent=4, server_resent=0, stalls=1, time_s={"unstable": 25.0}, longest_s=25.0
 )
 
 
@@ -66,6 +72,26 @@ def test_what_had_arrived_before_was_not_lost() -> None:
     assert "11 of 4\u2009000 segments with data" in seen.seen
     assert "6 of them had arrived before, as the other end says (D-SACK)." in seen.seen
     assert seen_by(RULE, nothing(tcp_stalls=(replace(arrived, spurious=7),))) == []
+
+
+def test_a_path_that_was_cut_is_told_however_few_segments_that_took() -> None:
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(CUT, segments=10**6),)))
+    assert (seen.severity, seen.title) == ("warning", "The path let nothing through for a while")
+    assert seen.seen.endswith("One call, sent at 22:13:20 UTC, stood still for 25.0 s.")
+    assert "ping" in seen.advice[1].action
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(CUT, stalls=2),)))
+    assert seen.seen.endswith(
+        "2 calls took 25.0 s of the clock longer for it; the longest, sent at 22:13:20 UTC, stood "
+        "still for 25.0 s."
+    )
+
+
+@pytest.mark.parametrize("change", [{"longest_s": 2.9}, {"client_resent": 3}])
+def test_segments_sent_again_too_seldom_for_the_timer_do_not_tell_of_a_cut(
+    change: dict[str, float],
+) -> None:
+    pair = replace(CUT, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(tcp_stalls=(pair,))) == []
 
 
 def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:

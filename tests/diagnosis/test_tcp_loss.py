@@ -9,6 +9,7 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_rpc_retransmission import FEW
 from tests.diagnosis.test_unanswered_calls import SILENT
 
 LOSSY = TcpStalls(
@@ -92,6 +93,15 @@ def test_segments_sent_again_too_seldom_for_the_timer_do_not_tell_of_a_cut(
 ) -> None:
     pair = replace(CUT, **change)  # type: ignore[arg-type]
     assert seen_by(RULE, nothing(tcp_stalls=(pair,))) == []
+
+
+@pytest.mark.parametrize(("moved", "stalls", "told"), [(1, 0, False), (1, 3, True), (0, 0, True)])
+def test_what_went_to_a_connection_that_broke_is_no_loss(
+    moved: int, stalls: int, told: bool
+) -> None:
+    pair = replace(LOSSY, client_resent=9, server_resent=0, stalls=stalls)
+    broken = replace(FEW, moved=moved)
+    assert bool(seen_by(RULE, nothing(tcp_stalls=(pair,), resent_calls=(broken,)))) is told
 
 
 def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:

@@ -39,6 +39,9 @@ CUT = Threshold(
     "RFC 6298 section 5.5: the timer doubles, from 200 ms in practice: four losses in a row",
 )  # fmt: skip
 
+TRIES = 15
+"""As often Linux sends a segment again before it takes the connection for broken (tcp_retries2)."""
+
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
@@ -92,13 +95,14 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _vain(material: Material, pair: TcpStalls) -> int:
-    """Segments that the client sent to a server out of reach: `unanswered_calls` speaks of these."""
-    silent = sum(
-        each.resent
-        for each in material.unanswered
-        if (each.client, each.server) == (pair.client, pair.server)
-    )
-    return min(silent, pair.client_resent)
+    """Segments that the client sent to a server out of reach: `unanswered_calls` speaks of these.
+
+    So does `rpc_retransmission` of those before a connection broke, if no other call stood still.
+    """
+    ends = pair.client, pair.server
+    silent = sum(each.resent for each in material.unanswered if (each.client, each.server) == ends)
+    broken = any(each.moved for each in material.resent_calls if (each.client, each.server) == ends)
+    return min(max(silent, TRIES if broken and not pair.stalls else 0), pair.client_resent)
 
 
 def _tries(longest_s: float) -> int:

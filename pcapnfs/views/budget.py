@@ -43,7 +43,7 @@ TITLES = {
     "state": "client state",
     "unknown": "unknown: no reply, or unreadable",
     "transfer": "transfer: bytes on their way",
-    "waiting": "waiting: server not ready",
+    "waiting": "waiting: not ready or no answer",
     "client": "client: no call outstanding",
 }
 """The rows of a budget and how the screen calls them."""

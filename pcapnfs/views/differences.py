@@ -55,7 +55,7 @@ FACTORS = {
     "syncops_per_file": "stable calls per file",
     "persist_s": "persistence of a stable call",
     "transfer_s": "transfer, per file",
-    "waiting_s": "server not ready, per file",
+    "waiting_s": "waiting for the server, per file",
     "other_s": "rest of the calls, per file",
     "concurrency": "calls at the same time",
     "client_s": "client, per call",

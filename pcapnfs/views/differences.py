@@ -65,7 +65,7 @@ FACTORS = {
 
 GIVEN = {
     "files": "the number of files",
-    "set_up": "and AFTER's round trip and persistence",
+    "set_up": "and AFTER's RTT, persistence",
     "calls": "and AFTER's calls per file",
 }
 """What a forecast was given, one after the other."""

@@ -56,14 +56,14 @@ def _observed(
 
 
 def _seen(met: MountOutcome) -> str:
-    verb = "was" if met.calls == 1 else "were"
     if met.kind == "unregistered":
         asked = wording.several([_service(each) for each in met.asked])
         return (
-            f"{units.counted(met.calls, 'call')} to the portmapper {verb} answered that there is "
-            f"none: {asked}."
+            f"The portmapper answered {units.counted(met.calls, 'call')} with 'not registered': "
+            f"{asked}."
         )
     asked = wording.several([_operation(each) for each in met.asked])
+    verb = "was" if met.calls == 1 else "were"
     text = (
         f"{units.counted(met.calls, 'call')} ({asked}) {verb} answered {' or '.join(met.statuses)}"
     )
@@ -88,6 +88,8 @@ def _operation(asked: str) -> str:
     """An operation and its protocol."""
     op, _, protocol = asked.partition(" ")
     version = protocol.removeprefix("mount")
+    if op.isdigit():
+        op = f"procedure {op}"
     return f"{op} of {'NFSv' if version == protocol else 'MOUNT v'}{version}"
 
 

@@ -108,9 +108,12 @@ def formula(model: Model) -> str:
     """The first-order formula with its inputs."""
     one = {"directories": "directory"}.get(model.counted, "file")
     many = "directories" if model.counted == "directories" else "files"
+    counted = units.counted(model.files or 0, one, many)
+    trips = f"{_counted(model.rpcs_per_file, 'RPC')} × {units.duration(model.rtt_s)}"
+    if model.syncops_per_file == 0:
+        return f"{counted} × {trips}"
     return (
-        f"{units.counted(model.files or 0, one, many)} × ({_counted(model.rpcs_per_file, 'RPC')} × "
-        f"{units.duration(model.rtt_s)} + {units.number(model.syncops_per_file)} stable × "
+        f"{counted} × ({trips} + {units.number(model.syncops_per_file)} stable × "
         f"{units.duration(model.persist_s)})"
     )
 

@@ -98,6 +98,14 @@ def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
     assert "(frames 101, 129, 157)" in text
 
 
+def test_nothing_is_said_of_answers_that_there_are_none_of() -> None:
+    unasked = replace(samples.cache(), revalidations=0, unchanged_share=None, invalidations=0)
+    assert caching.in_short(unasked) == "No revalidations."
+    untold = replace(unasked, revalidations=3)
+    assert caching.in_short(untold).startswith("3 revalidations, ")
+    assert "unchanged" not in caching.in_short(untold)
+
+
 def test_many_clients_without_a_verdict_are_counted() -> None:
     cached = samples.cache()
     many = replace(cached, mounts=cached.mounts[1:] * 9)

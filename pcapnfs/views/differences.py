@@ -35,6 +35,7 @@ SUBJECTS = {
     "transport": "transport",
     "security": "security flavor",
     "attribute_cache": "attribute caching",
+    "name_cache": "caching of names",
     "rsize": "rsize",
     "wsize": "wsize",
     "readdirplus": "directory listings",

@@ -42,6 +42,7 @@ from pcapnfs.analyses.late_connections import unreached_s
 from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.sealing import sealing
+from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
@@ -202,6 +203,8 @@ class Measurement(Record):
     """The clocks of the two directions are so far apart that what calls took is not known."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
+    capture_s: float = 0.0
+    """The span of the capture, seconds; 0 where no packet has a time."""
 
     @property
     def span_s(self) -> float:
@@ -359,6 +362,7 @@ def measure(
         login_s=sum(logged_in.get(each, Logins()).beyond_s(rtt or 0.0) for each in calls.clients),
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
+        capture_s=((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / NANOSECONDS,
     )
 
 

@@ -183,10 +183,13 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
 
 
 def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
-    """The verdict, which is about the calls after it, with a mount that took a large share."""
+    """The verdict with what it is about: without a mount, or the rest of the capture, if large."""
     apart = measured.apart_s
     if not noticed(apart, apart + measured.span_s):
-        return found
+        if not found.named or measured.span_s >= ACTIVE_SHARE * measured.capture_s:
+            return found
+        begin = f"The {units.duration(measured.span_s)} from the first call to the last reply"
+        return replace(found, sentence=begin + found.sentence.removeprefix("The time"))
     return replace(found, sentence=f"{_mounting(apart)}. {found.sentence}")
 
 

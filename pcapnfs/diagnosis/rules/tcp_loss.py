@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.service_time import NANOSECONDS
-from pcapnfs.analyses.tcp_timeouts import SLOW_TIMEOUT_NS
+from pcapnfs.analyses.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
@@ -34,8 +34,8 @@ GRAVE = Threshold(
 
 
 CUT = Threshold(
-    "tcp_loss.cut", 3.0, "s", "what one call stood still: from here on the path was cut, and it is "
-    "told however few segments that took",
+    "tcp_loss.cut", CUT_S, "s", "what one call stood still: from here on the path was cut, and it "
+    "is told however few segments that took",
     "RFC 6298 section 5.5: the timer doubles, from 200 ms in practice: four losses in a row",
 )  # fmt: skip
 

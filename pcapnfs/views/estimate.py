@@ -63,7 +63,7 @@ _CHANGES = {
     "measured": "as measured",
     "given": "with what was given",
     "async": "async export (risks data)",
-    "local": "local, no network, no waiting for storage",
+    "local": "local: no network, no storage wait",
 }
 """Changes without a number."""
 

@@ -9,6 +9,7 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_delegation_recall import CALLED
 from tests.diagnosis.test_rpc_retransmission import FEW
 from tests.diagnosis.test_unanswered_calls import SILENT
 
@@ -64,7 +65,7 @@ def test_what_goes_to_a_server_that_is_not_there_is_no_loss(
     found = seen_by(RULE, nothing(tcp_stalls=(pair,), unanswered=(silent,)))
     assert bool(found) is told
     if resent == 1:
-        assert "1 of these went to a server that did not answer any more." in found[0].seen
+        assert "1 of these went to a host that did not answer any more." in found[0].seen
 
 
 def test_what_had_arrived_before_was_not_lost() -> None:
@@ -102,6 +103,13 @@ def test_what_went_to_a_connection_that_broke_is_no_loss(
     pair = replace(LOSSY, client_resent=9, server_resent=0, stalls=stalls)
     broken = replace(FEW, moved=moved)
     assert bool(seen_by(RULE, nothing(tcp_stalls=(pair,), resent_calls=(broken,)))) is told
+
+
+@pytest.mark.parametrize(("returned", "told"), [(1, False), (2, True)])
+def test_what_went_to_a_client_that_is_gone_is_no_loss(returned: int, told: bool) -> None:
+    pair = replace(LOSSY, client_resent=0, server_resent=9, stalls=0)
+    recalls = replace(CALLED, recalled=2, returned=returned)
+    assert bool(seen_by(RULE, nothing(tcp_stalls=(pair,), recalls=(recalls,)))) is told
 
 
 def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:

@@ -70,7 +70,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             f"{units.count(pair.client_resent)} by the client, "
             f"{units.count(pair.server_resent)} by the server."
             + (
-                f" {units.count(vain)} of these went to a server that did not answer any more."
+                f" {units.count(vain)} of these went to a host that did not answer any more."
                 if vain
                 else ""
             )
@@ -95,14 +95,24 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _vain(material: Material, pair: TcpStalls) -> int:
-    """Segments that the client sent to a server out of reach: `unanswered_calls` speaks of these.
+    """Segments that were sent to a host out of reach: `unanswered_calls` speaks of these.
 
-    So does `rpc_retransmission` of those before a connection broke, if no other call stood still.
+    So does `rpc_retransmission` of those before a connection broke, and `delegation_recall` of
+    those to a client that does not give a delegation back, if no other call stood still.
     """
     ends = pair.client, pair.server
     silent = sum(each.resent for each in material.unanswered if (each.client, each.server) == ends)
+    if pair.stalls:
+        return min(silent, pair.client_resent)
     broken = any(each.moved for each in material.resent_calls if (each.client, each.server) == ends)
-    return min(max(silent, TRIES if broken and not pair.stalls else 0), pair.client_resent)
+    deaf = any(
+        each.recalled > each.returned
+        for each in material.recalls
+        if (each.holder, each.server) == ends
+    )
+    return min(max(silent, TRIES if broken else 0), pair.client_resent) + min(
+        TRIES if deaf else 0, pair.server_resent
+    )
 
 
 def _tries(longest_s: float) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.resent_calls import ResentCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.rpc_retransmission import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_unanswered_calls import SILENT
 
 FEW = ResentCalls(
     client="10.0.0.2",
@@ -70,6 +73,16 @@ def test_what_to_find_out_of_a_broken_connection() -> None:
     moved = replace(FEW, moved=3)
     (seen,) = seen_by(RULE, nothing(resent_calls=(moved,)))
     assert [advice.action[:32] for advice in seen.advice] == ["Find out why the connection brok"]
+
+
+@pytest.mark.parametrize(
+    ("repeated", "server", "told"), [(3, "10.0.0.1", 0), (2, "10.0.0.1", 1), (3, "10.0.0.9", 1)]
+)
+def test_what_was_never_answered_is_told_as_that_alone(
+    repeated: int, server: str, told: int
+) -> None:
+    silent = replace(SILENT, server=server, repeated=repeated)
+    assert len(seen_by(RULE, nothing(resent_calls=(FEW,), unanswered=(silent,)))) == told
 
 
 def test_over_udp_tcp_comes_first() -> None:

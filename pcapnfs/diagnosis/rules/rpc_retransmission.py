@@ -31,7 +31,13 @@ TOPIC = "calls sent again"
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     for pair in material.resent_calls:
-        if pair.resent < values[LEAST.name]:
+        # `unanswered_calls` speaks of those that no transmission got an answer to.
+        vain = sum(
+            min(each.repeated, each.calls)
+            for each in material.unanswered
+            if (each.client, each.server) == (pair.client, pair.server)
+        )
+        if pair.resent - vain < values[LEAST.name]:
             continue
         claims = by_row(pair.time_s)
         severity = by_cost(material, claims)

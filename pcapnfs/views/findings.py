@@ -120,7 +120,7 @@ def _finding(found: Finding) -> list[RenderableType]:
         ("Why", sentence(found.why)),
         *(("Do" if place == 0 else "", _advice(each)) for place, each in enumerate(found.advice)),
         ("Sure", f"{found.confidence}; {sentence(found.data)}"),
-        ("Show", found.display_filter or ""),
+        ("Filter", found.display_filter or ""),
         ("Rule", _rule(found)),
     ]
     grid = Table.grid(padding=(0, 2, 0, 0), expand=False)

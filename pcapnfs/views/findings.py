@@ -52,7 +52,7 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
     columns = (
         Column("", align="left"),
         Column("costs"),
-        Column("finding", align="left", least=52, cut="end"),
+        Column("finding", align="left", least=52, cut="wrap"),
         Column("rule", align="left", priority=1),
     )
     rest = len(findings) - len(shown)

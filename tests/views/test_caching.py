@@ -69,6 +69,11 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert samples.render(listings.screen(empty), 80).strip() == "No directory was listed."
 
 
+def test_times_that_do_not_tell_are_left_out_of_the_sentence() -> None:
+    found = replace(samples.readdir(), time_s=0.0, follow_up_s=0.0)
+    assert " -" not in listings.in_short(found)
+
+
 def test_only_nfsv3_has_readdirplus() -> None:
     assert "(READDIRPLUS)" in samples.render(listings.screen(samples.readdir()), 140)
     one = samples.readdir()

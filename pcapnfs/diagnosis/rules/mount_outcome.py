@@ -233,7 +233,8 @@ def _negotiated(several: list[MountOutcome]) -> Observed:
         title="The client tried what the server does not have, and got on without",
         seen=" ".join(_seen(met) for met in several),
         why="That is how clients find out which versions and transports a server has: each try "
-        "costs a round trip or two when something is mounted, and files are reached all the same.",
+        "costs a round trip or two as something is mounted or unmounted, and files are reached all "
+        "the same.",
         advice=(
             Advice(
                 "To be sure of the version, or to spare the tries, name it in the mount (vers=, "

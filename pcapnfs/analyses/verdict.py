@@ -163,6 +163,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             waiting_s=measured.postponed_s,
             unknown_s=measured.unknown_beyond_s(measured.rtt_s),
             lost_s=measured.lost.calls_s,
+            cut_s=measured.lost.cut_s,
             lost_idle_s=measured.lost.idle_s,
             longer_s=measured.longer.calls_s,
             longer_calls=measured.longer.calls,

@@ -496,6 +496,9 @@ def test_streams_do_not_shorten_the_wait_for_a_path_that_was_cut(
     assert streams.forecast_s == pytest.approx(busy / STREAMS + waited + client)
     assert given.forecast_s == pytest.approx(streams.forecast_s)
     assert given.verdict is not None
+    detail = "until TCP's retransmission timer ran out" if shared else "let nothing through"
+    assert found.verdict is not None
+    assert detail in found.verdict.sentence
     lost = next(each for each in given.verdict.causes if each.cause == "loss")
     assert lost.time_s == pytest.approx(waited, rel=0.01)
 

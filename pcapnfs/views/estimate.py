@@ -72,8 +72,10 @@ def screen(model: Model) -> RenderableType:
     """Verdict, inputs, figures, and what would happen if."""
     parts: list[RenderableType] = []
     if model.verdict is not None:
-        parts += [heading("Verdict"), *(note(line) for line in verdict_sentences(model.verdict))]
-    parts += [heading("Inputs"), _inputs(model), *_kinds(model), heading("Estimate")]
+        told = (note(line) for line in verdict_sentences(model.verdict))
+        parts += [heading("Verdict", first=True), *told]
+    inputs = heading("Inputs", first=not parts)
+    parts += [inputs, _inputs(model), *_kinds(model), heading("Estimate")]
     missing = [_why(code, "give") for code in model.missing]
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:

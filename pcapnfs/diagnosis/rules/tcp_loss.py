@@ -1,4 +1,4 @@
-"""Segments lost on the way: TCP sent them again, and calls stood still meanwhile."""
+"""Segments lost on the way, some or all for a while: TCP sent them again, and calls stood still."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_a_portmapper_over_udp_behind_a_firewall(tmp_path: Path) -> None:
     finding = found(talk.capture(), tmp_path)
     assert finding is not None
     assert finding.title == "The portmapper does not answer over UDP"
-    assert "It sent 3 RPC calls again." in finding.evidence
+    assert "The client sent 3 RPC calls again." in finding.evidence
 
 
 def test_replies_that_the_capture_lacks_are_none(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_calls_that_are_repeated_and_acknowledged(reconnects: bool, tmp_path: Pa
     finding = found(capture, tmp_path)
     assert finding is not None
     assert (finding.severity, finding.title) == ("problem", "The server stopped answering")
-    assert "It sent 4 RPC calls again." in finding.evidence
+    assert "The client sent 4 RPC calls again." in finding.evidence
 
 
 def test_datagrams_that_the_capture_lost(tmp_path: Path) -> None:

@@ -19,14 +19,17 @@ from typing import Any
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.mount_options import Verdict
 from pcapnfs.comparison.causes import causes, left_open
 from pcapnfs.comparison.comparing import Comparison, of_sides
 from pcapnfs.comparison.gaps import NOTICEABLE
 from pcapnfs.comparison.operations import operation_changes
 from pcapnfs.comparison.side import Side, gather
 from pcapnfs.comparison.waterfall import PER_CALL
+from pcapnfs.record import replace
 from pcapnfs.views.differences import in_a_sentence, remarks
 from tests.damage import Damage, File, lose, snap
+from tests.diagnosis.mounts import MOUNT
 from tests.oracles.corpus import Capture, lab_captures, require_corpus
 from tests.unit.rows import ROOT, call, file, operation, trace_of
 
@@ -142,6 +145,25 @@ def test_what_was_changed_is_told_and_nothing_else(before: str, after: str) -> N
         if "storage" in words:
             slow = words["storage"][place].startswith("slower")
             assert slow == (told[place]["storage"] == "slow")
+
+
+@pytest.mark.parametrize(
+    ("returns", "again", "told"), [(20, 4, True), (20, 5, False), (19, 0, False)]
+)
+def test_names_are_kept_where_the_other_side_tells_it(returns: int, again: int, told: bool) -> None:
+    forgets = Verdict(("lookupcache=none",), "lookupcache=none", "likely", "looked up again", ())
+    with trace_of(calls=[call(1, "GETATTR", 1)]) as trace:
+        bare = gather(trace)
+    none = replace(bare, mounts=(replace(MOUNT, verdicts=(forgets,)),))
+    default = replace(bare, mounts=(replace(MOUNT, returns=returns, returns_looked_up=again),))
+    found = [cause for cause in causes(none, default, ()) if cause.subject == "name_cache"]
+    assert bool(found) is told
+    if told:
+        assert (found[0].before, found[0].after) == ("lookupcache=none", "default")
+        assert found[0].evidence == "looked up again; in 4 of 20 moves after"
+        (back,) = causes(default, none, ())
+        assert (back.before, back.after) == ("default", "lookupcache=none")
+        assert back.evidence.endswith("in 4 of 20 moves before")
 
 
 def _moved(result: Comparison) -> list[str]:

@@ -210,6 +210,8 @@ class Measurement(Record):
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
     queue_s: float = 0.0
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
+    capture_s: float = 0.0
+    """The span of the capture, seconds; 0 where no packet has a time."""
 
     @property
     def span_s(self) -> float:
@@ -388,6 +390,7 @@ def measure(
         queue_s=queue,
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
+        capture_s=((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / NANOSECONDS,
     )
 
 

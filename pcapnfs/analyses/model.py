@@ -394,7 +394,9 @@ def _change(measured: Measurement | None, given: Overrides) -> Change:
 
 def _waiting_s(measured: Measurement | None) -> float:
     """For how long the whole server was not ready or not reached, by file, seconds."""
-    return 0.0 if measured is None else measured.held_s / (measured.files or 1)
+    if measured is None:
+        return 0.0
+    return (measured.held_s + measured.lost.cut_s) / (measured.files or 1)
 
 
 def _put_off_s(measured: Measurement | None) -> float:
@@ -467,7 +469,9 @@ def _evidence(
         """With the round trip that is asked for."""
         return None if time_s is None else time_s + added
 
-    waiting_s = measured.held_s * _more_at_once(measured, given) + measured.put_off_s
+    more = _more_at_once(measured, given)
+    waiting_s = measured.held_s * more + measured.put_off_s
+    lost_s = measured.lost.calls_s + measured.lost.cut_s * (more - 1.0)
     return Evidence(
         costs=costs,
         stable_s=moved(measured.stable_median_s) if told else None,
@@ -477,7 +481,8 @@ def _evidence(
         transfer_s=(measured.transfer_s - measured.lost.transfer_s) * part,
         waiting_s=waiting_s * part,
         unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
-        lost_s=measured.lost.calls_s * part,
+        lost_s=lost_s * part,
+        cut_s=measured.lost.cut_s * more * part,
         lost_idle_s=measured.lost.idle_s * part,
         longer_s=measured.longer.calls_s * part,
         clients=measured.several,

@@ -109,6 +109,11 @@ class Mount(Record):
     visits_asked_twice: int
     """Visits in which it asked at least twice though it had known for less than a second, and
     nothing had changed."""
+    returns: int
+    """Times that it went from one name in a directory that it had found by a LOOKUP to another
+    within 3 s; 0 also where it looked hardly any name up twice."""
+    returns_looked_up: int
+    """Times that it looked that directory up again in between: with lookupcache=none always."""
     asked_shortest_s: float | None
     """The youngest knowledge of a directory, from 3 to 29.5 s, for which it asked within a second
     before it opened or changed a child, seconds; None: it never did."""
@@ -142,6 +147,8 @@ def _mount(seen: Evidence) -> Mount:
         moves_asked=seen.moves_asked,
         visits=seen.visits,
         visits_asked_twice=seen.visits_asked_twice,
+        returns=seen.returns,
+        returns_looked_up=seen.returns_looked_up,
         asked_shortest_s=seen.pause_shortest_s,
         unasked_longest_s=seen.unasked_longest_s,
     )

@@ -23,6 +23,7 @@ from pcapnfs.analyses.round_trip import RoundTrip, Source, Vantage, round_trips
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.analyses.sessions import Session, sessions
 from pcapnfs.analyses.slower_path import SlowerPath, slower_paths
+from pcapnfs.analyses.trust import LATE_RETRANSMISSION
 from pcapnfs.programs import NFS
 from pcapnfs.record import Record
 
@@ -37,10 +38,11 @@ READS = columns.together(
     traffic.READS,
     transfer_sizes.READS,
     columns.of(
-        calls="client server callback flavor transmissions",
+        calls="call client server callback flavor transmissions",
         connections="connection transport client server tls client_segments server_segments "
         "client_resent server_resent out_of_order missing_bytes zero_windows "
         "client_zero_window server_zero_window",
+        notes="reason call",
     ),
 )
 """The columns that the queries here read."""
@@ -93,7 +95,7 @@ class Path(Record):
     max_write_bytes: int | None
     """The most that the server allows a WRITE, bytes; None when it does not say."""
     resent_calls: int
-    """Calls that were sent again with the same xid."""
+    """Calls that were sent again with the same xid, before or after their reply."""
     loss: Loss
     """What TCP had to repeat or to wait for."""
     concurrency: Concurrency
@@ -120,7 +122,7 @@ class Network(Record):
     """When the path between a client and a server was longer than otherwise, in order of time; of
     the busiest paths."""
     resent_calls: int
-    """Calls that were sent again with the same xid."""
+    """Calls that were sent again with the same xid, before or after their reply."""
     loss: Loss
     """What TCP had to repeat or to wait for, on all connections."""
     concurrency: Concurrency
@@ -269,9 +271,12 @@ def _calls(
     for client, server, flavor, calls, resent in trace.rows(
         f"""
         select case when {told} then client end, case when {told} then server end, flavor,
-               count(*), count(*) filter (transmissions > 1)
+               count(*), count(*) filter (
+                   transmissions > 1 or call in (select call from notes where reason = $late)
+               )
         from calls where not callback group by all order by 4 desc, flavor
-        """
+        """,
+        {"late": LATE_RETRANSMISSION},
     ):
         total += resent
         if client is not None:

@@ -2,8 +2,8 @@
 
 Takes a trace; counts LOOKUPs, and OPENs that look a name up, answered NOENT. A name that came into
 being in that directory later in the capture does not count: whoever creates a file looks first
-whether it is there. Nor does one that may have: where names, directories or whole operations that
-may create something were cut off later.
+whether it is there. Nor does one that may have (names, directories or whole operations that may
+create something were cut off later), or that was to be made and was refused.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class NotFound(Record):
     lookups: int
     """Its LOOKUPs, and OPENs by name that create nothing, answered."""
     missing: int
-    """Those of them that found nothing, of a name that did not come into being there later, for all
-    that was not cut off or lost."""
+    """Those of them that found nothing, of a name that did not come into being there later, nor was
+    to, for all that was not cut off or lost."""
     again: int
     """Those of them that the client had looked for in the same directory before."""
     names: tuple[MissingName, ...]
@@ -174,14 +174,23 @@ _MAYBE_MADE = f"""
         where op = 'COMPOUND' and stability = 'unknown' and coalesce(status, 0) = 0 and not callback
         union all
         select call, directory, name from made where unheard or directory is null or name is null
+    ),
+    refused as (
+        select call, case when op = 'RENAME' then target_directory else directory end as directory,
+               case when op = 'RENAME' then new_name else name end as name
+        from operations
+        where {among("op", MAKES)} and status not in (0, {NOENT})
+              and case when op = 'RENAME' then target_directory else directory end is not null
+              and case when op = 'RENAME' then new_name else name end is not null
     )
     select case when directory is null then server end as server, directory,
            case when directory is not null then name end as name, max(call) as call
-    from hidden join (select call, server from calls) using (call)
+    from (from hidden union all from refused) join (select call, server from calls) using (call)
     group by all
 """
 """The last operation that may have made a name in a directory, any name there if none is told, any
-name of a server if no directory is told: what came of it is not in the capture, or where."""
+name of a server if no directory is told: what came of it is not in the capture, or where; or that
+was to make it and was refused."""
 
 # A lock file may be looked for, made and removed a hundred thousand times: its last name is enough.
 _MISSED = """

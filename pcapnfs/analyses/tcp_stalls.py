@@ -62,10 +62,10 @@ PAUSE_NS = 1_000_000_000
 
 TABLE = "tcp_stalls"
 """The table that `register` makes, with a row for each call that stood still: `call`, `client`,
-`server`, `call_frame`; `row` of the time budget; `stall`, what it took of the clock, ns; `waited`,
-whether it was outstanding `longer` ns than others, or came late; `inside`, what of that is in its
-service time, ns; `own`: nothing else makes it long, since it was sent once and not told to come
-again."""
+`server`, `call_frame`, `call_first_time`; `row` of the time budget; `stall`, what it took of the
+clock, ns; `waited`, whether it was outstanding `longer` ns than others, or came late; `inside`,
+what of that is in its service time, ns; `own`: nothing else makes it long, since it was sent once
+and not told to come again."""
 
 
 class Stalled(Record):
@@ -111,6 +111,11 @@ class TcpStalls(Record):
     time_s: Mapping[str, float]
     """What they took of the clock more than others of their kind, seconds by row of the time
     budget."""
+    longest_s: float
+    """How much longer than others of its kind the longest of them was outstanding, seconds; 0 where
+    none was."""
+    longest_from_ns: int | None
+    """When that one was sent, nanoseconds since 1970; None where none was outstanding longer."""
     frames: tuple[int, ...]
     """Example frames: of calls that stood still, the longest first."""
 
@@ -123,7 +128,7 @@ class TcpStalls(Record):
 def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     """Count, for each client and server with TCP between them."""
     pairs = trace.rows(_PAIRS)
-    times, examples = _stalls(trace.rows(_STALLED)) if register(trace) else ({}, {})
+    times, examples, longest = _stalls(trace.rows(_STALLED)) if register(trace) else ({}, {}, {})
     return tuple(
         TcpStalls(
             client=client,
@@ -138,6 +143,8 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             server_zero_window_s=seconds(server_zero) or 0.0,
             stalls=len(examples.get((client, server), ())),
             time_s=times.get((client, server), {}),
+            longest_s=seconds(longest.get((client, server), (0, None))[0]) or 0.0,
+            longest_from_ns=longest.get((client, server), (0, None))[1],
             frames=tuple(examples.get((client, server), ())[:EXAMPLES]),
         )
         for (
@@ -206,16 +213,24 @@ Pair = tuple[str, str]
 
 
 def _stalls(
-    rows: list[tuple[str, str, str, int, int]],
-) -> tuple[dict[Pair, dict[str, float]], dict[Pair, list[int]]]:
-    """Seconds by row of the budget, and frames, of each client and server; longest first."""
+    rows: list[tuple[str, str, str, int, int, int | None, int]],
+) -> tuple[dict[Pair, dict[str, float]], dict[Pair, list[int]], dict[Pair, tuple[int, int]]]:
+    """Seconds by row of the budget, frames, and the longest, of each client and server.
+
+    Frames come longest first. The longest is by how much longer it was outstanding, ns, and when it
+    was sent.
+    """
     times: dict[Pair, dict[str, float]] = {}
     frames: dict[Pair, list[int]] = {}
-    for client, server, row, time, frame in rows:
-        booked = times.setdefault((client, server), {})
+    longest: dict[Pair, tuple[int, int]] = {}
+    for client, server, row, time, frame, longer, sent in rows:
+        pair = client, server
+        booked = times.setdefault(pair, {})
         booked[row] = booked.get(row, 0.0) + (seconds(time) or 0.0)
-        frames.setdefault((client, server), []).append(frame)
-    return times, frames
+        frames.setdefault(pair, []).append(frame)
+        if longer is not None and longer > longest.get(pair, (0, 0))[0]:
+            longest[pair] = longer, sent
+    return times, frames, longest
 
 
 _PAIRS = """
@@ -243,7 +258,9 @@ _LOST = f"""
 """
 
 _STALLED = f"""
-    select client, server, row, stall, call_frame from {TABLE} order by stall desc, call
+    select client, server, row, stall, call_frame, case when waited then longer end::bigint,
+           call_first_time
+    from {TABLE} order by stall desc, call
 """
 
 
@@ -293,7 +310,7 @@ _STALLS = f"""
     select client, server,
            case when not waited then 'client' when moving >= $timeout then 'transfer'
                 else stability end as row,
-           stall::bigint as stall, call_frame, call, waited, longer,
+           stall::bigint as stall, call_frame, call_first_time, call, waited, longer,
            case when waited then greatest(longer - (call_time - call_first_time), 0) else 0
                end::bigint as inside,
            transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own

@@ -30,6 +30,7 @@ from pcapnfs.analyses.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slowed
 from pcapnfs.analyses.tcp_stalls import stalled
+from pcapnfs.analyses.tcp_timeouts import CUT_S
 from pcapnfs.analyses.texts import among, position
 from pcapnfs.programs import NFS_PROGRAMS, NLM
 from pcapnfs.record import Record, replace
@@ -121,6 +122,9 @@ class Lost(Record):
     """The part of it in which their own bytes were moving."""
     unknown_s: float = 0.0
     """The part of it of calls without a known outcome."""
+    cut_s: float = 0.0
+    """The part of it of calls that stood still for so long (`tcp_timeouts.CUT_S`) that the path was
+    cut, whoever else was on it."""
     idle_s: float = 0.0
     """Before they came by, while none was outstanding."""
 
@@ -371,6 +375,7 @@ def _losses_taken_out(
         calls_s=float(longer.sum()) / NANOSECONDS,
         transfer_s=float(longer[still.transfer].sum()) / NANOSECONDS,
         unknown_s=float(longer[unsure].sum()) / NANOSECONDS,
+        cut_s=float(longer[longer >= CUT_S * NANOSECONDS].sum()) / NANOSECONDS,
     )
 
 

@@ -165,6 +165,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             waiting_s=measured.postponed_s,
             unknown_s=measured.unknown_beyond_s(measured.rtt_s),
             lost_s=measured.lost.calls_s,
+            cut_s=measured.lost.cut_s,
             lost_idle_s=measured.lost.idle_s,
             longer_s=measured.longer.calls_s,
             longer_calls=measured.longer.calls,
@@ -186,10 +187,13 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
 
 
 def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
-    """The verdict, which is about the calls after it, with a mount that took a large share."""
+    """The verdict with what it is about: without a mount, or the rest of the capture, if large."""
     apart = measured.apart_s
     if not noticed(apart, apart + measured.span_s):
-        return found
+        if not found.named or measured.span_s >= ACTIVE_SHARE * measured.capture_s:
+            return found
+        begin = f"The {units.duration(measured.span_s)} from the first call to the last reply"
+        return replace(found, sentence=begin + found.sentence.removeprefix("The time"))
     return replace(found, sentence=f"{_mounting(apart)}. {found.sentence}")
 
 

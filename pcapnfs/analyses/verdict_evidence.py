@@ -100,6 +100,8 @@ class Evidence(Record):
     """The part of it of calls without a known outcome."""
     lost_s: float = 0.0
     """The part of it in which they stood still until TCP sent again what was lost."""
+    cut_s: float = 0.0
+    """The part of that in which calls stood still for so long that the path was cut."""
     lost_idle_s: float = 0.0
     """The same of the time in which no call was under way, of all calls together."""
     longer_s: float = 0.0
@@ -225,7 +227,9 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         f"{units.duration(evidence.longer_s / evidence.longer_calls)} longer each while it was"
         if evidence.longer_calls
         else "for a while a round trip took longer than otherwise",
-        "loss": "calls stood still until TCP's retransmission timer ran out",
+        "loss": "the path let nothing through: calls stood still until TCP's next try"
+        if evidence.cut_s > evidence.lost_s / 2
+        else "calls stood still until TCP's retransmission timer ran out",
         "locks": "refused at first; no call was under way meanwhile",
         "unknown": "the capture lacks packets: calls may be under way where none is in it"
         if evidence.lacking

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import units
-from pcapnfs.analyses.mount_options import SMALL_WRITE_BYTES
+from pcapnfs.analyses.mount_options import ASKS_NEVER, ENOUGH, SMALL_WRITE_BYTES
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -59,13 +59,17 @@ CACHE = ("noac", "actimeo", "acdirmin", "acregmin")
 """What the options begin with that say how long attributes are kept."""
 
 
+NO_NAMES = "lookupcache=none"
+"""The option that keeps no names."""
+
+
 class Cause(Record):
     """A setting that differs."""
 
     subject: str
-    """`version`, `transport`, `security`; `attribute_cache`, `rsize`, `wsize`, `readdirplus`,
-    `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the server for data);
-    `storage` (sync or async export, or how fast it is), `network_rtt`."""
+    """`version`, `transport`, `security`; `attribute_cache`, `name_cache`, `rsize`, `wsize`,
+    `readdirplus`, `sync`, `nocto` (mount options); `stable_writes` (what the client asks of the
+    server for data); `storage` (sync or async export, or how fast it is), `network_rtt`."""
     before: str
     """What it was, in words."""
     after: str
@@ -86,6 +90,7 @@ def causes(before: Side, after: Side, operations: tuple[OperationChange, ...]) -
             for cause in _mainly(subject, first, second)
         ),
         *_attribute_cache(before, after),
+        *_name_cache(before, after),
         *_size("rsize", before, after),
         *_size("wsize", before, after),
         *_listings(before, after),
@@ -183,6 +188,30 @@ def _attribute_cache(before: Side, after: Side) -> Iterator[Cause]:
         names[1],
         _weaker(*(each.confidence for each in (*first, *second))),
         "; ".join(each.evidence for each in (second or first)),
+    )
+
+
+def _name_cache(before: Side, after: Side) -> Iterator[Cause]:
+    """Whether names are kept; nothing where the side that may keep them has too little to tell."""
+    first, second = _verdicts(before, NO_NAMES), _verdicts(after, NO_NAMES)
+    if bool(first) == bool(second):
+        return
+    other = after if first else before
+    kept = [
+        mount
+        for mount in other.mounts
+        if mount.returns >= ENOUGH and mount.returns_looked_up <= ASKS_NEVER * mount.returns
+    ]
+    if not kept:
+        return
+    said = (first or second)[0]
+    yield Cause(
+        "name_cache",
+        NO_NAMES if first else "default",
+        "default" if first else NO_NAMES,
+        said.confidence,
+        f"{said.evidence}; in {units.count(kept[0].returns_looked_up)} of "
+        f"{units.counted(kept[0].returns, 'move')} {'after' if first else 'before'}",
     )
 
 

@@ -63,9 +63,9 @@ class Step(Record):
     is then for the run); `rpcs_per_file`; `network_rtt_s` (the network's round trip) and `server_s`
     (what a small unstable call takes beyond it), or `rtt_s` for both where TCP does not tell them
     apart; `syncops_per_file`; `persist_s`; `transfer_s` and `waiting_s` (for each file: bytes
-    moving, server not ready); `other_s` (for each file: what the calls take beyond all these, such
-    as reads and listings, and what means do not explain); `concurrency`; `client_s` (for each
-    call); `pauses_s` (all together)."""
+    moving, server not ready or without answer); `other_s` (for each file: what the calls take
+    beyond all these, such as reads and listings, and what means do not explain); `concurrency`;
+    `client_s` (for each call); `pauses_s` (all together)."""
     before: float
     """The factor before; times in seconds."""
     after: float

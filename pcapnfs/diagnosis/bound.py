@@ -92,8 +92,8 @@ def active_s(material: Material, found: Bottleneck) -> float:
 
 
 def whose(found: Bottleneck) -> str:
-    """What a share is of, in words."""
-    return "the time" if not found.about else "the client's clock"
+    """What a share is of, in words; costs are parts of the time budget, which may be longer."""
+    return "the run" if not found.about else "the client's clock"
 
 
 def severity(

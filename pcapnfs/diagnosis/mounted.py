@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 UNCACHED = ("noac", "actimeo=0")
 """The options of a verdict that says that no attributes are kept."""
 
-CHECK = "`nfsstat -m` on the client shows the options in force."
+CHECK = "On the client, nfsstat -m shows the options in force."
 
 TOPIC = "attribute cache"
 """What the rules on it have in common: one client asks too much for one reason."""

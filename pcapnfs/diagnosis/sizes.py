@@ -87,7 +87,7 @@ class Transfers(Record):
             at_most="problem" if sure else "warning",
             title=f"Small {self.what}s: {verdict.title}",
             seen=f"In this capture, {verdict.evidence}. {self._fewer(runs)}",
-            why=_WHY,
+            why=self._why(),
             advice=(
                 Advice(
                     f"Mount without {self.option}: client and server then agree on the largest "
@@ -95,8 +95,13 @@ class Transfers(Record):
                 ),
                 Advice(
                     "If the option is not there, the client has a limit of its own (UDP, an old "
-                    "kernel), or the server allows no more: its FSINFO, or maxread and maxwrite of "
-                    "NFSv4, say so when it is mounted."
+                    "kernel)"
+                    + (
+                        ", or the server allows no more: its FSINFO, or maxread and maxwrite of "
+                        "NFSv4, say so when it is mounted."
+                        if runs.allowed_bytes is None
+                        else "."
+                    )
                 ),
             ),
             confidence="likely" if sure else "possible",
@@ -118,7 +123,7 @@ class Transfers(Record):
             seen=f"The server told the client that a {self.what} may have "
             f"{units.size(allowed)} at most, and {units.count(runs.in_runs)} of "
             f"{units.counted(runs.calls, self.what)} continued one another. {self._fewer(runs)}",
-            why=_WHY,
+            why=self._why(),
             advice=(
                 Advice(
                     "Raise the server's largest transfer size (Linux: "
@@ -133,6 +138,10 @@ class Transfers(Record):
             claims=claims,
             about=about,
         )
+
+    def _why(self) -> str:
+        commit = " If a file does not fit one WRITE, a COMMIT comes on top."
+        return _WHY + (commit if self.what == "WRITE" else "")
 
     def _fewer(self, runs: Runs) -> str:
         """How many could be left out."""
@@ -153,7 +162,7 @@ class Transfers(Record):
 
 _WHY = (
     "Each call has its own round trip and its own work on both sides; a file that is cut into "
-    "small pieces needs many of them. If a file does not fit one WRITE, a COMMIT comes on top."
+    "small pieces needs many of them."
 )
 
 

@@ -43,7 +43,7 @@ TITLES = {
     "state": "client state",
     "unknown": "unknown: no reply, or unreadable",
     "transfer": "transfer: bytes on their way",
-    "waiting": "waiting: server not ready",
+    "waiting": "waiting: not ready or no answer",
     "client": "client: no call outstanding",
 }
 """The rows of a budget and how the screen calls them."""
@@ -168,9 +168,13 @@ def remarks(
         )
     if budget.placed_share is not None and budget.placed_share < MOSTLY:
         share = units.share(1 - budget.placed_share)
+        which = (
+            f"Of {share} of the calls nothing tells where they"
+            if budget.placed_share
+            else "Nothing tells where the calls"
+        )
         told.append(
-            f"Of {share} of the calls nothing tells where they were captured: if at the server, "
-            "part of the client's time is the network's."
+            f"{which} were captured: if at the server, part of the client's time is the network's."
         )
     return told
 

@@ -30,10 +30,15 @@ MOUNTS_SHOWN = 4
 
 def in_short(result: Cache) -> str:
     """Revalidations in one sentence."""
-    told = (
-        f"{units.counted(result.revalidations, 'revalidation')}, "
-        f"{units.duration(result.revalidation_s)}: {units.share(result.unchanged_share)} unchanged"
-    )
+    if result.revalidations:
+        told = (
+            f"{units.counted(result.revalidations, 'revalidation')}, "
+            f"{units.duration(result.revalidation_s)}"
+        )
+        if result.unchanged_share is not None:
+            told += f": {units.share(result.unchanged_share)} unchanged"
+    else:
+        told = "Revalidations are not known" if result.revalidations is None else "No revalidations"
     if not result.invalidations:
         return f"{told}."
     return f"{told}; somebody else's changes learnt {units.counted(result.invalidations, 'time')}."

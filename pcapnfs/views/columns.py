@@ -3,12 +3,14 @@
 Takes columns and cells of finished text; gives a Rich renderable. A column without any content is
 left out. When columns that may shrink are as narrow as they may be, others go: first those that
 hold nothing but zeros, then by priority; paths are shortened in their middle, where they differ
-least. What a row has to say beyond its numbers stands below it, wrapped between words.
+least; sentences wrap within their column. What a row has to say beyond its numbers stands below it,
+wrapped between words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len, set_cell_size
@@ -16,6 +18,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pcapnfs.record import Record
+from pcapnfs.views.prose import wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -42,8 +45,8 @@ class Column(Record):
     """Numbers to the right, names to the left."""
     least: int | None = None
     """Width down to which cells may be shortened; None for cells that are never cut."""
-    cut: Literal["middle", "end"] = "middle"
-    """Where cells are shortened."""
+    cut: Literal["middle", "end", "wrap"] = "middle"
+    """Where cells are shortened; `wrap`: not at all, they go on in further lines."""
 
 
 class FittedTable:
@@ -80,14 +83,26 @@ class FittedTable:
         if any(titles[place] for place in kept):
             yield self._line(titles, kept, "bold")
         for place, row in enumerate(self._rows):
-            yield self._line(row, kept, "")
+            for line in self._lines(row, kept):
+                yield self._line(line, kept, "")
             for text in self._below[place] if self._below else ():
                 yield Padding(text, (0, 0, 0, self._indent + BELOW), expand=False)
+
+    def _lines(self, row: Sequence[str], kept: dict[int, int]) -> list[Sequence[str]]:
+        """The row's cells, line by line: more than one where some of them wrap."""
+        parts = [
+            wrapped(cell, kept[place])
+            if place in kept and self._columns[place].cut == "wrap"
+            else [cell]
+            for place, cell in enumerate(row)
+        ]
+        return list(zip_longest(*parts, fillvalue=""))
 
     def _line(self, cells: Sequence[str], kept: dict[int, int], style: str) -> Text:
         parts = []
         for place, width in kept.items():
-            cell = shorten(cells[place], width, self._columns[place].cut)
+            cut = self._columns[place].cut
+            cell = shorten(cells[place], width, "end" if cut == "wrap" else cut)
             blanks = " " * (width - cell_len(cell))
             parts.append(cell + blanks if self._columns[place].align == "left" else blanks + cell)
         line = " " * self._indent + (" " * GAP).join(parts)

@@ -241,7 +241,7 @@ def _findings(findings: tuple[FindingChange, ...]) -> list[RenderableType]:
         Column("", align="left"),
         Column("costs"),
         Column("", 2, align="left"),
-        Column("finding", align="left", least=36, cut="end"),
+        Column("finding", align="left", least=36, cut="wrap"),
         Column("rule", 3, align="left"),
     ]
     rows = [

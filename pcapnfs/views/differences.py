@@ -35,6 +35,7 @@ SUBJECTS = {
     "transport": "transport",
     "security": "security flavor",
     "attribute_cache": "attribute caching",
+    "name_cache": "caching of names",
     "rsize": "rsize",
     "wsize": "wsize",
     "readdirplus": "directory listings",
@@ -55,7 +56,7 @@ FACTORS = {
     "syncops_per_file": "stable calls per file",
     "persist_s": "persistence of a stable call",
     "transfer_s": "transfer, per file",
-    "waiting_s": "server not ready, per file",
+    "waiting_s": "waiting for the server, per file",
     "other_s": "rest of the calls, per file",
     "concurrency": "calls at the same time",
     "client_s": "client, per call",
@@ -65,7 +66,7 @@ FACTORS = {
 
 GIVEN = {
     "files": "the number of files",
-    "set_up": "and AFTER's round trip and persistence",
+    "set_up": "and AFTER's RTT, persistence",
     "calls": "and AFTER's calls per file",
 }
 """What a forecast was given, one after the other."""

@@ -63,7 +63,7 @@ _CHANGES = {
     "measured": "as measured",
     "given": "with what was given",
     "async": "async export (risks data)",
-    "local": "local, no network, no waiting for storage",
+    "local": "local: no network, no storage wait",
 }
 """Changes without a number."""
 
@@ -72,8 +72,10 @@ def screen(model: Model) -> RenderableType:
     """Verdict, inputs, figures, and what would happen if."""
     parts: list[RenderableType] = []
     if model.verdict is not None:
-        parts += [heading("Verdict"), *(note(line) for line in verdict_sentences(model.verdict))]
-    parts += [heading("Inputs"), _inputs(model), *_kinds(model), heading("Estimate")]
+        told = (note(line) for line in verdict_sentences(model.verdict))
+        parts += [heading("Verdict", first=True), *told]
+    inputs = heading("Inputs", first=not parts)
+    parts += [inputs, _inputs(model), *_kinds(model), heading("Estimate")]
     missing = [_why(code, "give") for code in model.missing]
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
@@ -112,9 +114,12 @@ def formula(model: Model) -> str:
     """The first-order formula with its inputs."""
     one = {"directories": "directory"}.get(model.counted, "file")
     many = "directories" if model.counted == "directories" else "files"
+    counted = units.counted(model.files or 0, one, many)
+    trips = f"{_counted(model.rpcs_per_file, 'RPC')} × {units.duration(model.rtt_s)}"
+    if model.syncops_per_file == 0:
+        return f"{counted} × {trips}"
     return (
-        f"{units.counted(model.files or 0, one, many)} × ({_counted(model.rpcs_per_file, 'RPC')} × "
-        f"{units.duration(model.rtt_s)} + {units.number(model.syncops_per_file)} stable × "
+        f"{counted} × ({trips} + {units.number(model.syncops_per_file)} stable × "
         f"{units.duration(model.persist_s)})"
     )
 

@@ -52,7 +52,7 @@ def in_short(findings: Sequence[Finding], judged: Judged) -> list[RenderableType
     columns = (
         Column("", align="left"),
         Column("costs"),
-        Column("finding", align="left", least=52, cut="end"),
+        Column("finding", align="left", least=52, cut="wrap"),
         Column("rule", align="left", priority=1),
     )
     rest = len(findings) - len(shown)
@@ -120,7 +120,7 @@ def _finding(found: Finding) -> list[RenderableType]:
         ("Why", sentence(found.why)),
         *(("Do" if place == 0 else "", _advice(each)) for place, each in enumerate(found.advice)),
         ("Sure", f"{found.confidence}; {sentence(found.data)}"),
-        ("Show", found.display_filter or ""),
+        ("Filter", found.display_filter or ""),
         ("Rule", _rule(found)),
     ]
     grid = Table.grid(padding=(0, 2, 0, 0), expand=False)

@@ -118,13 +118,17 @@ def in_short(result: Readdir) -> str:
     )
     told = (
         f"{calls}: {_entries(result)} of "
-        f"{units.counted(result.directories, 'directory', 'directories')}, "
-        f"{units.taken(result.time_s)}"
+        f"{units.counted(result.directories, 'directory', 'directories')}{_took(result.time_s)}"
     )
     if not result.follow_ups:
         return f"{told}."
     follow_ups = units.counted(result.follow_ups, "follow-up")
-    return f"{told}; then {follow_ups} on entries, {units.taken(result.follow_up_s)}."
+    return f"{told}; then {follow_ups} on entries{_took(result.follow_up_s)}."
+
+
+def _took(time_s: float | None) -> str:
+    """What calls took, behind them; nothing where their times do not tell."""
+    return f", {units.duration(time_s)}" if time_s else ""
 
 
 def _calls(

@@ -102,7 +102,7 @@ def screen(result: Network) -> RenderableType:
         heading("Losses"),
         *_losses(result),
         heading("Calls under way"),
-        note(f"Calls: {_under_way(result.concurrency)}"),
+        note(_under_way(result.concurrency, "Answered calls")),
         *_course(result.timeline),
     ]
     if result.shown_sessions:
@@ -113,8 +113,13 @@ def screen(result: Network) -> RenderableType:
     return Group(*parts)
 
 
-def lines(result: Network) -> tuple[str, ...]:
-    """The network in a few sentences; nothing without calls."""
+def lines(result: Network, *, unanswered: int = 0) -> tuple[str, ...]:
+    """The network in a few sentences; nothing without calls.
+
+    Args:
+        result: The network.
+        unanswered: Calls without reply, which are under way nowhere here.
+    """
     if not result.paths:
         return ()
     path = result.paths[0]
@@ -125,7 +130,7 @@ def lines(result: Network) -> tuple[str, ...]:
     found = [
         " ".join((_whence(result), *slower(result))),
         f"{'; '.join(facts)}.",
-        f"Calls: {_under_way(result.concurrency)}",
+        _under_way(result.concurrency, "Answered calls" if unanswered else "Calls"),
     ]
     if losses := lost(result.loss, result.resent_calls):
         found.append(losses)
@@ -354,11 +359,11 @@ def lost(loss: Loss, resent_calls: int) -> str:
     return sentence(", ".join(facts))
 
 
-def _under_way(calls: Concurrency) -> str:
+def _under_way(calls: Concurrency, which: str) -> str:
     if calls.mean is None:
-        return "none took any time." if calls.peak else "none was answered."
+        return f"Calls: none {'took any time' if calls.peak else 'was answered'}."
     return (
-        f"{units.number(calls.mean)} under way on average while any was, "
+        f"{which}: {units.number(calls.mean)} under way on average while any was, "
         f"{units.count(calls.peak)} at most; none for "
         f"{units.duration(calls.span_s - calls.busy_s)} of {units.duration(calls.span_s)}."
     )

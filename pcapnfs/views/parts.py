@@ -32,9 +32,9 @@ _TOTAL_COLUMNS = (
 )
 
 
-def heading(title: str) -> Text:
-    """The title of a block, after an empty line."""
-    return Text(f"\n{title}", style="bold cyan")
+def heading(title: str, *, first: bool = False) -> Text:
+    """The title of a block, after an empty line unless it is the first on the screen."""
+    return Text(title if first else f"\n{title}", style="bold cyan")
 
 
 def note(text: str, *, indent: int = 2, style: str = "") -> RenderableType:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from pcapnfs.units import THIN_SPACE
@@ -49,3 +50,15 @@ class Prose(Text):
         for line in lines:
             line.plain = line.plain.replace(_BLANK, " ").replace(_THIN, THIN_SPACE)
         return lines
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of whole words and quantities; one that is too wide stands alone."""
+    lines = [""]
+    for word in quantities_held(text, blank=_BLANK, thin=_THIN).split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cell_len(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [line.replace(_BLANK, " ").replace(_THIN, THIN_SPACE) for line in lines]

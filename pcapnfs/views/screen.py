@@ -99,7 +99,7 @@ def summary(result: Summary) -> RenderableType:
         *_patterns(result.patterns),
         *_listings(result.readdir),
         *_cache(result.cache),
-        *_network(result.network),
+        *_network(result.network, result.trust),
         _heading("Model"),
         *(_note(line) for line in estimate.lines(result.model)),
     )
@@ -297,9 +297,9 @@ def _cache(result: Cache) -> tuple[RenderableType, ...]:
     return (_heading("Cache"), *(_note(line) for line in lines))
 
 
-def _network(result: Network) -> tuple[RenderableType, ...]:
+def _network(result: Network, trust: Trust) -> tuple[RenderableType, ...]:
     """Nothing where no client called."""
-    lines = network.lines(result)
+    lines = network.lines(result, unanswered=trust.unanswered)
     return (_heading("Network"), *(_note(line) for line in lines)) if lines else ()
 
 

@@ -27,7 +27,7 @@ DAMAGES_TOLD = 4
 REASONS = {
     "truncated": "cut at the snaplen",
     "missing": "with bytes that are not in the capture",
-    "malformed": "that contradict the protocol",
+    "malformed": "contradicting the protocol",
     "trailing": "with bytes left over behind the last value",
     "unsupported": "of a kind that pcapnfs does not decode",
     "encrypted": "encrypted",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -311,7 +312,18 @@ def test_a_client_that_only_mounts_is_no_client_of_the_verdict() -> None:
 def test_one_client_needs_no_name() -> None:
     verdict, _ = judged(waits_for_disk())
     assert (verdict.client, verdict.clients, verdict.rest) == (None, (), None)
-    assert verdict.sentence.startswith("The time went into ")
+    # The capture has 2 s.
+    assert re.match(r"The 1\.\S+ s from the first call to the last reply went", verdict.sentence)
+
+
+def test_a_run_that_is_nearly_the_whole_capture_is_the_time() -> None:
+    rows = waits_for_disk()
+    for end_ms, told in ((1300, "The time went into "), (1400, "The 1.2")):
+        span = meta(end_ns=START_NS + end_ms * MILLISECOND)
+        with trace_of(span, calls=rows, files=[file(1, "a")]) as trace:
+            verdict = model(trace).verdict
+        assert verdict is not None
+        assert verdict.sentence.startswith(told)
 
 
 def test_a_forecast_says_that_it_takes_all_clients_as_one() -> None:

@@ -521,6 +521,35 @@ def test_what_a_longer_path_took_is_in_no_round_trip_and_no_persistence() -> Non
     assert found.verdict.named == ("path",)
 
 
+@pytest.mark.parametrize(("late_ms", "shared"), [(4_000, False), (2_900, True)])
+def test_streams_do_not_shorten_the_wait_for_a_path_that_was_cut(
+    late_ms: int, *, shared: bool
+) -> None:
+    """The last CREATE stands still; what is shorter may be a loss of its own."""
+    rows = run()
+    last = dict(rows[-1])
+    for name in _TIMES[2:]:
+        last[name] = int(str(last[name])) + late_ms * MILLISECOND
+    last["srt"] = int(str(last["reply_time"])) - int(str(last["call_time"]))
+    calls = [{**row, "connection": 0} for row in (*rows[:-1], last)]
+    lossy = {**connection(0.8, 0.001), "connection": 0, "transport": "TCP"}
+    lossy |= {"client": "10.0.0.2", "server": "10.0.0.1", "client_resent": 5}
+    with trace_of(files=objects(), calls=calls, connections=[lossy]) as trace:
+        found, given = model(trace), model(trace, Overrides(streams=STREAMS))
+    streams = next(each for each in found.what_if if each.change == "streams")
+    client = (len(rows) - 1) * 0.002
+    busy = float(found.measured_s or 0.0) - client - late_ms / 1000
+    waited = late_ms / 1000 / (STREAMS if shared else 1)
+    assert streams.forecast_s == pytest.approx(busy / STREAMS + waited + client)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    detail = "until TCP's retransmission timer ran out" if shared else "let nothing through"
+    assert found.verdict is not None
+    assert detail in found.verdict.sentence
+    lost = next(each for each in given.verdict.causes if each.cause == "loss")
+    assert lost.time_s == pytest.approx(waited, rel=0.01)
+
+
 def refusing(status: str) -> Trace:
     """The server refuses an OPEN so, and takes it 4 s later."""
     late_ns = 4_000 * MILLISECOND

@@ -83,6 +83,14 @@ def test_losses_are_added_up() -> None:
     assert found.paths[0].loss == loss
 
 
+def test_calls_that_came_again_after_their_reply_were_sent_again() -> None:
+    calls = [call(1, "READ", 1, transmissions=2), call(2, "READ", 1), call(3, "READ", 1)]
+    late = {"reason": "retransmitted_call", "call": 2, "connection": 0, "frame": 40}
+    with trace_of(calls=calls, notes=[late, {**late, "frame": 41}]) as trace:
+        found = network(trace)
+    assert found.resent_calls == found.paths[0].resent_calls == 2
+
+
 def test_the_busiest_paths_are_shown_and_all_are_counted() -> None:
     calls = [
         call(number, "READ", 1, client=f"10.0.1.{number % 3}", transmissions=2, connection=number)

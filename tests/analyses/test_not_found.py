@@ -76,6 +76,22 @@ def test_a_name_that_comes_into_being_was_not_looked_for_in_vain() -> None:
     assert pair.names == (MissingName("new", 1, 1, ("usr/bin",)),)
 
 
+def test_a_name_that_was_to_be_made_and_was_refused_was_not_looked_for_in_vain() -> None:
+    """Root is squashed: the LOOKUP is that of the CREATE behind it."""
+    looks = [look(1, "new", 1), look(2, "new", 2), look(3, "old", 1)]
+    refused = (
+        call(4, "CREATE", 2, status=13),
+        operation(4, "CREATE", status=13, directory=1, name="new", stability="unstable"),
+    )
+    calls, operations = zip(*looks, refused, strict=True)
+    with trace_of(calls=calls, operations=operations, files=DIRECTORIES) as trace:
+        (pair,) = not_found(trace)
+    assert {missing.name: missing.places for missing in pair.names} == {
+        "new": ("usr/bin",),
+        "old": ("bin",),
+    }
+
+
 def missed(*later: tuple[Row, Row]) -> list[tuple[str, int]]:
     """What counts of two names looked for in two directories, and what they were looked for."""
     looks = [look(2, "a", 1), look(3, "b", 1), look(4, "a", 2), look(5, "b", 2), *later]

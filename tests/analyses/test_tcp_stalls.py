@@ -52,6 +52,7 @@ def test_a_call_that_took_a_time_out_longer_stood_still() -> None:
     assert (pair.client_zero_window_s, pair.server_zero_window_s) == (0.005, 0.02)
     assert pair.stalls == 1
     assert pair.time_s == {"unstable": pytest.approx(0.21)}
+    assert (pair.longest_s, pair.longest_from_ns) == (0.21, START_NS + 200 * MILLISECOND)
     assert pair.frames == (21,)
 
 
@@ -104,6 +105,7 @@ def test_away_from_the_client_a_pause_is_one_too() -> None:
     with asked(pause, **elsewhere) as trace:
         (pair,) = tcp_stalls(trace)
     assert pair.time_s == {"client": pytest.approx(0.25)}
+    assert (pair.longest_s, pair.longest_from_ns) == (0.0, None)
     at_client = {"syn_rtt": half, "ack_rtt": half // 100, "handshake": True}
     with asked(pause, **at_client) as trace:
         (pair,) = tcp_stalls(trace)

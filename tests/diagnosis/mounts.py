@@ -22,6 +22,8 @@ MOUNT = Mount(
     moves_asked=100,
     visits=80,
     visits_asked_twice=60,
+    returns=0,
+    returns_looked_up=0,
     asked_shortest_s=None,
     unasked_longest_s=None,
 )

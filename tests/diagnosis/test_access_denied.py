@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.diagnosis.rules.access_denied import RULE
-from tests.diagnosis.refused import kinds_told, of_kind
+from pcapnfs.record import replace
+from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.refused import REFUSED, kinds_told, of_kind
 
 
 def test_root_that_is_refused_is_squashed() -> None:
@@ -17,17 +19,21 @@ def test_root_that_is_refused_is_squashed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operations", "owned"),
+    ("operations", "status", "owned"),
     [
-        (("READDIRPLUS", "ACCESS", "READ"), False),
-        (("READ", "SETATTR"), True),
-        (("CREATE",), True),
+        (("READDIRPLUS", "ACCESS", "READ"), "NFS3ERR_ACCES", False),
+        (("READ", "SETATTR"), "NFS3ERR_ACCES", True),
+        (("CREATE",), "NFS3ERR_PERM", True),
+        (("CREATE", "MKDIR"), "NFS3ERR_ACCES", False),
     ],
 )
 def test_owners_are_spoken_of_where_files_get_them(
-    operations: tuple[str, ...], owned: bool
+    operations: tuple[str, ...], status: str, owned: bool
 ) -> None:
-    (seen,) = of_kind(RULE, "permission", users=(0,), operations=operations)
+    changed = replace(
+        REFUSED, kind="permission", statuses=(status,), users=(0,), operations=operations
+    )
+    (seen,) = seen_by(RULE, nothing(failures=(changed,)))
     assert ("--no-same-owner" in str(seen.advice)) is owned
     assert ("chown" in seen.why) is owned
 

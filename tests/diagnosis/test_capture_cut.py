@@ -47,6 +47,9 @@ def test_what_could_not_be_read_is_counted() -> None:
 def test_data_alone_is_no_harm() -> None:
     (seen,) = seen_by(RULE, cut(100, 1))
     assert seen.severity == "note"
+    assert seen.seen.endswith("1 of 200 messages could not be read to its end.")
+    (seen,) = seen_by(RULE, cut(100, 0))
+    assert seen.seen.endswith("All messages could be read to their end all the same.")
     assert seen_by(RULE, cut(0, 0)) == []
 
 

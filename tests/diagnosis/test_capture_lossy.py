@@ -48,6 +48,15 @@ def test_a_capture_that_began_late_or_was_cut_lost_nothing(trust: dict[str, Any]
     assert seen_by(RULE, lossy(**trust)) == []
 
 
+def test_a_file_that_breaks_off_has_lost_nothing_else() -> None:
+    (seen,) = seen_by(RULE, lossy(("a.pcap: the file ends",)))
+    assert seen.title == "The capture file is damaged, or breaks off"
+    assert [each.action[:11] for each in seen.advice] == ["End tcpdump"]
+    (seen,) = seen_by(RULE, lossy(("a.pcap: the file ends",), dropped_packets=1))
+    assert seen.title == "Packets are missing in the capture"
+    assert len(seen.advice) == 4
+
+
 def test_a_little_is_a_note() -> None:
     (seen,) = seen_by(RULE, lossy(dropped_packets=1))
     assert seen.severity == "note"

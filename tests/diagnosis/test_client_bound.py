@@ -14,7 +14,7 @@ def test_time_without_calls_is_told_and_not_claimed() -> None:
     assert (seen.severity, seen.confidence, seen.claims) == ("note", "certain", ())
     assert seen.seen == (
         "From the first call to the last reply, no call was under way for 6.00 s, 60.0 % of the "
-        "time."
+        "run."
     )
 
 
@@ -28,7 +28,7 @@ def test_waiting_for_locks_is_told_apart() -> None:
     )
     waited = replace(found.bottleneck, verdict=replace(said, causes=causes))
     (seen,) = seen_by(RULE, replace(found, bottleneck=waited))
-    assert "60.0 % of the time, without 1.00 s of waiting for locks." in seen.seen
+    assert "60.0 % of the run, without 1.00 s of waiting for locks." in seen.seen
 
 
 def test_where_the_place_is_unknown_it_may_be_the_network() -> None:

@@ -30,12 +30,13 @@ def test_layouts_that_the_client_does_not_use() -> None:
         "layouts; it got 4 of 5 (NFS4ERR_LAYOUTTRYLATER)."
     )
     assert "GETDEVICEINFO" in seen.advice[0].action
+    assert not any("why it gives no" in each.action for each in seen.advice)
 
 
 def test_layouts_that_the_server_does_not_give() -> None:
     (seen,) = seen_by(RULE, nothing(layouts=(replace(THROUGH, granted=0),)))
     assert seen.confidence == "certain"
-    assert len(seen.advice) == 1
+    assert "why it gives no layouts" in seen.advice[0].action
 
 
 @pytest.mark.parametrize("changes", [{"through": 29}, {"apart": 31}, {"through": 0}])

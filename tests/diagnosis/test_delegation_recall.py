@@ -72,5 +72,6 @@ def test_one_file_that_is_recalled_again_is_one_file() -> None:
 def test_the_way_to_the_holder_is_advised_where_it_did_not_answer() -> None:
     (seen,) = seen_by(RULE, nothing(recalls=(CALLED,)))
     assert "callback port" in seen.advice[-1].action
+    assert seen.advice[0].action.startswith("See whether the client that holds it is up")
     (seen,) = seen_by(RULE, nothing(recalls=(replace(CALLED, returned=3),)))
     assert not any("callback port" in advice.action for advice in seen.advice)

@@ -36,7 +36,7 @@ def test_who_waits_for_whom() -> None:
     assert seen.seen == (
         "5 of 12 LOCKs had to wait for a lock of somebody else; 3 waits took 1 m 0 s (lf); for "
         "30.0 s of that the lock was free already. Held by 10.0.0.3. The longest took 31.0 s. The "
-        "client asked 2 times in vain, a usual 30.0 s apart. Ended by a callback of the server: 1. "
+        "client asked 2 times in vain, usually 30.0 s apart. Ended by a callback of the server: 1. "
         "Without the lock at their end: 1."
     )
     assert seen.claims == (Claim("client", 60.0),)

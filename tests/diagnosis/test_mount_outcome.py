@@ -51,6 +51,7 @@ def test_what_a_mount_failed_for(kind: str, title: str) -> None:
         ("NULL 3", "NULL of NFSv3"),
         ("EXCHANGE_ID 4.2", "EXCHANGE_ID of NFSv4.2"),
         ("MNT mount3", "MNT of MOUNT v3"),
+        ("77 3", "procedure 77 of NFSv3"),
     ],
 )
 def test_operations_are_told_with_their_version(asked: str, shown: str) -> None:
@@ -60,7 +61,9 @@ def test_operations_are_told_with_their_version(asked: str, shown: str) -> None:
 
 def test_services_are_told_as_the_portmapper_has_them() -> None:
     (seen,) = told(replace(MET, kind="unregistered", asked=("100005 v3 udp", "100003 v3 tcp")))
-    assert "there is none: MOUNT v3 udp, NFS v3 tcp." in seen.seen
+    assert seen.seen.startswith(
+        "The portmapper answered 1 call with 'not registered': MOUNT v3 udp, NFS v3 tcp."
+    )
 
 
 @pytest.mark.parametrize("status", ["NFS4ERR_ACCESS", "NFS4ERR_PERM"])

@@ -36,6 +36,12 @@ def test_a_third_of_the_lookups_is_too_much() -> None:
     assert seen.about == ("10.0.0.2", "10.0.0.1")
 
 
+def test_the_root_of_the_export_is_told_in_words() -> None:
+    pair = replace(MANY, names=(MissingName("cc", 30, 1, (".",)),), orders=())
+    (seen,) = seen_by(RULE, nothing(not_found=(pair,)))
+    assert seen.seen.endswith("Most wanted: cc (30 times: the root of the export).")
+
+
 @pytest.mark.parametrize("change", [{"missing": 29}, {"lookups": 101}])
 def test_a_little_less_is_not(change: dict[str, int]) -> None:
     pair = replace(MANY, **change)  # type: ignore[arg-type]

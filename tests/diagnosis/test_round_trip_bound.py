@@ -26,7 +26,7 @@ def test_a_far_server_is_a_problem() -> None:
     (seen,) = seen_by(RULE, bound_by("round_trips", **FAR))
     assert seen.severity == "problem"
     assert seen.seen == (
-        "900 calls at a round trip of 6.00 ms each: 60.0 % of the time. The network takes "
+        "900 calls at a round trip of 6.00 ms each: 60.0 % of the run. The network takes "
         "5.00 ms of it, the server the rest."
     )
     assert seen.claims == (Claim("stable", 1.0), Claim("unstable", 5.0))
@@ -53,7 +53,7 @@ def test_what_a_few_calls_took_longer_is_not_the_servers() -> None:
     lossy = {**FAR, "rtt_s": 0.017, "usual_s": 0.00525}
     (seen,) = seen_by(RULE, bound_by("round_trips", **lossy))
     assert seen.seen == (
-        "900 calls at a round trip of 17.0 ms each: 60.0 % of the time. That is the mean; the "
+        "900 calls at a round trip of 17.0 ms each: 60.0 % of the run. That is the mean; the "
         "median is 5.25 ms, of which the network takes 5.00 ms and the server the rest. Some "
         "calls took far longer."
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pcapnfs.analyses.resent_calls import ResentCalls
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.rpc_retransmission import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_unanswered_calls import SILENT
 
 FEW = ResentCalls(
     client="10.0.0.2",
@@ -48,8 +51,38 @@ def test_one_in_twenty_is_grave_whatever_it_cost() -> None:
 def test_a_broken_connection_is_not_a_lossy_network() -> None:
     moved = replace(FEW, moved=3, time_s={"waiting": 2.0})
     (seen,) = seen_by(RULE, nothing(resent_calls=(moved,)))
-    assert "Sent again on a new connection, since the old one broke: 3." in seen.seen
+    assert seen.title == "A connection broke, and calls waited for a new one"
+    assert "3 of 1\u2009000 calls (0.3 %) were sent again on a new connection" in seen.seen
+    assert "went more than once" not in seen.seen
+    assert "timeo" not in seen.why
+    (seen,) = seen_by(RULE, nothing(resent_calls=(replace(moved, moved=2),)))
+    assert seen.title == "Calls were sent again"
+    assert "Sent again on a new connection, since the old one broke: 2." in seen.seen
+
+
+def test_of_a_single_call_there_is_no_median() -> None:
+    one = replace(FEW, resent=1, moved=1, answered_twice=0, resent_s=36.5)
+    (seen,) = seen_by(RULE, nothing(resent_calls=(one,)))
+    assert seen.seen == (
+        "1 of 1\u2009000 calls (0.1 %) was sent again on a new connection, since the old one "
+        "broke. Its service time is 36.5 s, that of the others 1.00 ms in the median."
+    )
+
+
+def test_what_to_find_out_of_a_broken_connection() -> None:
+    moved = replace(FEW, moved=3)
+    (seen,) = seen_by(RULE, nothing(resent_calls=(moved,)))
     assert [advice.action[:32] for advice in seen.advice] == ["Find out why the connection brok"]
+
+
+@pytest.mark.parametrize(
+    ("repeated", "server", "told"), [(3, "10.0.0.1", 0), (2, "10.0.0.1", 1), (3, "10.0.0.9", 1)]
+)
+def test_what_was_never_answered_is_told_as_that_alone(
+    repeated: int, server: str, told: int
+) -> None:
+    silent = replace(SILENT, server=server, repeated=repeated)
+    assert len(seen_by(RULE, nothing(resent_calls=(FEW,), unanswered=(silent,)))) == told
 
 
 def test_over_udp_tcp_comes_first() -> None:

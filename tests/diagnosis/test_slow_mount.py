@@ -25,8 +25,8 @@ def test_a_mount_that_takes_ten_seconds() -> None:
     (seen,) = seen_by(RULE, nothing(preliminaries=(MOUNTED,)))
     assert seen.title == "Mounting takes long"
     assert seen.seen == (
-        "3 calls took 10.6 s of the clock: MNT 10.0 s at most (1 call), GETPORT 500 ms at most "
-        "(2 calls, 1 of them sent again)."
+        "3 calls took 10.6 s of the clock: MNT 10.0 s, GETPORT 500 ms at most (2 calls, "
+        "1 of them sent again)."
     )
     assert seen.claims == (Claim("state", 10.0), Claim("unstable", 0.6))
 

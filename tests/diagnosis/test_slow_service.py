@@ -13,6 +13,7 @@ from tests.diagnosis.material import seen_by
 
 LOOKUPS = ServerTime("10.0.0.1", "LOOKUP", "small", "unstable", 30, 0.002, 0.004, 1.2, (5, 7, 9))
 READ = ServerTime("10.0.0.1", "READ", "read", "read", 40, 0.011, 0.02, 3.0, (11,))
+WRITE = ServerTime("10.0.0.1", "WRITE", "write", "unstable_write", 42, 0.017, 0.02, 1.0, (13,))
 
 
 def found(*times: ServerTime, named: str = "client") -> Material:
@@ -25,7 +26,7 @@ def test_what_takes_longer_than_modern_servers_is_a_note() -> None:
         "note",
         "The server 10.0.0.1 answers later than it could",
     )
-    assert seen.seen == "Median time at the server, without the network: LOOKUP 2.00 ms (30)."
+    assert seen.seen == "Median time at the server, without the network: LOOKUP 2.00 ms (30 calls)."
     (claim,) = seen.claims
     assert (claim.row, round(claim.seconds, 9)) == ("unstable", 0.9)
     assert seen.frames == (5, 7)
@@ -34,9 +35,30 @@ def test_what_takes_longer_than_modern_servers_is_a_note() -> None:
 def test_what_is_slow_for_any_server_counts_by_its_cost() -> None:
     (seen,) = seen_by(RULE, found(LOOKUPS, READ))
     assert (seen.severity, seen.title[-33:]) == ("warning", "where no stable storage is needed")
-    assert "READ 11.0 ms (40), LOOKUP 2.00 ms (30)" in seen.seen
+    assert "READ 11.0 ms (40 calls), LOOKUP 2.00 ms (30 calls)" in seen.seen
     (seen,) = seen_by(RULE, found(replace(READ, median_s=0.06, mean_s=0.06)))
     assert seen.severity == "problem"
+
+
+@pytest.mark.parametrize(
+    ("times", "begins", "advice"),
+    [
+        ((LOOKUPS,), "Small calls", ["On the server, look", "If only the first a"]),
+        ((READ,), "READs of what", ["On the server, look", "If READs alone are "]),
+        ((WRITE,), "WRITEs answered UNSTABLE", ["On the server, look", "If WRITEs alone are"]),
+        (
+            (LOOKUPS, READ),
+            "Small calls",
+            ["On the server, look", "If only the first a", "If READs alone are "],
+        ),
+    ],
+)
+def test_why_and_what_to_do_are_about_the_calls_that_are_slow(
+    times: tuple[ServerTime, ...], begins: str, advice: list[str]
+) -> None:
+    (seen,) = seen_by(RULE, found(*times))
+    assert seen.why.startswith(begins)
+    assert [each.action[:19] for each in seen.advice] == advice
 
 
 @pytest.mark.parametrize(

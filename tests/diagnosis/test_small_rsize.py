@@ -21,6 +21,9 @@ def test_what_larger_pieces_would_spare_is_told_and_claimed() -> None:
         "In this capture, asked much. Pieces of 1.00 MiB would have spared 560 of 640 READs."
     )
     assert seen.claims == (Claim("read", 0.5), Claim("client", 0.25))
+    # Of WRITEs alone it depends whether a COMMIT follows; and the server does allow more.
+    assert "COMMIT" not in seen.why
+    assert "the server allows no more" not in seen.advice[1].action
 
 
 def test_without_the_servers_limit_nothing_is_claimed() -> None:
@@ -28,6 +31,7 @@ def test_without_the_servers_limit_nothing_is_claimed() -> None:
     (seen,) = seen_by(RULE, mounted(SMALL, transfer_runs=(unknown,)))
     assert (seen.severity, seen.claims) == ("note", ())
     assert "Mount while capturing" in seen.seen
+    assert "the server allows no more" in seen.advice[1].action
 
 
 def test_where_nothing_was_cut_it_costs_nothing() -> None:

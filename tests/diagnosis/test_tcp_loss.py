@@ -9,6 +9,8 @@ from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.tcp_loss import RULE
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
+from tests.diagnosis.test_delegation_recall import CALLED
+from tests.diagnosis.test_rpc_retransmission import FEW
 from tests.diagnosis.test_unanswered_calls import SILENT
 
 LOSSY = TcpStalls(
@@ -24,7 +26,13 @@ LOSSY = TcpStalls(
     server_zero_window_s=0.0,
     stalls=3,
     time_s={"stable": 0.4, "unstable": 0.2},
+    longest_s=0.3,
+    longest_from_ns=1_700_000_000_000_000_000,
     frames=(5, 9, 11),
+)
+
+CUT = replace(
+    LOSSY, client_resent=4, server_resent=0, stalls=1, time_s={"unstable": 25.0}, longest_s=25.0
 )
 
 
@@ -57,7 +65,7 @@ def test_what_goes_to_a_server_that_is_not_there_is_no_loss(
     found = seen_by(RULE, nothing(tcp_stalls=(pair,), unanswered=(silent,)))
     assert bool(found) is told
     if resent == 1:
-        assert "1 of these went to a server that did not answer any more." in found[0].seen
+        assert "1 of these went to a host that did not answer any more." in found[0].seen
 
 
 def test_what_had_arrived_before_was_not_lost() -> None:
@@ -66,6 +74,42 @@ def test_what_had_arrived_before_was_not_lost() -> None:
     assert "11 of 4\u2009000 segments with data" in seen.seen
     assert "6 of them had arrived before, as the other end says (D-SACK)." in seen.seen
     assert seen_by(RULE, nothing(tcp_stalls=(replace(arrived, spurious=7),))) == []
+
+
+def test_a_path_that_was_cut_is_told_however_few_segments_that_took() -> None:
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(CUT, segments=10**6),)))
+    assert (seen.severity, seen.title) == ("warning", "The path let nothing through for a while")
+    assert seen.seen.endswith("One call, sent at 22:13:20 UTC, stood still for 25.0 s.")
+    assert "ping" in seen.advice[1].action
+    (seen,) = seen_by(RULE, nothing(tcp_stalls=(replace(CUT, stalls=2),)))
+    assert seen.seen.endswith(
+        "2 calls took 25.0 s of the clock longer for it; the longest, sent at 22:13:20 UTC, stood "
+        "still for 25.0 s."
+    )
+
+
+@pytest.mark.parametrize("change", [{"longest_s": 2.9}, {"client_resent": 3}])
+def test_segments_sent_again_too_seldom_for_the_timer_do_not_tell_of_a_cut(
+    change: dict[str, float],
+) -> None:
+    pair = replace(CUT, **change)  # type: ignore[arg-type]
+    assert seen_by(RULE, nothing(tcp_stalls=(pair,))) == []
+
+
+@pytest.mark.parametrize(("moved", "stalls", "told"), [(1, 0, False), (1, 3, True), (0, 0, True)])
+def test_what_went_to_a_connection_that_broke_is_no_loss(
+    moved: int, stalls: int, told: bool
+) -> None:
+    pair = replace(LOSSY, client_resent=9, server_resent=0, stalls=stalls)
+    broken = replace(FEW, moved=moved)
+    assert bool(seen_by(RULE, nothing(tcp_stalls=(pair,), resent_calls=(broken,)))) is told
+
+
+@pytest.mark.parametrize(("returned", "told"), [(1, False), (2, True)])
+def test_what_went_to_a_client_that_is_gone_is_no_loss(returned: int, told: bool) -> None:
+    pair = replace(LOSSY, client_resent=0, server_resent=9, stalls=0)
+    recalls = replace(CALLED, recalled=2, returned=returned)
+    assert bool(seen_by(RULE, nothing(tcp_stalls=(pair,), recalls=(recalls,)))) is told
 
 
 def test_without_stalls_it_is_said_and_one_in_a_hundred_is_grave() -> None:

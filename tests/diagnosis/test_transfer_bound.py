@@ -12,7 +12,7 @@ def test_the_rate_is_told_while_bytes_moved() -> None:
     (seen,) = seen_by(RULE, bound_by("transfer", rows={"transfer": 5.0, "read": 1.0}))
     assert seen.severity == "problem"
     assert seen.seen == (
-        "Bytes of calls and replies were on their way for 5.00 s, 60.0 % of the time: 10.0 MiB in "
+        "Bytes of calls and replies were on their way for 5.00 s, 60.0 % of the run: 10.0 MiB in "
         "all, at 2.00 MiB a second while they moved."
     )
     assert seen.claims == (Claim("transfer", 5.0),)

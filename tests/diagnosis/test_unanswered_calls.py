@@ -93,7 +93,7 @@ def test_few_of_them_can_be_left_out() -> None:
 def test_calls_that_were_repeated_may_have_arrived() -> None:
     (seen,) = seen_by(RULE, nothing(unanswered=(replace(SILENT, repeated=4),)))
     assert seen.title == "The server stopped answering"
-    assert "It sent 4 RPC calls again." in seen.seen
+    assert "The client sent 4 RPC calls again." in seen.seen
     assert "segment" not in seen.seen
 
 

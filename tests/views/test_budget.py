@@ -59,6 +59,15 @@ def test_phases_of_several_clients_say_whose_they_are(width: int) -> None:
         assert text.count("10.0.0.3") >= 2
 
 
+def test_of_none_or_some_of_the_calls_it_is_not_known_where_they_were_captured() -> None:
+    for share, told in (
+        (0.0, "Nothing tells where the calls were captured: "),
+        (0.25, "Of 75.0 % of the calls nothing tells where they were captured: "),
+    ):
+        text = samples.render(budget.block(replace(samples.budget(), placed_share=share), ()), 200)
+        assert told in text
+
+
 def test_where_room_is_short_the_rows_stay_that_hold_most() -> None:
     empty = replace(
         samples.budget(), stable_s=0.0, unstable_write_s=0.0, transfer_s=0.0, waiting_s=0.0

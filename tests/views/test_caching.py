@@ -69,6 +69,11 @@ def test_what_did_not_happen_is_not_told() -> None:
     assert samples.render(listings.screen(empty), 80).strip() == "No directory was listed."
 
 
+def test_times_that_do_not_tell_are_left_out_of_the_sentence() -> None:
+    found = replace(samples.readdir(), time_s=0.0, follow_up_s=0.0)
+    assert " -" not in listings.in_short(found)
+
+
 def test_only_nfsv3_has_readdirplus() -> None:
     assert "(READDIRPLUS)" in samples.render(listings.screen(samples.readdir()), 140)
     one = samples.readdir()
@@ -96,6 +101,14 @@ def test_every_cause_of_a_verdict_has_its_frames_and_its_confidence() -> None:
     text = samples.render(renderables()["cache"], 200)
     assert "noac or actimeo=0 (likely)" in text
     assert "(frames 101, 129, 157)" in text
+
+
+def test_nothing_is_said_of_answers_that_there_are_none_of() -> None:
+    unasked = replace(samples.cache(), revalidations=0, unchanged_share=None, invalidations=0)
+    assert caching.in_short(unasked) == "No revalidations."
+    untold = replace(unasked, revalidations=3)
+    assert caching.in_short(untold).startswith("3 revalidations, ")
+    assert "unchanged" not in caching.in_short(untold)
 
 
 def test_many_clients_without_a_verdict_are_counted() -> None:

@@ -96,3 +96,16 @@ def test_columns_of_zeros_go_before_those_with_figures() -> None:
     told = ["path  small", "a         7", "b       0 B"]
     assert render(FittedTable(columns, rows), 11).splitlines() == told
     assert "large" in render(FittedTable(columns, rows), 18)
+
+
+def test_sentences_wrap_within_their_column() -> None:
+    columns = (Column("", align="left"), Column("finding", align="left", least=20, cut="wrap"))
+    rows = [["note", "One call stood still for 12.0 s of it"], ["note", "short"]]
+    table = FittedTable(columns, rows)
+    assert render(table, 29).splitlines() == [
+        "      finding",
+        "note  One call stood still",
+        "      for 12.0 s of it",
+        "note  short",
+    ]
+    assert render(table, 80).splitlines()[1] == "note  One call stood still for 12.0 s of it"

@@ -142,6 +142,9 @@ def test_one_is_not_many() -> None:
     one = replace(samples.model(), files=1, rpcs_per_file=1.0)
     assert estimate.formula(one).startswith("1 file × (1 RPC × ")
     assert estimate.formula(replace(one, counted="directories")).startswith("1 directory × ")
+    none = replace(one, syncops_per_file=0.0, persist_s=None)
+    assert "(" not in estimate.formula(none)
+    assert "stable" not in estimate.formula(none)
     streams = replace(samples.model().what_if[1], change="streams", value=1.0)
     assert estimate.change(streams) == "1 parallel stream"
 

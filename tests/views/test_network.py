@@ -69,6 +69,12 @@ def test_a_summary_says_what_was_lost_and_nothing_where_nothing_was() -> None:
     assert "None seen: 894 segments and datagrams, nothing sent again, missing or held up." in text
 
 
+def test_calls_without_reply_are_not_among_those_under_way() -> None:
+    found = samples.network()
+    assert "Calls: 1.25 under way" in network.lines(found)[2]
+    assert "Answered calls: 1.25 under way" in network.lines(found, unanswered=1)[2]
+
+
 def test_without_calls_there_is_nothing_to_tell() -> None:
     nothing = replace(samples.poor_network(), paths=())
     assert network.lines(nothing) == ()

@@ -21,8 +21,9 @@ LEAST = Threshold(
 ROOT = 0
 """The user whom servers map to nobody unless told otherwise."""
 
-OWNED = frozenset({"SETATTR", "CREATE", "MKDIR", "MKNOD", "SYMLINK"})
-"""Operations by which programs give files their owners."""
+OWNED = frozenset({"CREATE", "MKDIR", "MKNOD", "SYMLINK"})
+"""Operations that may give a file its owner as they make it: then PERM is the answer, and ACCES
+where nothing may be made in the directory."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -65,7 +66,10 @@ def _permission(pair: Failures) -> Observed:
 
 
 def _root(pair: Failures) -> Observed:
-    owned = not OWNED.isdisjoint(pair.operations)
+    owned = "SETATTR" in pair.operations or (
+        not OWNED.isdisjoint(pair.operations)
+        and any(status.endswith("_PERM") for status in pair.statuses)
+    )
     owners = Advice("As root, keep owners out of it: tar --no-same-owner, rsync --no-owner.")
     return refused.observed(
         pair,
@@ -76,7 +80,8 @@ def _root(pair: Failures) -> Observed:
             "chown fails, and files of others cannot be read or written. tar and rsync run by root "
             "give each file its owner."
             if owned
-            else "files and directories of others cannot be read, listed or written."
+            else "files and directories of others cannot be read, listed or written, and nothing "
+            "can be made in them."
         ),
         (
             *((owners,) if owned else ()),

@@ -58,7 +58,7 @@ def _observed(found: Bottleneck, usual_s: float, stable_s: float) -> Observed:
         "acknowledged is lost when it fails, without any client being told.",
         advice=(
             Advice(
-                "On the server, look for async in `exportfs -v`; on an appliance, ask whether its "
+                "On the server, look for async in exportfs -v; on an appliance, ask whether its "
                 "cache is protected and its battery well."
             ),
             Advice(

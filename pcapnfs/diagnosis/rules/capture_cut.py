@@ -40,8 +40,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         title="The capture kept only the beginning of its packets",
         seen=f"{units.count(trust.truncated_packets)} of "
         f"{units.counted(capture.packets, 'packet')} {verb} cut{limit}; "
-        f"{units.size(trust.truncated_bytes)} of payload are missing. {units.count(cut)} of "
-        f"{units.counted(messages, 'message')} could not be read to their end.",
+        f"{units.size(trust.truncated_bytes)} of payload are missing. "
+        + (
+            f"{units.count(cut)} of {units.counted(messages, 'message')} could not be read to "
+            f"{'its' if cut == 1 else 'their'} end."
+            if cut
+            else "All messages could be read to their end all the same."
+        ),
         why="What lies beyond is unknown: names, attributes and results late in a compound, and "
         "all messages that begin further on in the same packet (with segmentation offload, one "
         "packet holds up to 64 KiB). Times and sizes of what can be seen are right.",

@@ -119,32 +119,42 @@ def _lossy(material: Material, values: Values) -> Iterator[Observed]:
     )
     yield Observed(
         severity="warning" if max(shares) >= values[GRAVE.name] else "note",
-        title="Packets are missing in the capture",
+        title="Packets are missing in the capture"
+        if len(parts) > bool(capture.damage)
+        else "The capture file is damaged, or breaks off",
         seen=" ".join(parts),
         why="This is the capture's loss, not the network's: NFS got these packets. Calls without "
         "reply, gaps in time and retransmissions that are not in it may all be due to it; counts "
         "are lower bounds.",
         advice=(
-            Advice(
-                "Capture with a large buffer into a ring of files on a fast local disk, and only "
-                f"what is needed: {command(material)}"
-            ),
-            Advice(
-                "If a mirror port feeds the capture, check that it is not oversubscribed (both "
-                "directions of a link do not fit into one of the same speed)."
-            ),
-            Advice(
-                "End tcpdump with Ctrl-C or SIGTERM and wait for its summary; copy the file "
-                "only then."
-            )
-            if capture.damage
-            else Advice(
-                "If it still drops, keep less of each packet (-s 512).",
-                "names and attributes late in a message are lost.",
-            ),
+            *((_END,) if capture.damage else ()),
+            *(_faster(material) if len(parts) > bool(capture.damage) else ()),
         ),
         confidence="certain" if dropped or capture.damage else "likely",
         data=units.counted(capture.packets, "packet"),
+    )
+
+
+_END = Advice(
+    "End tcpdump with Ctrl-C or SIGTERM and wait for its summary; copy the file only then."
+)
+
+
+def _faster(material: Material) -> tuple[Advice, ...]:
+    """What helps a host that cannot keep up."""
+    return (
+        Advice(
+            "Capture with a large buffer into a ring of files on a fast local disk, and only "
+            f"what is needed: {command(material)}"
+        ),
+        Advice(
+            "If a mirror port feeds the capture, check that it is not oversubscribed (both "
+            "directions of a link do not fit into one of the same speed)."
+        ),
+        Advice(
+            "If it still drops, keep less of each packet (-s 512).",
+            "names and attributes late in a message are lost.",
+        ),
     )
 
 

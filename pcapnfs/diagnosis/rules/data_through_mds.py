@@ -42,7 +42,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 "servers, gave up on them after an error, or lacks the driver for this kind of "
                 "layout."
             ),
-            advice=(_GIVING,) if refused else (_USING, _GIVING),
+            advice=(_GIVING if refused else _USING, _OFF),
             calls=pair.through,
             confidence="certain" if refused else "likely",
             data=units.counted(moved, "READ or WRITE", "READs and WRITEs"),
@@ -69,9 +69,13 @@ _USING = Advice(
 )
 
 _GIVING = Advice(
-    "If the server is not meant to do pNFS, switch it off (Linux: without pnfs in /etc/exports; "
-    "NetApp: -v4.1-pnfs disabled), which spares the client the asking; if it is, look there why "
-    "it gives none."
+    "If the server is meant to do pNFS, look there why it gives no layouts (Linux: pnfs in "
+    "/etc/exports, and a file system that can, such as XFS; an appliance's log)."
+)
+
+_OFF = Advice(
+    "If it is not meant to do pNFS, switch it off (Linux: without pnfs in /etc/exports; NetApp: "
+    "-v4.1-pnfs disabled), which spares the client the asking."
 )
 
 RULE = Rule(

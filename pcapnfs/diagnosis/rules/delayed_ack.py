@@ -46,7 +46,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             at_most="warning",
             title=f"Messages wait {timer} for a delayed ACK",
             seen=f"{units.count(pair.held)} of {units.counted(pair.messages, 'message')} took "
-            f"about {timer} longer than usual; only {units.count(pair.beside)} took a little "
+            f"about {timer} longer than usual; "
+            f"{f'only {units.count(pair.beside)}' if pair.beside else 'none'} took a little "
             f"less or more. The usual service time is {units.duration(pair.usual_s)}.",
             why="One side holds its last, small segment back until what it sent is acknowledged "
             "(Nagle's algorithm), the other holds the ACK back in case it has data to send. Both "

@@ -35,11 +35,17 @@ ADVICE = (
     ),
 )
 
-REACHED = Advice(
-    "With NFSv4.0, let the server reach the client's callback port through firewalls and NAT; "
-    "NFSv4.1 needs no port of its own."
+REACHED = (
+    Advice(
+        "See whether the client that holds it is up, and can be reached from the server: one that "
+        "crashed, sleeps or changed its address keeps it until its lease is over."
+    ),
+    Advice(
+        "With NFSv4.0, let the server reach the client's callback port through firewalls and NAT; "
+        "NFSv4.1 needs no port of its own."
+    ),
 )
-"""Where a recall was not answered."""
+"""Where a recall was not answered: the first before anything else, the second behind it."""
 
 
 def judge(material: Material, values: Values) -> Iterator[Observed]:
@@ -57,7 +63,9 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else "A delegation is given back late",
             seen=_seen(pair, waited),
             why=_why(pair),
-            advice=ADVICE if pair.returned == pair.recalled else (*ADVICE, REACHED),
+            advice=ADVICE
+            if pair.returned == pair.recalled
+            else (REACHED[0], *ADVICE, *REACHED[1:]),
             confidence="certain",
             data=units.counted(pair.recalled, "recall"),
             frames=pair.frames,

@@ -99,8 +99,8 @@ def _seen(pair: LockWaits) -> str:
         text += (
             f" The client asked once more in vain, {units.duration(pair.interval_s)} later."
             if pair.polled == 1
-            else f" The client asked {units.counted(pair.polled, 'time')} in vain, a usual "
-            f"{units.duration(pair.interval_s)} apart."
+            else f" The client asked {units.counted(pair.polled, 'time')} in vain, "
+            f"usually {units.duration(pair.interval_s)} apart."
         )
     if pair.told:
         text += f" Ended by a callback of the server: {units.count(pair.told)}."

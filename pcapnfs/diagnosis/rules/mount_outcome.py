@@ -56,14 +56,14 @@ def _observed(
 
 
 def _seen(met: MountOutcome) -> str:
-    verb = "was" if met.calls == 1 else "were"
     if met.kind == "unregistered":
         asked = wording.several([_service(each) for each in met.asked])
         return (
-            f"{units.counted(met.calls, 'call')} to the portmapper {verb} answered that there is "
-            f"none: {asked}."
+            f"The portmapper answered {units.counted(met.calls, 'call')} with 'not registered': "
+            f"{asked}."
         )
     asked = wording.several([_operation(each) for each in met.asked])
+    verb = "was" if met.calls == 1 else "were"
     text = (
         f"{units.counted(met.calls, 'call')} ({asked}) {verb} answered {' or '.join(met.statuses)}"
     )
@@ -88,6 +88,8 @@ def _operation(asked: str) -> str:
     """An operation and its protocol."""
     op, _, protocol = asked.partition(" ")
     version = protocol.removeprefix("mount")
+    if op.isdigit():
+        op = f"procedure {op}"
     return f"{op} of {'NFSv' if version == protocol else 'MOUNT v'}{version}"
 
 
@@ -231,7 +233,8 @@ def _negotiated(several: list[MountOutcome]) -> Observed:
         title="The client tried what the server does not have, and got on without",
         seen=" ".join(_seen(met) for met in several),
         why="That is how clients find out which versions and transports a server has: each try "
-        "costs a round trip or two when something is mounted, and files are reached all the same.",
+        "costs a round trip or two as something is mounted or unmounted, and files are reached all "
+        "the same.",
         advice=(
             Advice(
                 "To be sure of the version, or to spare the tries, name it in the mount (vers=, "

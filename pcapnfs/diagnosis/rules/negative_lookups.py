@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
@@ -63,7 +64,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 def _names(pair: NotFound) -> str:
     told = [
-        f"{missing.name} ({units.counted(missing.searches, 'time')}: {', '.join(missing.places)}"
+        f"{missing.name} ({units.counted(missing.searches, 'time')}: "
+        f"{wording.places(missing.places)}"
         f"{', …' if missing.directories > len(missing.places) else ''})"
         for missing in pair.names
     ]
@@ -74,7 +76,8 @@ def _orders(pair: NotFound) -> str:
     if not pair.orders:
         return ""
     told = [
-        f"{', '.join(order.places)} ({units.counted(order.searches, 'search', 'searches')} for "
+        f"{wording.places(order.places)} "
+        f"({units.counted(order.searches, 'search', 'searches')} for "
         f"{units.counted(order.names, 'name')})"
         for order in pair.orders
     ]

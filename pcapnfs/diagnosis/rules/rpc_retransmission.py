@@ -31,7 +31,13 @@ TOPIC = "calls sent again"
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     for pair in material.resent_calls:
-        if pair.resent < values[LEAST.name]:
+        # `unanswered_calls` speaks of those that no transmission got an answer to.
+        vain = sum(
+            min(each.repeated, each.calls)
+            for each in material.unanswered
+            if (each.client, each.server) == (pair.client, pair.server)
+        )
+        if pair.resent - vain < values[LEAST.name]:
             continue
         claims = by_row(pair.time_s)
         severity = by_cost(material, claims)
@@ -40,12 +46,20 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         yield Observed(
             severity=severity,
             at_most="problem",
-            title="Calls were sent again",
+            title="A connection broke, and calls waited for a new one"
+            if _broken(pair)
+            else "Calls were sent again",
             seen=_seen(pair),
-            why="A client sends a call again when its timer runs out (timeo), or when the "
-            "connection broke. Until then the program waits. What is not idempotent (REMOVE, "
-            "RENAME, CREATE, LOCK) may fail or be done twice if the server has forgotten its "
-            "first answer.",
+            why=(
+                "What had no answer when a connection ends is sent again on the next one; a path "
+                "that lets nothing through ends it only after many tries. Until then the program "
+                "waits. "
+                if _broken(pair)
+                else "A client sends a call again when its timer runs out (timeo), or when the "
+                "connection broke. Until then the program waits. "
+            )
+            + "What is not idempotent (REMOVE, RENAME, CREATE, LOCK) may fail or be done twice if "
+            "the server has forgotten its first answer.",
             advice=_advice(pair),
             calls=pair.resent,
             confidence="certain",
@@ -56,32 +70,46 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _broken(pair: ResentCalls) -> bool:
+    """All went again since their connection had broken."""
+    return pair.moved == pair.resent
+
+
 def _seen(pair: ResentCalls) -> str:
+    one = pair.resent == 1
     text = (
         f"{units.count(pair.resent)} of {units.counted(pair.calls, 'call')} "
-        f"({units.share(pair.resent / pair.calls)}) went more than once, over "
-        f"{' and '.join(pair.transports)}."
+        f"({units.share(pair.resent / pair.calls)}) "
     )
+    if _broken(pair):
+        text += (
+            f"{'was' if one else 'were'} sent again on a new connection, since the old one broke."
+        )
+    else:
+        text += f"went more than once, over {' and '.join(pair.transports)}."
     if pair.answered_twice:
         text += f" Answered twice: {units.count(pair.answered_twice)}."
-    if pair.moved:
+    if pair.moved and not _broken(pair):
         text += (
             f" Sent again on a new connection, since the old one broke: {units.count(pair.moved)}."
         )
     if pair.resent_s is not None:
-        others = (
-            "" if pair.usual_s is None else f", that of the others {units.duration(pair.usual_s)}"
-        )
-        text += f" Their median service time is {units.duration(pair.resent_s)}{others}."
+        others = ""
+        if pair.usual_s is not None:
+            median = " in the median" if one else ""
+            others = f", that of the others {units.duration(pair.usual_s)}{median}"
+        whose = "Its" if one else "Their median"
+        text += f" {whose} service time is {units.duration(pair.resent_s)}{others}."
     return text
 
 
 def _advice(pair: ResentCalls) -> tuple[Advice, ...]:
-    if pair.moved == pair.resent:
+    if _broken(pair):
         return (
             Advice(
                 "Find out why the connection broke: server or its NFS service restarted, address "
-                "moved to another node, a firewall or load balancer that drops idle connections."
+                "moved to another node, a firewall or load balancer that drops idle connections, "
+                "or a link or path that was down for long."
             ),
         )
     advice = [

@@ -54,7 +54,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 def seen(pair: Preliminaries) -> str:
     """What such calls took, by operation."""
     told = [
-        f"{each.op} {units.duration(each.longest_s)} at most ({units.counted(each.calls, 'call')}"
+        f"{each.op} {units.duration(each.longest_s)}" + (" (sent again)" if each.repeated else "")
+        if each.calls == 1
+        else f"{each.op} {units.duration(each.longest_s)} at most "
+        f"({units.counted(each.calls, 'call')}"
         + (f", {units.count(each.repeated)} of them sent again" if each.repeated else "")
         + ")"
         for each in pair.operations

@@ -66,6 +66,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             if each.mean_s > limits[each.kind]
         )
         worst = max(each.median_s for each in operations)
+        kinds = [kind for kind in _WHY if any(each.kind == kind for each in operations)]
         yield Observed(
             severity=_severity(material, claims, worst, values),
             title=f"The server {server} is slow even where no stable storage is needed"
@@ -73,24 +74,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             else f"The server {server} answers later than it could",
             seen="Median time at the server, without the network: "
             f"{', '.join(_told(each) for each in operations[:TOLD])}.",
-            why="Small calls are answered from memory: below a millisecond on a server that has "
-            "the time. Where they take longer, calls queue for its processor or threads, or what "
-            "they ask for comes from disk (cold inodes and directories).",
-            advice=(
-                Advice(
-                    "On the server, look at the processor (mpstat, steal time of a virtual "
-                    "machine), nfsd threads (/proc/net/rpc/nfsd, threads in /etc/nfs.conf) and "
-                    "disks (iostat -x)."
-                ),
-                Advice(
-                    "If only the first access is slow, memory for inodes and directories helps "
-                    "(more of it, lower vm.vfs_cache_pressure)."
-                ),
-                Advice(
-                    "If READs alone are slow, it is the disks: faster ones, more read-ahead, or a "
-                    "larger cache."
-                ),
-            ),
+            why=" ".join(_WHY[kind] for kind in kinds),
+            advice=(_LOOK, *(_BY_KIND[kind] for kind in kinds)),
             confidence="likely",
             data=units.counted(sum(each.calls for each in operations), "call"),
             frames=tuple(frame for each in operations for frame in each.frames[:2]),
@@ -99,7 +84,7 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
 
 
 def _told(each: ServerTime) -> str:
-    return f"{each.op} {units.duration(each.median_s)} ({units.count(each.calls)})"
+    return f"{each.op} {units.duration(each.median_s)} ({units.counted(each.calls, 'call')})"
 
 
 def _severity(
@@ -109,6 +94,37 @@ def _severity(
         return "note"
     return by_cost(material, claims, sure=worst >= values[SUN.name])
 
+
+_WHY = {
+    "small": "Small calls are answered from memory: below a millisecond on a server that has the "
+    "time. Where they take longer, calls queue for its processor or threads, or what they ask for "
+    "comes from disk (cold inodes and directories).",
+    "read": "READs of what the server has in memory take little longer than small calls; these "
+    "wait for disks, for its processor or for its threads.",
+    "write": "WRITEs answered UNSTABLE need no more than memory. Where they take longer, the "
+    "server has to write out data to make room, or its processor or threads are busy.",
+}
+"""Why it matters, by kind of calls."""
+
+_LOOK = Advice(
+    "On the server, look at the processor (mpstat, steal time of a virtual machine), nfsd threads "
+    "(/proc/net/rpc/nfsd, threads in /etc/nfs.conf) and disks (iostat -x)."
+)
+
+_BY_KIND = {
+    "small": Advice(
+        "If only the first access is slow, memory for inodes and directories helps (more of it, "
+        "lower vm.vfs_cache_pressure)."
+    ),
+    "read": Advice(
+        "If READs alone are slow, it is the disks: faster ones, more read-ahead, or a larger cache."
+    ),
+    "write": Advice(
+        "If WRITEs alone are slow, disks do not keep up with what is written: look at Dirty and "
+        "Writeback in the server's /proc/meminfo while it runs."
+    ),
+}
+"""What else can be done, by kind of calls."""
 
 RULE = Rule(
     id="slow_service",

@@ -1,11 +1,14 @@
-"""Segments lost on the way: TCP sent them again, and calls stood still meanwhile."""
+"""Segments lost on the way, some or all for a while: TCP sent them again, and calls stood still."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.tcp_timeouts import CUT_S, SLOW_TIMEOUT_NS
 from pcapnfs.diagnosis.claims import by_row
 from pcapnfs.diagnosis.finding import Advice, Observed, Rule
 from pcapnfs.diagnosis.rules.captured_twice import by_another_clock
@@ -13,6 +16,7 @@ from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.tcp_stalls import TcpStalls
     from pcapnfs.diagnosis.material import Material
 
 SHARE = Threshold(
@@ -29,45 +33,44 @@ GRAVE = Threshold(
 )  # fmt: skip
 
 
+CUT = Threshold(
+    "tcp_loss.cut", CUT_S, "s", "what one call stood still: from here on the path was cut, and it "
+    "is told however few segments that took",
+    "RFC 6298 section 5.5: the timer doubles, from 200 ms in practice: four losses in a row",
+)  # fmt: skip
+
+TRIES = 15
+"""As often Linux sends a segment again before it takes the connection for broken (tcp_retries2)."""
+
+
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and server."""
     for pair in material.tcp_stalls:
         resent = pair.client_resent + pair.server_resent
-        # What is sent again to a server that cannot be reached is `unanswered_calls`'.
-        vain = sum(
-            each.resent
-            for each in material.unanswered
-            if (each.client, each.server) == (pair.client, pair.server)
-        )
-        vain = min(vain, pair.client_resent)
+        vain = _vain(material, pair)
         lost = max(pair.lost - vain, 0)
-        if lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments:
+        cut = pair.longest_s >= values[CUT.name] and lost >= _tries(pair.longest_s)
+        few = lost < values[LEAST.name] or lost <= values[SHARE.name] * pair.segments
+        # Of two clocks the rule captured_twice speaks.
+        if (few and not cut) or by_another_clock(material, pair):
             continue
-        if by_another_clock(material, pair):
-            continue  # The rule captured_twice says so.
         claims = by_row(pair.time_s)
         severity = by_cost(material, claims)
-        if severity == "note" and lost >= values[GRAVE.name] * pair.segments:
+        if severity == "note" and (cut or lost >= values[GRAVE.name] * pair.segments):
             severity = "warning"
-        stalled = sum(pair.time_s.values())
-        stalls = (
-            f" {units.counted(pair.stalls, 'call')} stood still for as long as TCP's "
-            f"retransmission timer takes (200 ms and more), {units.duration(stalled)} in all."
-            if pair.stalls
-            else " No call that was answered stood still for as long as TCP's retransmission "
-            "timer takes."
-        )
         yield Observed(
             severity=severity,
             at_most="problem",
-            title="TCP had to send segments again",
+            title="The path let nothing through for a while"
+            if cut
+            else "TCP had to send segments again",
             seen=f"{units.count(resent)} of {units.counted(pair.segments, 'segment')} with data "
             f"({units.share(resent / pair.segments)}) "
             f"{'was' if resent == 1 else 'were'} sent again: "
             f"{units.count(pair.client_resent)} by the client, "
             f"{units.count(pair.server_resent)} by the server."
             + (
-                f" {units.count(vain)} of these went to a server that did not answer any more."
+                f" {units.count(vain)} of these went to a host that did not answer any more."
                 if vain
                 else ""
             )
@@ -78,25 +81,10 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 else ""
             )
             + (f" {units.count(pair.out_of_order)} came out of order." if pair.out_of_order else "")
-            + stalls,
-            why="They were lost, or overtaken by so many that they were taken for lost. NFS sends "
-            "small messages with nothing behind them, so that a loss is noticed only when the "
-            "timer runs out: one lost segment costs a call 200 ms. In bulk transfers TCP "
-            "slows down instead.",
-            advice=(
-                Advice(
-                    "Look for the place: error and drop counters of both network cards (ethtool "
-                    "-S), of each switch port, duplex and MTU mismatch, cables and optics; compare "
-                    "captures at both ends."
-                ),
-                Advice(
-                    "Where a fast port feeds a slow one (10 to 1 Gbit/s, incast of many servers), "
-                    "give the switch port more buffer or use flow control or ECN; fewer "
-                    "connections (nconnect) and smaller rsize/wsize shorten the bursts.",
-                    "smaller rsize/wsize cost throughput on a clean network.",
-                ),
-            ),
-            confidence="certain" if lost >= 10 * values[LEAST.name] else "likely",
+            + (_stood_still(pair) if cut else _stalls(pair)),
+            why=_WHY_CUT if cut else _WHY,
+            advice=_CUT if cut else _LOSS,
+            confidence="certain" if lost >= 10 * values[LEAST.name] and not cut else "likely",
             data=f"{units.counted(pair.segments, 'segment')} on "
             f"{units.counted(pair.connections, 'connection')}",
             frames=pair.frames,
@@ -106,10 +94,100 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
+def _vain(material: Material, pair: TcpStalls) -> int:
+    """Segments that were sent to a host out of reach: `unanswered_calls` speaks of these.
+
+    So does `rpc_retransmission` of those before a connection broke, and `delegation_recall` of
+    those to a client that does not give a delegation back, if no other call stood still.
+    """
+    ends = pair.client, pair.server
+    silent = sum(each.resent for each in material.unanswered if (each.client, each.server) == ends)
+    if pair.stalls:
+        return min(silent, pair.client_resent)
+    broken = any(each.moved for each in material.resent_calls if (each.client, each.server) == ends)
+    deaf = any(
+        each.recalled > each.returned
+        for each in material.recalls
+        if (each.holder, each.server) == ends
+    )
+    return min(max(silent, TRIES if broken else 0), pair.client_resent) + min(
+        TRIES if deaf else 0, pair.server_resent
+    )
+
+
+def _tries(longest_s: float) -> int:
+    """How often TCP sends a segment again in that time, at least."""
+    return math.floor(math.log2(longest_s * NANOSECONDS / SLOW_TIMEOUT_NS + 1))
+
+
+def _stalls(pair: TcpStalls) -> str:
+    """What single segments that were lost cost."""
+    if not pair.stalls:
+        return (
+            " No call that was answered stood still for as long as TCP's retransmission timer "
+            "takes."
+        )
+    return (
+        f" {units.counted(pair.stalls, 'call')} stood still for as long as TCP's retransmission "
+        f"timer takes (200 ms and more), {units.duration(sum(pair.time_s.values()))} in all."
+    )
+
+
+def _stood_still(pair: TcpStalls) -> str:
+    """What it cost that the path was cut."""
+    sent = units.clock(pair.longest_from_ns or 0)
+    longest = f"sent at {sent} UTC, stood still for {units.duration(pair.longest_s)}."
+    if pair.stalls == 1:
+        return f" One call, {longest}"
+    return (
+        f" {units.counted(pair.stalls, 'call')} took {units.duration(sum(pair.time_s.values()))} "
+        f"of the clock longer for it; the longest, {longest}"
+    )
+
+
+_WHY = (
+    "They were lost, or overtaken by so many that they were taken for lost. NFS sends small "
+    "messages with nothing behind them, so that a loss is noticed only when the timer runs out: "
+    "one lost segment costs a call 200 ms. In bulk transfers TCP slows down instead."
+)
+
+_WHY_CUT = (
+    "No single loss takes that long: TCP waits twice as long before each try, and none of several "
+    "in a row came through. A link, a switch, a route or a firewall was down or dropped all, or "
+    "one of the two hosts stood still. Calls wait for TCP's next try, up to twice as long as the "
+    "path was cut."
+)
+
+_LOSS = (
+    Advice(
+        "Look for the place: error and drop counters of both network cards (ethtool -S), of each "
+        "switch port, duplex and MTU mismatch, cables and optics; compare captures at both ends."
+    ),
+    Advice(
+        "Where a fast port feeds a slow one (10 to 1 Gbit/s, incast of many servers), give the "
+        "switch port more buffer or use flow control or ECN; fewer connections (nconnect) and "
+        "smaller rsize/wsize shorten the bursts.",
+        "smaller rsize/wsize cost throughput on a clean network.",
+    ),
+)
+
+_CUT = (
+    Advice(
+        "Read what happened at that moment (clocks may differ): links that went down (dmesg of "
+        "both hosts, logs of the switches), spanning tree, the failover of a bond, router, "
+        "firewall or server address, a virtual machine that was paused or moved."
+    ),
+    Advice(
+        "If it comes again, ping the server and each router before it from the client meanwhile: "
+        "the first that is silent leads to the place. Capture at the server as well: what arrives "
+        "there tells the direction."
+    ),
+)
+
 RULE = Rule(
     id="tcp_loss",
     title="TCP segments lost and sent again",
     origin="practice; RFC 6298 (retransmission timer)",
     judge=judge,
-    thresholds=(SHARE, LEAST, GRAVE),
+    thresholds=(SHARE, LEAST, GRAVE, CUT),
 )

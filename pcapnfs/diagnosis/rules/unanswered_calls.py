@@ -74,7 +74,8 @@ def _seen(pair: Unanswered) -> str:
             f"{'its connection' if pair.calls == 1 else 'their connections'}."
         )
     if pair.repeated:
-        text += f" It sent {units.counted(pair.repeated, 'RPC call')} again."
+        who = "It" if pair.resent else "The client"
+        text += f" {who} sent {units.counted(pair.repeated, 'RPC call')} again."
     for side, ended in (("client", pair.given_up), ("server", pair.cut_short)):
         if ended:
             text += f" The {side} ended the connection while {_of_them(ended, pair.calls)} waited."

@@ -32,7 +32,7 @@ TERMS: dict[str, tuple[str, str]] = {
         "Every instant at which calls of a client are outstanding is shared equally among them "
         "and booked to what each is outstanding for; an instant without any is the client's own. "
         "The rows add up to the wall clock. Transfer: bytes on their way in messages of several "
-        "segments. Waiting: the server was not ready, or could not be reached.",
+        "segments. Waiting: the server was not ready, could not be reached, or did not answer.",
     ),
     "persistence": (
         "Round trip, persistence",

@@ -20,7 +20,8 @@ def section(report: Report) -> Section | None:
     found = report.summary.network
     if not found.paths:
         return None
-    parts: list[Block] = [Paragraph(quoted(line)) for line in view.lines(found)]
+    told = view.lines(found, unanswered=report.summary.trust.unanswered)
+    parts: list[Block] = [Paragraph(quoted(line)) for line in told]
     parts += [_trips(found), _uses(found)]
     lost = [path for path in found.paths if view.lost(path.loss, path.resent_calls)]
     if lost:

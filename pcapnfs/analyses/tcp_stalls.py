@@ -6,9 +6,11 @@ nothing follows is sent again only when the sender's timer runs out, 200 ms at l
 most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
 that much longer than others of its kind is taken for such a stall; where the capture was not taken
 at the client, so is a pause as long before a call that came alone: it may have been lost before it
-came by. There are no more of them than segments sent again. What its receiver had before (D-SACK,
-RFC 2883) was not lost itself; it tells of a loss only as long as that of the answer to it would not
-show otherwise: what one end sends again shows at the other end, and not that of the capture.
+came by. There are no more of them than segments sent again. What was sent again before the timer
+can have run out (a tail loss probe, a fast retransmission) held nothing up for that long. What its
+receiver had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss only as long as that
+of the answer to it would not show otherwise: what one end sends again shows at the other end, and
+not that of the capture.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ STALLED_READS = columns.together(
         calls="call client server connection callback op stability call_frame call_first_time "
         "call_time reply_first_time reply_time transmissions status_name",
         connections="connection client server transport client_resent server_resent "
-        "client_spurious server_spurious",
+        "client_spurious server_spurious client_early server_early",
     ),
 )
 """The columns that tell which calls stood still."""
@@ -257,9 +259,9 @@ def _at(end: str) -> str:
 _STALLS = f"""
     with suspects as (
         select connection,
-               client_resent + server_resent
-                   - if({_at("server")}, client_spurious, 0)
-                   - if({_at("client")}, server_spurious, 0) as resent
+               client_resent - greatest(client_early, if({_at("server")}, client_spurious, 0))
+                   + server_resent - greatest(server_early, if({_at("client")}, server_spurious, 0))
+                   as resent
         from connections where transport = 'TCP' and client_resent + server_resent > 0
     ),
     asked as (

@@ -108,6 +108,10 @@ class TcpStalls(Record):
     """Time for which the client's window was 0, seconds; connections added up."""
     server_zero_window_s: float
     """The same of the server."""
+    client_shut: int
+    """Connections on which the client's window was 0 for a time."""
+    server_shut: int
+    """The same of the server."""
     stalls: int
     """Calls that waited, or came late, as long as a retransmission time-out takes."""
     time_s: Mapping[str, float]
@@ -138,6 +142,8 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             out_of_order=integer(disordered),
             client_zero_window_s=seconds(client_zero) or 0.0,
             server_zero_window_s=seconds(server_zero) or 0.0,
+            client_shut=integer(client_shut),
+            server_shut=integer(server_shut),
             stalls=len(examples.get((client, server), ())),
             time_s=times.get((client, server), {}),
             frames=tuple(examples.get((client, server), ())[:EXAMPLES]),
@@ -153,6 +159,8 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             disordered,
             client_zero,
             server_zero,
+            client_shut,
+            server_shut,
         ) in pairs
     )
 
@@ -224,7 +232,8 @@ def _stalls(
 _PAIRS = """
     select client, server, count(*), sum(client_segments + server_segments), sum(client_resent),
            sum(server_resent), sum(client_spurious + server_spurious), sum(out_of_order),
-           sum(client_zero_window), sum(server_zero_window)
+           sum(client_zero_window), sum(server_zero_window),
+           count(*) filter (client_zero_window > 0), count(*) filter (server_zero_window > 0)
     from connections where transport = 'TCP'
     group by client, server order by 4 desc, client, server
 """

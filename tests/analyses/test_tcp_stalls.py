@@ -130,6 +130,16 @@ def test_a_longer_pause_is_the_clients() -> None:
     assert pair.stalls == 0
 
 
+def test_connections_whose_window_was_open_are_not_counted_as_shut() -> None:
+    """Those to the portmapper and to MOUNT."""
+    beside = {**CONNECTION, "client_zero_window": 0, "server_zero_window": 0}
+    connections = [CONNECTION, {**beside, "connection": 1}, {**beside, "connection": 2}]
+    connections.append({**CONNECTION, "connection": 3, "client_zero_window": 0})
+    with trace_of(calls=[at(1, 0.01, 1)], connections=connections) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.connections, pair.client_shut, pair.server_shut) == (4, 1, 2)
+
+
 def test_udp_is_not_asked() -> None:
     with asked(transport="UDP") as trace:
         assert tcp_stalls(trace) == ()

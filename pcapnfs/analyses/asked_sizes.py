@@ -14,7 +14,7 @@ from pcapnfs.analyses.by_mount import ByMount
 from pcapnfs.analyses.examples import OPTION_EXAMPLES
 from pcapnfs.analyses.listings import LISTING
 from pcapnfs.analyses.texts import among, place
-from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS, allowed
+from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS, allowed, withheld
 from pcapnfs.analyses.visits import TOGETHER_NS
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ def asked_sizes(trace: Trace, cursor: duckdb.DuckDBPyConnection) -> tuple[ByMoun
 def _limits(trace: Trace) -> Iterator[tuple[int, dict[str, object]]]:
     """What the server of each mount allows, by column."""
     for each in allowed(trace):
-        yield each.mount, {"max_read": each.read_bytes, "max_write": each.write_bytes}
+        told = {"max_read": each.read_bytes, "max_write": each.write_bytes}
+        yield each.mount, {**told, "withheld": False}
+    for mount in withheld(trace):
+        yield mount, {"max_read": None, "max_write": None, "withheld": True}
 
 
 _SIZED = f"""

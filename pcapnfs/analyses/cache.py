@@ -315,6 +315,10 @@ _TOTALS = """
 """
 
 
+_AGE = "greatest(call_time - known_time, 0)"
+"""SQL: how old the knowledge was, nanoseconds. A compound that asks twice is told by itself."""
+
+
 def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
     """How old the knowledge was at each question that could be compared with something."""
     bins = " ".join(
@@ -324,7 +328,7 @@ def _intervals(cursor: duckdb.DuckDBPyConnection) -> tuple[Interval, ...]:
     rows = cursor.execute(
         f"""
         with ages as (
-            select file, call_time - known_time as age from learned
+            select file, {_AGE} as age from learned
             where known_time is not null and {_ASKED}
         ),
         objects as (select file, role in ('directory', 'pseudo') as listed from files)
@@ -366,7 +370,7 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
             select * from named order by {_ORDER[sort]} limit {top if top else "all"}
         ),
         ages as (
-            select mount, file, quantile_cont({age_s()}, 0.5) as median
+            select mount, file, quantile_cont({age_s(_AGE)}, 0.5) as median
             from learned semi join most using (mount, file)
             where known_time is not null and {_ASKED}
             group by mount, file

@@ -51,8 +51,10 @@ KINDS = {
     "owner": ("NFS4ERR_BADOWNER",),
     "revoked": ("NFS4ERR_EXPIRED", "NFS4ERR_ADMIN_REVOKED", "NFS4ERR_DELEG_REVOKED"),
     "in_use": ("NFS4ERR_CLID_INUSE",),
+    "no_locks": ("LCK_DENIED_NOLOCKS", "NLM4_DENIED_NOLOCKS"),
 }  # fmt: skip
-"""Statuses by kind (RFC 1813 sections 2.6 and 5.2.1, RFC 8881 section 15.1, RFC 5531 section 9).
+"""Statuses by kind (RFC 1813 sections 2.6, 5.2.1 and 6.1.2, RFC 8881 section 15.1, RFC 5531 section
+9).
 Contexts of Kerberos that a server knows no longer are made anew and not among them."""
 
 STATUSES = tuple(name for names in KINDS.values() for name in names)
@@ -85,7 +87,8 @@ class Failures(Record):
     """Address of the server."""
     kind: str
     """`space`, `quota`, `fault`, `permission`, `mount`, `export`, `read_only`, `credential`,
-    `owner`, `revoked` or `in_use` (`KINDS`), or `session` (NFS4ERR_NOSPC of `SESSIONS`)."""
+    `owner`, `revoked`, `in_use` or `no_locks` (`KINDS`), or `session` (NFS4ERR_NOSPC of
+    `SESSIONS`)."""
     calls: int
     """Calls that were refused."""
     statuses: tuple[str, ...]

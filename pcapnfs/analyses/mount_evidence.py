@@ -125,6 +125,9 @@ class Evidence(Record):
     """What the server allows a READ, bytes; None when the capture does not tell."""
     max_write_bytes: int | None
     """What the server allows a WRITE, bytes; None when the capture does not tell."""
+    limits_withheld: bool
+    """NFSv4: the server does not say what it allows, and the client keeps to the little that it
+    takes then."""
     reads_unasked: int
     """NFSv3: first READs of files that the client knew from a listing with attributes, without
     GETATTR or LOOKUP in between."""
@@ -261,6 +264,7 @@ def _evidence(client: str, server: str, row: dict[str, object]) -> Evidence:
         writes_unstable=number("writes_unstable") or 0,
         max_read_bytes=number("max_read"),
         max_write_bytes=number("max_write"),
+        limits_withheld=bool(row.get("withheld")),
         reads_unasked=number("reads_unasked") or 0,
         reads_asked=number("reads_asked") or 0,
         frames={

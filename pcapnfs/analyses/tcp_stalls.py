@@ -6,9 +6,11 @@ nothing follows is sent again only when the sender's timer runs out, 200 ms at l
 most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
 that much longer than others of its kind is taken for such a stall; where the capture was not taken
 at the client, so is a pause as long before a call that came alone: it may have been lost before it
-came by. There are no more of them than segments sent again. What its receiver had before (D-SACK,
-RFC 2883) was not lost itself; it tells of a loss only as long as that of the answer to it would not
-show otherwise: what one end sends again shows at the other end, and not that of the capture.
+came by. There are no more of them than segments sent again. What was sent again before the timer
+can have run out (a tail loss probe, a fast retransmission) held nothing up for that long. What its
+receiver had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss only as long as that
+of the answer to it would not show otherwise: what one end sends again shows at the other end, and
+not that of the capture.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ STALLED_READS = columns.together(
         calls="call client server connection callback op stability call_frame call_first_time "
         "call_time reply_first_time reply_time transmissions status_name",
         connections="connection client server transport client_resent server_resent "
-        "client_spurious server_spurious",
+        "client_spurious server_spurious client_early server_early",
     ),
 )
 """The columns that tell which calls stood still."""
@@ -106,6 +108,10 @@ class TcpStalls(Record):
     """Time for which the client's window was 0, seconds; connections added up."""
     server_zero_window_s: float
     """The same of the server."""
+    client_shut: int
+    """Connections on which the client's window was 0 for a time."""
+    server_shut: int
+    """The same of the server."""
     stalls: int
     """Calls that waited, or came late, as long as a retransmission time-out takes."""
     time_s: Mapping[str, float]
@@ -141,6 +147,8 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             out_of_order=integer(disordered),
             client_zero_window_s=seconds(client_zero) or 0.0,
             server_zero_window_s=seconds(server_zero) or 0.0,
+            client_shut=integer(client_shut),
+            server_shut=integer(server_shut),
             stalls=len(examples.get((client, server), ())),
             time_s=times.get((client, server), {}),
             longest_s=seconds(longest.get((client, server), (0, None))[0]) or 0.0,
@@ -158,6 +166,8 @@ def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
             disordered,
             client_zero,
             server_zero,
+            client_shut,
+            server_shut,
         ) in pairs
     )
 
@@ -236,7 +246,8 @@ def _stalls(
 _PAIRS = """
     select client, server, count(*), sum(client_segments + server_segments), sum(client_resent),
            sum(server_resent), sum(client_spurious + server_spurious), sum(out_of_order),
-           sum(client_zero_window), sum(server_zero_window)
+           sum(client_zero_window), sum(server_zero_window),
+           count(*) filter (client_zero_window > 0), count(*) filter (server_zero_window > 0)
     from connections where transport = 'TCP'
     group by client, server order by 4 desc, client, server
 """
@@ -273,12 +284,14 @@ _STALLS = f"""
     ),
     suspects as (
         select connection, coalesce(vantage = 'client', false) as at_client,
-               client_resent + server_resent
-                   - if(coalesce(vantage = 'server', false), client_spurious, 0)
-                   - if(at_client, server_spurious, 0) as resent
+               client_resent
+                   - greatest(client_early,
+                              if(coalesce(vantage = 'server', false), client_spurious, 0))
+                   + server_resent - greatest(server_early, if(at_client, server_spurious, 0))
+                   as resent
         from (
                  select connection, client, server, client_resent, server_resent, client_spurious,
-                        server_spurious
+                        server_spurious, client_early, server_early
                  from connections where transport = 'TCP' and client_resent + server_resent > 0
              ) left join placed using (client, server)
     ),

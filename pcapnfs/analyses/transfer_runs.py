@@ -18,7 +18,7 @@ from pcapnfs.analyses import transfers as _transfers
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.spared import Spared
-from pcapnfs.analyses.transfer_sizes import ALLOWED_READS, MOVING, allowed
+from pcapnfs.analyses.transfer_sizes import ALLOWED_READS, MOVING, WITHHELD_READS, allowed, withheld
 from pcapnfs.analyses.transfers import transfers
 from pcapnfs.record import Record
 
@@ -31,6 +31,7 @@ READS = columns.together(
     _transfers.READS,
     shares.READS,
     ALLOWED_READS,
+    WITHHELD_READS,
     columns.of(calls="call mount stability"),
 )
 """The columns that the queries here read."""
@@ -73,6 +74,9 @@ class TransferRuns(Record):
     """READs."""
     writes: Runs
     """WRITEs."""
+    withheld: bool
+    """The server does not say what it allows (NFSv4), and the client keeps to the little that it
+    takes then."""
     continued: int
     """WRITEs that the next one continued."""
     sync: Spared
@@ -121,6 +125,7 @@ def transfer_runs(trace: Trace) -> tuple[TransferRuns, ...]:
             server=walked.mounts[mount][1],
             reads=runs.get((mount, True), nothing),
             writes=runs.get((mount, False), nothing),
+            withheld=mount in withheld(trace),
             continued=continued,
             sync=sync,
             sync_files=files,

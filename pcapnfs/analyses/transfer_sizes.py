@@ -26,8 +26,17 @@ MOVED_READS = columns.of(
 ALLOWED_READS = columns.of(calls="call mount callback", operations="call op max_read max_write")
 """The columns that `allowed` reads."""
 
+WITHHELD_READS = columns.together(
+    MOVED_READS, ALLOWED_READS, columns.of(operations="call op status attributes")
+)
+"""The columns that `withheld` reads."""
+
 READS = columns.together(MOVED_READS, ALLOWED_READS)
-"""The columns that both read."""
+"""The columns that `moved` and `allowed` read."""
+
+UNTOLD_BYTES = 1024
+"""What Linux moves in one call at most where an NFSv4 server does not say what it allows, whatever
+rsize and wsize are."""
 
 READ_OPERATIONS = ("READ", "READ_PLUS")
 """Operations that bring file data."""
@@ -99,6 +108,23 @@ def allowed(trace: Trace) -> tuple[Allowed, ...]:
     )
 
 
+@once
+def withheld(trace: Trace) -> frozenset[int]:
+    """Mounts of NFSv4 whose server does not say what it allows, where the client goes by that.
+
+    The client asked in the capture what the server supports and how long its lease is, as it does
+    when it mounts, and had no answer with `maxread` or `maxwrite`.
+    """
+    largest: dict[int, int] = {}
+    for each in moved(trace):
+        if each.largest_bytes is not None:
+            largest[each.mount] = max(each.largest_bytes, largest.get(each.mount, 0))
+    small = {mount for mount, size in largest.items() if size <= UNTOLD_BYTES}
+    if not small:
+        return frozenset()
+    return frozenset(small.intersection(integer(mount) for (mount,) in trace.rows(_WITHHELD)))
+
+
 _OF_CLIENT = joined.condition("not callback", other="operations.op")
 
 _MOVED = f"""
@@ -115,4 +141,20 @@ _ALLOWED = f"""
     select mount, max(max_read), max(max_write) from operations join calls using (call)
     where (max_read is not null or max_write is not null) and {_OF_CLIENT}
     group by mount
+"""
+
+# Attributes 0, 10, and 30 or 31 of the mask.
+_WITHHELD = f"""
+    with asked as (
+        select mount, max_read, max_write,
+               contains('13579bdf', substr(attributes, 8, 1)) as supported,
+               contains('4567cdef', substr(attributes, 6, 1)) or substr(attributes, 1, 1) >= '4'
+                   as limits
+        from operations join calls using (call)
+        where operations.op = 'GETATTR' and operations.status = 0 and attributes is not null
+              and {_OF_CLIENT}
+    )
+    select mount from asked group by mount
+    having bool_or(supported) and bool_or(limits)
+           and count(max_read) = 0 and count(max_write) = 0
 """

@@ -62,6 +62,8 @@ class Transfers(Record):
             verdict = self._verdict(mounts.get(about))
             if verdict is not None:
                 yield self._by_client(material, about, runs, verdict)
+            elif pair.withheld and runs.in_runs >= values[self.least.name]:
+                yield self._untold(about, runs)
             elif (
                 runs.allowed_bytes is not None
                 and runs.allowed_bytes < values[self.limit.name]
@@ -142,6 +144,30 @@ class Transfers(Record):
     def _why(self) -> str:
         commit = " If a file does not fit one WRITE, a COMMIT comes on top."
         return _WHY + (commit if self.what == "WRITE" else "")
+
+    def _untold(self, about: tuple[str, str], runs: Runs) -> Observed:
+        return Observed(
+            severity="warning",
+            title=f"Small {self.what}s: the server does not say what it allows",
+            seen=f"The client asked for what the server supports and was told neither maxread nor "
+            f"maxwrite. No {self.what} had more than {units.size(runs.largest_bytes)}, and "
+            f"{units.count(runs.in_runs)} of {units.counted(runs.calls, self.what)} continued one "
+            "another.",
+            why="These attributes of NFSv4 may be left out (RFC 8881 section 5.8.2). A Linux "
+            "client then moves 1 KiB in a call, and lists directories in as small pieces, whatever "
+            f"{self.option} the mount asks for. {_WHY}",
+            advice=(
+                Advice(
+                    "Ask the maker of the server for the attributes maxread and maxwrite: no mount "
+                    f"option helps. {CHECK}"
+                ),
+                Advice("Mount with NFSv3, if the server has it: there FSINFO says what it allows."),
+            ),
+            confidence="likely",
+            data=_data(self.what, runs),
+            frames=runs.merged.frames,
+            about=about,
+        )
 
     def _fewer(self, runs: Runs) -> str:
         """How many could be left out."""

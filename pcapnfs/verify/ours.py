@@ -75,6 +75,8 @@ class Call(Record):
     beginning: bool
     """It may be there in part only: fragments of datagrams of its connection are absent, or it is
     the last of its connection, and has no reply or was not decoded to its end."""
+    call_bytes: int
+    """Length of the call's RPC message."""
     operations: tuple[int, ...]
     """Operations of a compound, also one of a callback."""
     executed: tuple[int, ...]
@@ -107,6 +109,7 @@ def calls(trace: Trace, last_frame: int | None = None) -> Iterator[Call]:
                coalesce(transport = 'UDP' and truncated_bytes > 0
                         or (undecoded is not null or reply_frame is null)
                            and last_time = call_time, false),
+               call_bytes,
                coalesce(compounds.operations, []), coalesce(compounds.executed, [])
         from calls left join compounds using (call) left join connections using (connection)
         where call_frame <= $end

@@ -35,6 +35,11 @@ TEXTS = {
     "the rest of the operations from the reply",
     "wrong_offset": "tshark reads arguments that it does not know, and goes on at a wrong place: "
     "it shows operations that do not exist",
+    "illegal": "the server answered an operation that it does not support as ILLEGAL, by which "
+    "tshark names it: pcapnfs names it by the call",
+    "long_compound": "tshark shows no more than 128 operations of a compound",
+    "long_record": "the message is longer than 4 MiB, which tshark does not put together unless "
+    "told (rpc.max_tcp_pdu_size)",
     "other_program": "an RPC program that has nothing to do with NFS: pcapnfs does not decode it",
     "header_cut": "the capture ends within the message's header, before the procedure: nothing "
     "says what was called",
@@ -50,6 +55,15 @@ TEXTS = {
 
 _PROGRAMS = {PORTMAPPER, NFS, MOUNT, RQUOTA, NLM, NSM, NFSACL}
 """What pcapnfs looks for: portmapper, NFS, MOUNT, remote quotas, NLM, NSM, NFSACL."""
+
+_ILLEGAL = 10044
+"""What answers an operation that the server does not support (RFC 8881 section 18.52)."""
+
+_MOST_OPERATIONS = 128
+"""Of a compound, so many are shown by tshark."""
+
+_LONGEST_RECORD_BYTES = 4 << 20
+"""tshark's default for rpc.max_tcp_pdu_size."""
 
 _UNKNOWN_TO_TSHARK = {46}
 """Operations whose arguments tshark 4.0 does not dissect: GET_DIR_DELEGATION."""
@@ -107,6 +121,8 @@ def only_ours(call: Call, situation: Situation) -> str | None:
         return "behind_gap"
     if situation.truncated and call.undecoded == "truncated":
         return "snaplen"
+    if call.call_bytes > _LONGEST_RECORD_BYTES:
+        return "long_record"
     return None
 
 
@@ -167,6 +183,10 @@ def _operations(
         return "malformed"
     if len(other) < len(mine) and same_beginning and other and other[-1] in _UNKNOWN_TO_TSHARK:
         return "unknown_operation"
+    if same_beginning and len(other) == _MOST_OPERATIONS < len(mine):
+        return "long_compound"
+    if other and len(other) == len(mine) and (*mine[:-1], _ILLEGAL) == other:
+        return "illegal"
     if not operation_numbers("nfs4").issuperset(other):
         return "wrong_offset"
     return None

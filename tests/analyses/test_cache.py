@@ -124,6 +124,16 @@ def test_intervals_are_ages_of_knowledge_apart_for_directories(trace: Trace) -> 
     assert sum(row.files + row.directories for row in result.intervals) == 5
 
 
+def test_what_a_compound_asks_twice_is_not_known_before_it_is_asked() -> None:
+    """As pynfs does, and NFSv4.0 clients that put a whole path into one compound."""
+    twice = [told(2, "GETATTR", 100), told(2, "GETATTR", 100, position=1)]
+    with trace_of(
+        files=[file(1, "a")], calls=[at(2, 0.0, "GETATTR", operations=2)], operations=twice
+    ) as trace:
+        result = cache(trace)
+    assert [row.interval_p50_s for row in result.files] == [0.0]
+
+
 def test_files_are_given_as_each_client_saw_them(trace: Trace) -> None:
     (row, other) = cache(trace, sort="revalidations").files
     assert (row.path, row.client, row.server, row.role) == ("a", "10.0.0.2", "10.0.0.1", "file")

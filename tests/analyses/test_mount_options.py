@@ -47,6 +47,7 @@ NOTHING = Evidence(
     writes_unstable=0,
     max_read_bytes=None,
     max_write_bytes=None,
+    limits_withheld=False,
     reads_unasked=0,
     reads_asked=0,
     frames=dict.fromkeys(
@@ -230,6 +231,13 @@ def test_pauses_that_opens_may_explain_give_no_timeout(contradiction: dict[str, 
         DEFAULT, pauses_asked=3, pauses_asked_twice=1, pause_shortest_s=4.6, unasked_longest_s=1.7
     )
     assert options(replace(seen, **contradiction)) == []  # type: ignore[arg-type]
+
+
+def test_small_transfers_are_no_option_where_the_server_does_not_say_what_it_allows() -> None:
+    small = replace(NOTHING, read_bytes=1024, reads=99, reads_continued=98, write_bytes=1024)
+    small = replace(small, writes=99, writes_continued=98, listing_bytes=1024, listings_continued=9)
+    assert {names for names, _ in options(small)} >= {("rsize=1024",), ("wsize=1024",)}
+    assert options(replace(small, limits_withheld=True)) == []
 
 
 def test_listings_in_small_pieces_and_transfers_no_larger_show_rsize_and_wsize() -> None:

@@ -98,6 +98,20 @@ def test_what_had_arrived_before_tells_of_a_loss_only_beyond_the_capture_point(
     assert (pair.spurious, pair.stalls, pair.lost) == (2, stalls, stalls)
 
 
+@pytest.mark.parametrize("end", ["client", "server"])
+def test_what_was_sent_again_before_the_timer_ran_out_held_nothing_up(end: str) -> None:
+    """Tail loss probes to a server that is slow to take data, on a path too short to tell where."""
+    counts = {f"{end}_resent": 3, f"{end}_spurious": 2, f"{end}_early": 2}
+    sent_again = {"client_resent": 0, "server_resent": 0} | counts
+    late = [at(number, number - 10, 300 + number) for number in range(11, 14)]
+    with asked(*late, **sent_again) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.stalls, pair.frames, pair.lost) == (1, (25,), 1)
+    with asked(*late, **sent_again | {f"{end}_early": 3, f"{end}_spurious": 3}) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.stalls, pair.time_s, pair.lost) == (0, {}, 0)
+
+
 def test_away_from_the_client_a_pause_is_one_too() -> None:
     pause = at(11, 0.351, 1)
     half = 1_000_000
@@ -116,6 +130,16 @@ def test_a_longer_pause_is_the_clients() -> None:
     with asked(at(11, 1.2, 1)) as trace:
         (pair,) = tcp_stalls(trace)
     assert pair.stalls == 0
+
+
+def test_connections_whose_window_was_open_are_not_counted_as_shut() -> None:
+    """Those to the portmapper and to MOUNT."""
+    beside = {**CONNECTION, "client_zero_window": 0, "server_zero_window": 0}
+    connections = [CONNECTION, {**beside, "connection": 1}, {**beside, "connection": 2}]
+    connections.append({**CONNECTION, "connection": 3, "client_zero_window": 0})
+    with trace_of(calls=[at(1, 0.01, 1)], connections=connections) as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.connections, pair.client_shut, pair.server_shut) == (4, 1, 2)
 
 
 def test_udp_is_not_asked() -> None:

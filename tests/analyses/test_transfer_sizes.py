@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pcapnfs.analyses.transfer_sizes import Allowed, Moved, allowed, moved
+import pytest
+
+from pcapnfs.analyses.transfer_sizes import Allowed, Moved, allowed, moved, withheld
 from tests.unit.rows import call, operation, trace_of
 
 
@@ -37,3 +39,32 @@ def test_a_server_allows_each_client_something() -> None:
         found = sorted(allowed(trace), key=lambda each: each.mount)
         assert moved(trace) == ()
     assert found == [Allowed(4, 1024, 512), Allowed(5, None, 256)]
+
+
+SUPPORTED = "00032065:00000000:00000800"
+"""What Linux asks for when it mounts, with the attributes that the server supports."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "largest", "found"),
+    [
+        ((SUPPORTED, "00000400:00000000"), {}, 1024, {4}),
+        ((SUPPORTED, "c8000400:40080000"), {}, 1024, {4}),
+        ((SUPPORTED, "c8000400:40080000"), {"max_read": 65536}, 1024, set()),
+        ((SUPPORTED, "00000400:00000000"), {}, 4096, set()),
+        (("00000400:00000000",), {}, 1024, set()),
+        ((SUPPORTED, "0010011a:0030823a"), {}, 1024, set()),
+    ],
+    ids=["left out", "no answer", "told", "larger all the same", "lease alone", "stat"],
+)
+def test_a_server_may_not_say_what_it_allows(
+    asked: tuple[str, ...], told: dict[str, int], largest: int, found: set[int]
+) -> None:
+    calls = [call(number, "GETATTR", 1, mount=4) for number in range(1, 4)]
+    operations = [
+        operation(number, "GETATTR", status=0, attributes=mask, **told)
+        for number, mask in enumerate(asked, start=1)
+    ]
+    operations.append(operation(3, "READ", offset=0, requested=largest, count=largest))
+    with trace_of(calls=calls, operations=operations) as trace:
+        assert withheld(trace) == found

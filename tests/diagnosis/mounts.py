@@ -54,6 +54,7 @@ MOVED = TransferRuns(
     server=SERVER,
     reads=RUNS,
     writes=RUNS,
+    withheld=False,
     continued=560,
     sync=NONE,
     sync_files=0,

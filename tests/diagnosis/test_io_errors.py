@@ -39,5 +39,14 @@ def test_a_session_without_room_is_no_full_file_system() -> None:
     assert seen_by(FULL, nothing(failures=(pair,))) == []
 
 
+def test_a_server_without_locks_is_no_lock_of_somebody_else() -> None:
+    (seen,) = of_kind(RULE, "no_locks", operations=("LOCK",), paths=("a/b",))
+    assert (seen.severity, seen.title) == ("problem", "The server gives no locks")
+    assert seen.seen == (
+        "12 calls (LOCK) were answered NLM4_DENIED_NOLOCKS, asked by users 7, 9: a/b."
+    )
+    assert "statd" in seen.why
+
+
 def test_nothing_else_is() -> None:
-    assert kinds_told(RULE) == {"fault"}
+    assert kinds_told(RULE) == {"fault", "no_locks"}

@@ -34,6 +34,19 @@ def test_without_the_servers_limit_nothing_is_claimed() -> None:
     assert "the server allows no more" in seen.advice[1].action
 
 
+def test_a_server_that_does_not_say_what_it_allows_is_told() -> None:
+    small = replace(RUNS, allowed_bytes=None, largest_bytes=1024, merged=NONE)
+    silent = replace(MOVED, reads=small, withheld=True)
+    (seen,) = seen_by(RULE, mounted(transfer_runs=(silent,)))
+    assert (seen.severity, seen.title) == (
+        "warning",
+        "Small READs: the server does not say what it allows",
+    )
+    assert "600 of 640 READs continued one another" in seen.seen
+    few = replace(silent, reads=replace(small, in_runs=19))
+    assert seen_by(RULE, mounted(transfer_runs=(few,))) == []
+
+
 def test_where_nothing_was_cut_it_costs_nothing() -> None:
     whole = replace(MOVED, reads=replace(RUNS, merged=NONE))
     (seen,) = seen_by(RULE, mounted(SMALL, transfer_runs=(whole,)))

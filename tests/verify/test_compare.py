@@ -14,6 +14,7 @@ OURS = Call(
     connection=0, xid=7, program=100003, version=4, procedure=1, call_first_frame=10,
     call_frame=10, call_time_ns=1_000, reply_first_frame=12, reply_frame=12, srt_ns=500, status=0,
     transmissions=1, undecoded=None, missing=False, disordered=False, beginning=False,
+    call_bytes=200,
     operations=(53, 22, 9), executed=(53, 22, 9),
 )  # fmt: skip
 CALL = Message(
@@ -254,3 +255,29 @@ def test_calls_that_wait_in_vain_are_given_up_and_counted() -> None:
     tally = compare(lost, [last])
     assert tally.differences["only pcapnfs", None].count == many
     assert tally.differences["only tshark", None].count == 1
+
+
+def test_what_a_server_does_not_support_is_illegal_to_tshark_alone() -> None:
+    refused = replace(REPLY, operations=(53, 22, 10044))
+    assert held(theirs=[CALL, refused]) == {("results", "illegal"): [10]}
+    otherwise = replace(REPLY, operations=(53, 10044, 9))
+    assert held(theirs=[CALL, otherwise]) == {("results", None): [10]}
+
+
+def test_tshark_shows_so_many_operations_of_a_compound() -> None:
+    many = (24, 10) * 75
+    long = replace(OURS, operations=many)
+    assert held([long], [replace(CALL, operations=many[:128]), REPLY]) == {
+        ("operations", "long_compound"): [10]
+    }
+    assert held([long], [replace(CALL, operations=many[:127]), REPLY]) == {
+        ("operations", None): [10]
+    }
+
+
+def test_tshark_does_not_put_a_very_long_message_together() -> None:
+    long = replace(OURS, call_bytes=(4 << 20) + 1)
+    (found,) = held([long], [])
+    assert found[1] == "long_record"
+    (found,) = held([replace(long, call_bytes=4 << 20)], [])
+    assert found[1] is None

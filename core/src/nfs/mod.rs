@@ -50,6 +50,9 @@ const MAIN_RANK: u8 = 1;
 /// Longest compound tag.
 const TAG_LIMIT: usize = 1024;
 
+/// What answers an operation that the server does not support: `OP_ILLEGAL` and `OP_CB_ILLEGAL`.
+const ILLEGAL: u32 = 10044;
+
 /// How the procedures of a program are laid out.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
@@ -496,9 +499,9 @@ impl<'a> Walk<'a> {
             return Err(before.stop(Reason::Unsupported));
         };
         match self.operations.get_mut(place) {
-            // The call could be read up to here: its operation must be answered by the same one,
-            // except that an illegal number is answered as ILLEGAL.
-            Some(done) if done.number == number => {}
+            // The call could be read up to here: its operation must be answered by the same one, or by
+            // ILLEGAL, which stands for any that the server does not support (RFC 8881 section 18.52).
+            Some(done) if done.number == number || number == ILLEGAL => {}
             Some(_) => return Err(before.malformed()),
             // The call could not be read so far; the reply alone names the operation.
             None => {

@@ -628,6 +628,12 @@ impl Waiting {
     }
 }
 
+/// Whether a call is of the procedure that every program has, without arguments and results (RFC 5531
+/// section 12.1). RPCSEC_GSS makes its contexts under the same number.
+fn is_null(head: &Head) -> bool {
+    head.procedure == 0 && head.flavor != Some(Flavor::RPCSEC_GSS)
+}
+
 impl Pairing {
     /// Calls and replies of which only the beginning was kept, because so much was waiting.
     pub fn shortened(&self) -> u64 {
@@ -670,7 +676,7 @@ impl Pairing {
             && (origin.newer || self.entries.find(hash, key).is_none());
         if !alone {
             // Taken apart, so that what is said of most calls need not lie in memory.
-            return self.call_again(hash, key, origin.siblings, digest, record, unread);
+            return self.call_again(hash, key, origin.siblings, (digest, head), record, unread);
         }
         let request = self.waiting.request(key, digest, record, unread());
         self.insert(hash, key, request);
@@ -684,7 +690,7 @@ impl Pairing {
         hash: u64,
         key: Key,
         siblings: &[ConnectionId],
-        digest: u64,
+        (digest, head): (u64, &Head),
         record: &Record<'_>,
         unread: impl FnOnce() -> Option<Range<usize>>,
     ) -> (CallOutcome, Option<(u64, Box<Request>)>) {
@@ -710,12 +716,13 @@ impl Pairing {
                 self.insert(hash, key, request);
                 return (CallOutcome::Again, displaced);
             }
-            Some(Found::Call(call)) => {
+            // NULL says nothing but its xid, and servers begin at the same one on each connection for callbacks.
+            Some(Found::Call(call)) if !is_null(head) => {
                 // Its second reply is to be known as such.
                 self.entries.put(hash, key, State::Answered { call, digest });
                 return (CallOutcome::Late { call }, displaced);
             }
-            Some(Found::Elsewhere(_)) | None => {}
+            Some(Found::Call(_) | Found::Elsewhere(_)) | None => {}
         }
         let request = self.waiting.request(key, digest, record, unread());
         if !self.early.is_empty()

@@ -101,6 +101,20 @@ fn calls_that_were_answered_late_do_not_count_as_waiting() {
     assert!(matches!(reply(&mut pairing, 2, 0), ReplyOutcome::Answers { .. }), "it still waits");
 }
 
+/// NFS-Ganesha pings each new connection for callbacks with xid 1.
+#[test]
+fn null_with_an_xid_that_was_answered_elsewhere_is_another_call() {
+    let mut pairing = Pairing::default();
+    assert!(matches!(call(&mut pairing, 1, &[], 1), CallOutcome::New));
+    assert!(matches!(reply(&mut pairing, 1, 1), ReplyOutcome::Answers { .. }));
+    assert!(matches!(call(&mut pairing, 2, &[1], 1), CallOutcome::New));
+    assert!(matches!(reply(&mut pairing, 2, 1), ReplyOutcome::Answers { .. }));
+    // On its own connection, and while it waits, it is the same.
+    assert!(matches!(call(&mut pairing, 2, &[1], 1), CallOutcome::Late { .. }));
+    assert!(matches!(call(&mut pairing, 3, &[2], 7), CallOutcome::New));
+    assert!(matches!(call(&mut pairing, 4, &[3], 7), CallOutcome::Again));
+}
+
 #[test]
 fn what_moved_to_another_connection_leaves_nothing_behind() {
     let mut pairing = Pairing::default();

@@ -107,6 +107,8 @@ pub struct SideCounts {
     pub retransmitted: u64,
     /// Those of them that the other side had received before, as it says.
     pub spurious: u64,
+    /// Those of them that came sooner than TCP's timer runs out.
+    pub early: u64,
     /// Segments that came before their predecessors.
     pub out_of_order: u64,
     /// Segments that filled a hole so late that they were sent for that.

@@ -32,6 +32,11 @@ const PATIENCE_NS: i64 = 60_000_000_000;
 /// sooner was overtaken on the way. Wireshark draws the line there, too.
 const OVERTAKEN_NS: i64 = 3_000_000;
 
+/// What is sent again sooner than this after the other side last acknowledged something, or after it was
+/// sent where nothing else was under way, is so for another reason than that the retransmission timer ran
+/// out (RFC 6298 section 5): 200 ms are the least on Linux and most others, less what a round trip may vary.
+const TIMEOUT_NS: i64 = 190_000_000;
+
 /// Length of the gap that is told when a direction turns out to be somewhere else: longer than any
 /// record.
 const ELSEWHERE: usize = 1 << 31;
@@ -63,6 +68,9 @@ struct Direction {
     misled: bool,
     /// The end of the stream, once FIN told it.
     fin: Option<SeqNumber>,
+    /// Since when the sender's retransmission timer may have been running: when the other side last
+    /// acknowledged more, or when the first byte was sent that it had not.
+    timer_ns: Option<i64>,
     /// What waits for its acknowledgement.
     under_way: UnderWay,
     /// An end of the stream beyond what was delivered that an empty segment told, and when: what lies
@@ -206,13 +214,14 @@ impl State {
             counts.truncated_bytes += (length - bytes.len()) as u64;
             own.assembler.go_on(sequence, length);
             own.delivered = stamp;
+            own.start_timer(sequence, stamp.time_ns);
             own.under_way.sent(sequence.advance(length), stamp.time_ns);
         }
         if let Some(sent_ns) = other.under_way.acknowledged(acknowledged) {
             let alone = (length == 0).then(|| other.newly(acknowledged));
             connection.answered(side, stamp.time_ns, sent_ns, alone);
         }
-        other.receive(acknowledged);
+        other.receive(acknowledged, stamp.time_ns);
         true
     }
 
@@ -390,6 +399,7 @@ impl State {
                 let keepalive = length == 1 && direction.assembler.next() == Some(sequence.advance(1));
                 if !keepalive {
                     counts.retransmitted += 1;
+                    counts.early += u64::from(direction.is_early(time_ns));
                     direction.under_way.forget();
                     direction.repeated.sent(sequence, length, time_ns);
                 }
@@ -409,6 +419,7 @@ impl State {
             Offered::InOrder(piece) => {
                 let filled = piece.stamp;
                 direction.delivered = filled;
+                direction.start_timer(sequence, time_ns);
                 let missed_ns = hole.map(|(_, stamp)| stamp.time_ns).or(direction.missed(sequence));
                 let waited_ns = missed_ns.map_or(0, |since| piece.stamp.time_ns.saturating_sub(since));
                 counts.refilled += u64::from(waited_ns > OVERTAKEN_NS);
@@ -521,7 +532,7 @@ impl Direction {
             let credible = u64::try_from(ahead).ok().filter(|_| ahead <= TAIL_LIMIT);
             self.unheard = self.unheard.saturating_add(credible.unwrap_or(0));
         }
-        self.receive(acknowledged);
+        self.receive(acknowledged, stamp.time_ns);
         self.claim(acknowledged, stamp);
     }
 
@@ -546,12 +557,28 @@ impl Direction {
 
     /// Takes how far the other side has received this direction.
     #[inline]
-    fn receive(&mut self, acknowledged: SeqNumber) {
+    fn receive(&mut self, acknowledged: SeqNumber, time_ns: i64) {
         let ahead = self.acknowledged.map(|before| acknowledged.ahead_of(before));
         // Far behind: the numbers are those of another connection between these ports.
         if ahead.is_none_or(|ahead| ahead > 0 || ahead.unsigned_abs() > WINDOW as u64) {
             self.acknowledged = Some(acknowledged);
+            self.timer_ns = Some(time_ns);
         }
+    }
+
+    /// The byte at `sequence` is sent for the first time: where nothing else is under way, the sender's timer
+    /// starts.
+    #[inline]
+    fn start_timer(&mut self, sequence: SeqNumber, time_ns: i64) {
+        if self.acknowledged == Some(sequence) {
+            self.timer_ns = Some(time_ns);
+        }
+    }
+
+    /// Whether what is sent again at a time is so before the sender's timer can have run out. Without an
+    /// acknowledgement nothing tells.
+    fn is_early(&self, time_ns: i64) -> bool {
+        self.timer_ns.is_some_and(|since| time_ns.saturating_sub(since) < TIMEOUT_NS)
     }
 
     /// Takes where the stream ends by a packet that acknowledges it. The nearest end that is claimed

@@ -127,6 +127,32 @@ fn what_the_receiver_had_before_was_sent_again_in_vain() {
 }
 
 #[test]
+fn what_is_sent_again_before_the_timer_runs_out_is_early() {
+    let mut wire = Wire::default();
+    wire.send(0, 'S', ACK, 1, 1, 0);
+    wire.send(500_000, 'C', ACK, 1, 1, 100); // Nothing is under way: the timer starts.
+    wire.send(500_010, 'C', ACK, 101, 1, 100);
+    wire.send(520_000, 'C', ACK, 101, 1, 100); // A tail loss probe.
+    wire.send(689_000, 'C', ACK, 1, 1, 100);
+    assert_eq!(wire.connection().counts.low.early, 2);
+    wire.send(701_000, 'C', ACK, 1, 1, 100); // The timer ran out.
+    wire.send(702_000, 'S', ACK, 1, 101, 0); // It starts again.
+    wire.send(891_000, 'C', ACK, 101, 1, 100);
+    wire.send(893_000, 'C', ACK, 101, 1, 100);
+    let counts = &wire.connection().counts;
+    assert_eq!((counts.low.retransmitted, counts.low.early), (5, 3));
+}
+
+#[test]
+fn without_an_acknowledgement_nothing_tells_that_it_was_early() {
+    let mut wire = Wire::default();
+    wire.send(0, 'C', ACK, 1, 1, 100);
+    wire.send(10, 'C', ACK, 1, 1, 100);
+    let counts = &wire.connection().counts;
+    assert_eq!((counts.low.retransmitted, counts.low.early), (1, 0));
+}
+
+#[test]
 fn what_came_out_of_order_or_after_a_gap_is_not_timed() {
     let mut wire = Wire::default();
     wire.send(0, 'C', ACK, 1, 1, 100);

@@ -293,6 +293,8 @@ impl Tables {
             server_resent: down.retransmitted + down.refilled,
             client_spurious: up.spurious,
             server_spurious: down.spurious,
+            client_early: up.early,
+            server_early: down.early,
             missing_bytes: up.missing_bytes + down.missing_bytes,
             truncated_bytes: up.truncated_bytes + down.truncated_bytes,
             zero_windows: up.zero_windows + down.zero_windows,

@@ -486,6 +486,8 @@ table! { CONNECTIONS ConnectionsBatch "connections" "A TCP connection, or the UD
         server_resent    U64  false ""      "Segments that the server sent again."
         client_spurious  U64  false ""      "Segments that the client sent again though the server had received them before, as it says by D-SACK (RFC 2883)."
         server_spurious  U64  false ""      "The same of the server."
+        client_early     U64  false ""      "Segments that the client sent again, seen before, less than 190 ms after the server last acknowledged something, or after they were sent where nothing else was under way: sooner than the retransmission timer runs out, so that no call stood still for it."
+        server_early     U64  false ""      "The same of the server."
         missing_bytes    U64  false "bytes" "Bytes that were sent but are not in the capture."
         truncated_bytes  U64  false "bytes" "Payload bytes past the snaplen."
         zero_windows     U64  false ""      "Segments that announced a window of 0."

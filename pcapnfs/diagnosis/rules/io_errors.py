@@ -25,6 +25,8 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
     for pair in material.failures:
         if pair.kind == "session":
             yield _session(pair)
+        if pair.kind == "no_locks":
+            yield _locks(pair)
         if pair.kind != "fault":
             continue
         stored = not STORING.isdisjoint(pair.operations)
@@ -74,9 +76,37 @@ def _session(pair: Failures) -> Observed:
     )
 
 
+def _locks(pair: Failures) -> Observed:
+    return refused.observed(
+        pair,
+        "The server gives no locks",
+        'Programs get ENOLCK ("No locks available"). Nobody else holds these locks: the server '
+        "could not make a record of the client. Mostly the status monitor (rpc.statd), which has "
+        "to watch a client before it may lock, does not run on the server, cannot be reached, or "
+        "cannot find the client by its name.",
+        (
+            Advice(
+                "On the server, see that rpc.statd runs (`rpcinfo -p` lists program 100024, "
+                "status) and what it and lockd log; an appliance has a setting for locks of NFSv3."
+            ),
+            Advice(
+                "Let the server and the client find each other by name and address, and reach each "
+                "other's rpcbind and statd through every firewall."
+            ),
+            Advice("Mount with NFSv4: its locks need neither statd nor other ports."),
+            Advice(
+                "If only programs of one client lock these files, mount there with nolock (or "
+                "local_lock=all).",
+                "locks of other clients are not seen: files may be corrupted if there are any.",
+            ),
+        ),
+    )
+
+
 RULE = Rule(
     id="io_errors",
     title="Errors of the server itself",
-    origin="RFC 1813 section 2.6 (NFS3ERR_IO, NFS3ERR_SERVERFAULT), RFC 8881 sections 15.1, 18.36",
+    origin="RFC 1813 sections 2.6 (NFS3ERR_IO, NFS3ERR_SERVERFAULT) and 6.1.2 "
+    "(NLM4_DENIED_NOLOCKS), RFC 8881 sections 15.1, 18.36",
     judge=judge,
 )

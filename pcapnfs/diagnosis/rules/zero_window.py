@@ -35,6 +35,7 @@ def _of_server(material: Material, pair: TcpStalls) -> Observed:
         pair,
         ("server", "client"),
         pair.server_zero_window_s,
+        pair.server_shut,
         why="The server's NFS threads did not read from the socket: they were all busy, mostly "
         "waiting for storage to take WRITEs, or the receive buffer is small. The network is not "
         "the brake.",
@@ -58,6 +59,7 @@ def _of_client(material: Material, pair: TcpStalls) -> Observed:
         pair,
         ("client", "server"),
         pair.client_zero_window_s,
+        pair.client_shut,
         why="The client's kernel did not empty the socket: its CPU is busy (checksums, krb5p, a "
         "virtual machine short of CPU), or it is short of memory for the page cache. Neither "
         "network nor server is the brake.",
@@ -79,6 +81,7 @@ def _of_side(
     pair: TcpStalls,
     sides: tuple[str, str],
     closed_s: float,
+    connections: int,
     *,
     why: str,
     advice: tuple[Advice, ...],
@@ -91,7 +94,7 @@ def _of_side(
         at_most="problem",
         title=f"The {side} could not take data as fast as the {sender} sent it",
         seen=f"The {side}'s TCP window was 0 for {units.duration(closed_s)}, on "
-        f"{units.counted(pair.connections, 'connection')}.",
+        f"{units.counted(connections, 'connection')}.",
         why=why,
         advice=advice,
         confidence="certain",

@@ -178,6 +178,22 @@ fn an_operation_that_failed_for_certain_is_not_taken_for_a_success() {
     });
 }
 
+/// The number is defined, but the server knows it as little as one that is not: NFS-Ganesha answers
+/// BACKCHANNEL_CTL so, others the operations of later minor versions.
+#[test]
+fn illegal_answers_what_the_server_does_not_support() {
+    let call = words(&[0, 1, 2, 24, 9, 0]);
+    let reply = |number: u32| words(&[10044, 0, 2, 24, 0, number, 10044]);
+    walk((NFS, 4, 1), &call, &reply(10044), |walk| {
+        assert_eq!((walk.call_stop, walk.reply_stop, walk.status), (None, None, Some(10044)));
+        let [_, getattr] = &walk.operations[..] else { panic!() };
+        assert_eq!((getattr.number, getattr.executed, getattr.facts.status), (9, true, Some(10044)));
+    });
+    walk((NFS, 4, 1), &call, &reply(10), |walk| {
+        assert_eq!(walk.reply_stop.map(|stop| stop.reason), Some(Reason::Malformed));
+    });
+}
+
 #[test]
 fn a_remove_of_version_2_has_a_status_and_nothing_else() {
     let call = [HANDLE.as_slice(), &words(&[1]), b"a\0\0\0"].concat();

@@ -157,11 +157,13 @@ pub struct Opening {
     pub syns: u32,
     /// When the first of them was sent.
     pub first_ns: Option<i64>,
+    /// Those of the attempts before.
+    pub syns_before: u32,
     /// SYN+ACKs of the other side.
-    pub syn_acks: u32,
+    pub syn_acks: u16,
     /// ACKs without SYN by which it answered: those of a former connection (RFC 9293 section 3.10.7.4,
     /// RFC 5961 section 4).
-    pub challenges: u32,
+    pub challenges: u16,
     /// Resets by which it answered, those of the attempts before included.
     pub refusals: u32,
     /// Those of the attempts before.
@@ -176,7 +178,7 @@ pub struct Opening {
 impl Opening {
     /// Takes a reset, if it is one: copies of it are not told from others.
     fn refused(&mut self, is_reset: bool) {
-        let asked = self.attempts.saturating_add(self.syns);
+        let asked = self.syns_before.saturating_add(self.syns);
         self.refusals = self.refusals.saturating_add(u32::from(is_reset)).min(asked);
     }
 
@@ -185,6 +187,7 @@ impl Opening {
         Self {
             refusals: self.refusals,
             refused_before: self.refusals,
+            syns_before: self.syns_before.saturating_add(self.syns),
             attempts: self.attempts.saturating_add(1),
             attempted_ns: self.attempted_ns.or(self.first_ns),
             ..Self::default()

@@ -365,7 +365,7 @@ impl State {
             if connection.syn_ack.is_none() {
                 let challenged = opener != side && connection.is_asked_for();
                 let opening = &mut connection.opening;
-                opening.challenges = opening.challenges.saturating_add(u32::from(challenged));
+                opening.challenges = opening.challenges.saturating_add(u16::from(challenged));
             } else if opener == side {
                 connection.established = Some(stamp.time_ns);
             }

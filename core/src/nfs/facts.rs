@@ -123,6 +123,9 @@ pub struct Rare<'a> {
     pub services: Vec<Service>,
     /// EXCHANGE_ID, GETDEVICEINFO, LAYOUTGET: what they tell of data servers.
     pub pnfs: Option<Pnfs<'a>>,
+    /// COPY, WRITE_SAME: the state of what goes on in the background (`wr_callback_id`). CB_OFFLOAD: that
+    /// of what ended.
+    pub offload: Option<StateId>,
 }
 
 impl<'a> Facts<'a> {
@@ -144,6 +147,7 @@ impl<'a> Facts<'a> {
             lock_type: None,
             services: Vec::new(),
             pnfs: None,
+            offload: None,
         };
         self.rare.as_deref().unwrap_or(NOTHING)
     }
@@ -234,7 +238,7 @@ pub struct Service {
 }
 
 /// `stateid4`: the `other` part, and the sequence number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StateId {
     /// How often the state changed.
     pub sequence: u32,

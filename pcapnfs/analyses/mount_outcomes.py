@@ -39,10 +39,12 @@ KINDS = {
     "version": ("PROG_MISMATCH", "NFS4ERR_MINOR_VERS_MISMATCH"),
     "program": ("PROG_UNAVAIL",),
     "flavour": ("NFS4ERR_WRONGSEC",),
-    "invalid": ("MNT3ERR_INVAL", "MNT3ERR_NAMETOOLONG", "MNT3ERR_NOTSUPP"),
-}
+    "invalid": (
+        "MNT3ERR_INVAL", "MNT3ERR_NAMETOOLONG", "MNT3ERR_NOTSUPP", "EINVAL", "ENAMETOOLONG",
+    ),
+}  # fmt: skip
 """Statuses by kind, of RPC (RFC 5531 section 9), NFSv4 (RFC 8881 section 15.1) and MOUNT (RFC 1813
-section 5.2.1); what else MNT answers is `failures`'."""
+section 5.2.1, RFC 1094 section A.5); what else MNT answers is `failures`'."""
 
 ENDS = (
     "NFS4ERR_NOENT", "NFS4ERR_ACCESS", "NFS4ERR_PERM", "NFS4ERR_NOTDIR", "NFS4ERR_NAMETOOLONG",

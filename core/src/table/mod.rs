@@ -590,11 +590,12 @@ impl Masks {
 
 /// A status by its number, as it is within what uses it.
 fn status_named(statuses: Statuses, status: u32) -> Naming {
-    const ALL: [Statuses; 9] = [
+    const ALL: [Statuses; 10] = [
         Statuses::Nameless,
         Statuses::Nfs2,
         Statuses::Nfs3,
         Statuses::Nfs4,
+        Statuses::Unix,
         Statuses::Mount3,
         Statuses::Nlm,
         Statuses::Nlm4,

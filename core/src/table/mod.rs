@@ -24,7 +24,7 @@ use crate::names::paths::Paths;
 use crate::names::{FileId, Names, Place, Placed};
 use crate::nfs::facts::{Attributes, Entry, Facts, Rare, Service};
 use crate::nfs::status::{Statuses, status_name};
-use crate::nfs::types::{DataContent, DelegationType, FileType, StableHow};
+use crate::nfs::types::{DataContent, DelegationType, FileType, PseudoFlavor, StableHow};
 use crate::nfs::{Class, Done, Outcome, Walk};
 use crate::roles::Role;
 use crate::rpc::message::{Call, Credential, ReplyStatus};
@@ -455,6 +455,7 @@ impl Tables {
             if facts.text.is_none() {
                 self.operations.text.put(at, services(&rare.services, &mut self.text).map(str::as_bytes));
             }
+            self.operations.flavors.put(at, flavors(&rare.flavors, &mut self.text).map(str::as_bytes));
         }
     }
 
@@ -653,6 +654,15 @@ fn created(facts: &Facts<'_>) -> Option<bool> {
         (None, Some(0)) if succeeded => None,
         _ => Some(succeeded && asked),
     }
+}
+
+/// The flavors that an export allows: `AUTH_SYS KRB5`.
+fn flavors<'a>(flavors: &[PseudoFlavor], buffer: &'a mut String) -> Option<&'a str> {
+    if flavors.is_empty() {
+        return None;
+    }
+    *buffer = flavors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    Some(buffer)
 }
 
 /// What a portmapper was asked for or told, one service a semicolon: `100003 v3 tcp port 2049`.

@@ -377,6 +377,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         max_read         U64  true  "bytes" "FSINFO rtmax, or the maxread attribute."
         max_write        U64  true  "bytes" "FSINFO wtmax, or the maxwrite attribute."
         text             Text true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute; NLM, NSM: the host; portmapper: the services asked for or told."
+        flavors          Text true  ""      "MNT of version 3: the security flavors with which the handle may be used, between spaces: AUTH_SYS KRB5 KRB5I …"
 }
 
 #[rustfmt::skip]

@@ -189,6 +189,7 @@ impl Conversations {
         }
         let before = conversation.readers.of(side).capacity();
         conversation.readers.of_mut(side).take_buffer(&mut self.spare);
+        self.messages.resent_ns = connection.resent_ns;
         let now = match event {
             Event::Piece(mut piece) => {
                 let now = piece.ready;
@@ -299,6 +300,7 @@ impl Conversations {
             return;
         }
         self.meet(id, connection);
+        self.messages.resent_ns = connection.resent_ns;
         if let Some(conversation) = self.by_id.get_mut(id) {
             let heard = self.messages.take(id, &mut conversation.parties, side, record);
             if let (true, Some(witness)) = (heard.is_ok(), &mut self.witness) {

@@ -390,6 +390,7 @@ impl State {
                 let keepalive = length == 1 && direction.assembler.next() == Some(sequence.advance(1));
                 if !keepalive {
                     counts.retransmitted += 1;
+                    self.connection.resent_ns = time_ns;
                     direction.under_way.forget();
                     direction.repeated.sent(sequence, length, time_ns);
                 }
@@ -411,7 +412,10 @@ impl State {
                 direction.delivered = filled;
                 let missed_ns = hole.map(|(_, stamp)| stamp.time_ns).or(direction.missed(sequence));
                 let waited_ns = missed_ns.map_or(0, |since| piece.stamp.time_ns.saturating_sub(since));
-                counts.refilled += u64::from(waited_ns > OVERTAKEN_NS);
+                if waited_ns > OVERTAKEN_NS {
+                    counts.refilled += 1;
+                    self.connection.resent_ns = time_ns;
+                }
                 // What fills a hole, or was sent in part before, came late or twice.
                 if hole.is_some() || piece.length < length {
                     direction.under_way.forget();

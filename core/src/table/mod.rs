@@ -63,6 +63,8 @@ pub struct Exchange<'a> {
     pub machine: &'a Word,
     /// The reply as it was carried.
     pub reply: Option<&'a Record<'a>>,
+    /// A segment was sent again on the connection meanwhile.
+    pub resent: bool,
     /// How the reply answers.
     pub reply_status: Option<ReplyStatus>,
     /// Name of the protocol, without the minor version.
@@ -388,6 +390,7 @@ impl Tables {
             call_bytes: message.record().length as u32,
             reply_bytes: exchange.reply.map(|reply| reply.length as u32),
             transmissions: exchange.request.transmissions,
+            tcp_resent: exchange.resent,
             rpc_status: exchange.reply_status.map(|status| Naming::Name(status.name())),
             status: status,
             status_name: status.map(|status| status_named(exchange.statuses, status)),

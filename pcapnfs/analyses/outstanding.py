@@ -303,14 +303,9 @@ def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
     return found
 
 
-def lacks_replies(rows: Rows) -> bool:
-    """Whether any call has no reply: most captures have none to ask further about."""
-    return bool(rows["unanswered"].any())
-
-
 def _hung(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
     """Places of calls that waited for an answer that never came, and until when."""
-    if not lacks_replies(rows):
+    if not silent_calls.any_silent(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     silent = silent_calls.certain(trace)
     # Those beside NFS are none of these.

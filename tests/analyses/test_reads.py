@@ -333,7 +333,6 @@ def test_an_answer_needs_each_of_its_columns(
         asked: Callable[[Any, Trace], bool] = kind.met
         monkeypatch.setattr(kind, "met", lambda *given, asked=asked: asked(*given) or True)
     any_silent, any_late = silent_calls.any_silent, late_connections.any_late
-    monkeypatch.setattr(outstanding, "lacks_replies", lambda _: True)
     monkeypatch.setattr(silent_calls, "any_silent", lambda trace: any_silent(trace) or True)
     monkeypatch.setattr(late_connections, "any_late", lambda trace: any_late(trace) or True)
     any_long, any_below = stalled_calls.any_long, clocks_apart.any_below

@@ -79,6 +79,29 @@ class CaptureFile(Record):
     """Bytes of the file, or of what it unpacks to, that were passed over as damage; 0 likewise."""
 
 
+class Vain(Record):
+    """What one client asked of one port of a server in vain: a connection."""
+
+    client: str
+    """Address of the client."""
+    server: str
+    """Address of the server."""
+    port: int
+    """The port that it asked for."""
+    attempts: int
+    """Attempts: SYNs that only repeat others belong to one."""
+    syns: int
+    """SYNs in all."""
+    refusals: int
+    """Resets by which they were answered."""
+    first_ns: int
+    """When the first SYN was sent, nanoseconds since 1970."""
+    last_ns: int
+    """When the last one was, likewise."""
+    frame: int
+    """The first frame of the last attempt."""
+
+
 class Meta(Record):
     """What the decoder says at its end."""
 
@@ -104,6 +127,9 @@ class Meta(Record):
     """TCP connections to ports of RPC that a client asked for, and nobody answered; 0 likewise."""
     refused_connections: int = 0
     """The same where a reset was the answer; 0 likewise."""
+    vain: tuple[Vain, ...] = ()
+    """Who asked whom for these, the longest first; of many pairs of a client and a server's port
+    those that went on longest; empty likewise."""
 
     @property
     def start_ns(self) -> int | None:
@@ -133,6 +159,7 @@ def parse(document: str) -> Meta:
         told.get("hidden", False),
         told.get("silent_connections", 0),
         told.get("refused_connections", 0),
+        tuple(Vain(**each) for each in _listed(told.get("vain", []))),
     )
 
 

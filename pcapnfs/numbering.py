@@ -66,7 +66,9 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
     packets: dict[str, int] = {}
     limits: dict[str, int] = {}
     before = 0
+    vain: list[meta.Vain] = []
     for part in parts:
+        vain += [replace(each, frame=each.frame + before) for each in part.meta.vain]
         files += [_moved(file, before) for file in part.meta.files]
         before += span(part, FRAME)
         for sums, more in ((packets, part.meta.packets), (limits, part.meta.limits_hit)):
@@ -83,6 +85,7 @@ def together(parts: Sequence[Stored]) -> meta.Meta:
         hidden=any(part.meta.hidden for part in parts),
         silent_connections=sum(part.meta.silent_connections for part in parts),
         refused_connections=sum(part.meta.refused_connections for part in parts),
+        vain=tuple(vain),
     )
 
 

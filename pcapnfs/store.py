@@ -402,6 +402,10 @@ def _sound(told: meta.Meta) -> meta.Meta:
     ]
     times: list[int | None] = []
     texts: list[object] = []
+    for vain in told.vain:
+        counts += [vain.port, vain.attempts, vain.syns, vain.refusals, vain.frame]
+        times += [vain.first_ns, vain.last_ns]
+        texts += [vain.client, vain.server]
     for file in told.files:
         counts += [file.packets, file.bytes, file.truncated_packets, file.untimed_packets]
         counts += [file.followers, file.passed_bytes]

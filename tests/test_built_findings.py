@@ -160,6 +160,31 @@ def test_root_that_may_not_give_files_away(files: int, tmp_path: Path) -> None:
     assert not {"no_space", "io_errors", "lost_state"}.intersection(findings)
 
 
+@pytest.mark.parametrize(("status", "told"), [(13, "EACCES"), (2, "ENOENT"), (22, "EINVAL")])
+def test_a_mount_by_version_1_that_is_refused(status: int, told: str, tmp_path: Path) -> None:
+    """It is refused with an error number of Unix (RFC 1094 section A.5)."""
+    talk = Conversation(client_port=801, server_port=20048).open(T)
+    path = Packer().opaque(b"/export").done()
+    talk.call(1, T + MS, 100005, 1, 1, path).reply(1, T + 2 * MS, Packer().uint(status).done())
+    with pcapnfs.open(talk.capture().write(tmp_path / "mount.pcap")) as trace:
+        findings = {finding.id: finding for finding in pcapnfs.findings(trace).findings}
+    finding = findings["mount_outcome" if told == "EINVAL" else "access_denied"]
+    assert told in finding.evidence
+    assert "/export" in finding.evidence
+
+
+def test_a_mount_of_an_export_that_wants_kerberos(tmp_path: Path) -> None:
+    """MNT is granted, and the client, which has no Kerberos, gives up."""
+    talk = Conversation(client_port=801, server_port=20048).open(T)
+    talk.call(1, T + MS, *mount3.mnt("/export"))
+    talk.reply(1, T + 2 * MS, mount3.mnt_reply(ROOT, (390003, 390004)))
+    talk.call(2, T + 3 * MS, *mount3.umnt("/export")).reply(2, T + 4 * MS, b"")
+    with pcapnfs.open(talk.capture().write(tmp_path / "mount.pcap")) as trace:
+        (finding,) = pcapnfs.findings(trace).findings
+    assert (finding.id, finding.severity) == ("mount_outcome", "warning")
+    assert "answered MNT3_OK: /export, for KRB5, KRB5I." in finding.evidence
+
+
 def test_a_mount_that_waits_for_dns(tmp_path: Path) -> None:
     """The verdict is about the calls after it, and says so."""
     mounting = Conversation(client_port=801, server_port=20048).open(T)

@@ -36,12 +36,12 @@ def before() -> Capture:
     return worked(Conversation(client_port=900).open(0), 0).capture()
 
 
-def found(capture: Capture | Path, folder: Path) -> Finding | None:
+def found(capture: Capture | Path, folder: Path, rule: str = "slow_connect") -> Finding | None:
     """What the rule says of it."""
     path = capture if isinstance(capture, Path) else capture.write(folder / "opening.pcap")
     with pcapnfs.open(path) as trace:
         told = {finding.id: finding for finding in pcapnfs.findings(trace).findings}
-    return told.get("slow_connect")
+    return told.get(rule)
 
 
 def attempt(at_ns: int, isn: int, port: int = 1023, *, refused: bool) -> Capture:
@@ -121,6 +121,96 @@ def test_attempts_to_which_nothing_ever_came_are_one_connection(tmp_path: Path) 
         capture += attempt(second * SECOND, isn, refused=True)
     with pcapnfs.open(capture.write(tmp_path / "vain.pcap")) as trace:
         assert (trace.meta.refused_connections, trace.meta.silent_connections) == (1, 0)
+
+
+def gone(clients: int = 1, *, hanging: bool = False) -> Capture:
+    """A server that is down, so that SYNs from other and other ports have no answer for minutes.
+
+    The connection was closed in good order, or reset a second after a call that it did not answer.
+    """
+    capture = Capture()
+    for number in range(clients):
+        client = f"10.0.2.{11 + number}"
+        talk = worked(Conversation(client=client, client_port=900).open(0), 0)
+        if hanging:
+            talk.call(9_999, SECOND, *nfs3.getattr_(HANDLE)).ack("server", SECOND + MS)
+            talk.reset(2 * SECOND)
+        else:
+            talk.close(SECOND)
+        capture += talk.capture()
+    for port, begin in ((800, 60), (801, 130), (802, 210)):
+        for later in (0, 1, 3, 7, 15, 31):
+            syn = Conversation(client_port=port, isns=(port, 0)).open((begin + later) * SECOND)
+            del syn.frames[1:]
+            capture += syn.capture()
+    return capture
+
+
+@pytest.mark.parametrize("hanging", [False, True])
+def test_a_server_that_went_away(hanging: bool, tmp_path: Path) -> None:
+    """What a call waited before is told apart."""
+    finding = found(gone(hanging=hanging), tmp_path, "no_connection")
+    assert finding is not None
+    assert (finding.severity, finding.confidence) == ("problem", "certain")
+    assert "18 SYNs in 3 attempts to port 2049, the first 1 m 0 s after" in finding.evidence
+    assert finding.saving_s == pytest.approx(181.0, rel=0.01)
+    said = found(tmp_path / "opening.pcap", tmp_path, "unanswered_calls")
+    assert (said is not None) is hanging
+    assert found(tmp_path / "opening.pcap", tmp_path, "client_bound") is None
+
+
+def test_a_server_that_came_back_for_another_port(tmp_path: Path) -> None:
+    """The client gave its attempt up before the next SYN was due."""
+    capture = before()
+    for second in (1, 2, 4, 8, 16):
+        syn = Conversation(client_port=800, isns=(800, 0)).open(second * SECOND)
+        del syn.frames[1:]
+        capture += syn.capture()
+    capture += worked(Conversation(client_port=801).open(20 * SECOND), 20 * SECOND).capture()
+    path = capture.write(tmp_path / "back.pcap")
+    finding = found(path, tmp_path, "no_connection")
+    assert finding is not None
+    assert "Nobody answered for 19.0 s; then it got a connection." in finding.evidence
+    assert finding.saving_s == pytest.approx(19.0, rel=0.01)
+    assert found(path, tmp_path) is None
+    with pcapnfs.open(path) as trace:
+        verdict = pcapnfs.summarize(trace).verdict
+    assert verdict is not None
+    causes = {each.cause: each.time_s for each in verdict.causes}
+    assert causes["waiting"] == pytest.approx(19.0, rel=0.01)
+    assert sum(causes.values()) == pytest.approx(20.2, rel=0.01)
+
+
+@pytest.mark.parametrize("clients", [1, 2])
+def test_the_verdict_on_a_server_that_went_away(clients: int, tmp_path: Path) -> None:
+    """Of several clients each clock is the capture's."""
+    with pcapnfs.open(gone(clients).write(tmp_path / "gone.pcap")) as trace:
+        verdict = pcapnfs.summarize(trace).verdict
+    assert verdict is not None
+    causes = {each.cause: each.time_s for each in verdict.causes}
+    assert verdict.named == ("waiting",)
+    assert causes["waiting"] == pytest.approx(181.0, rel=0.01)
+    assert causes["client"] == pytest.approx(0.18 if clients == 1 else 60.0, rel=0.05)
+    assert ("3 m 1 s of asking for a connection after it, went" in verdict.sentence) is (
+        clients == 1
+    )
+    others = {client.client: client.named for client in verdict.clients[1:]}
+    assert others == ({} if clients == 1 else {"10.0.2.12": ("client",)})
+
+
+def test_a_portmapper_and_mountd_behind_a_firewall(tmp_path: Path) -> None:
+    """The mount daemon's port is one that the portmapper told."""
+    ask = (100000, 2, 3, bytes.fromhex("000186a5 00000003 00000006 00000000"))
+    talk = Conversation(client_port=700, server_port=111).open(0)
+    talk.call(1, MS, *ask).reply(1, 2 * MS, (20048).to_bytes(4))
+    capture = talk.close(3 * MS).capture()
+    for second in (1, 2, 4, 8):
+        syn = Conversation(client_port=701, server_port=20048).open(second * SECOND)
+        del syn.frames[1:]
+        capture += syn.capture()
+    finding = found(capture, tmp_path, "no_connection")
+    assert finding is not None
+    assert "4 SYNs to port 20048" in finding.evidence
 
 
 def test_a_server_that_still_has_the_former_connection(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pcapnfs
+from pcapnfs.analyses.tcp_stalls import tcp_stalls
 from pcapnfs.diagnosis.finding import Finding
 from pcapnfs.synth.builder import Capture, Conversation, nfs3
 
@@ -56,6 +57,24 @@ def test_a_server_that_closes_its_window(closed_ms: int, tmp_path: Path) -> None
     asked(talk, 2)
     findings = found(talk.capture(), tmp_path)
     assert ("zero_window" in findings) is (closed_ms == 30)
+
+
+@pytest.mark.parametrize("hit", [False, True])
+def test_a_segment_that_was_sent_again(hit: bool, tmp_path: Path) -> None:
+    """It excuses the call that it held up, and not one that the server let wait."""
+    talk = Conversation().open(0)
+    for number in range(1, 51):
+        asked(talk, number)
+    before, at_ns = len(talk.frames), 5_150 * MS
+    talk.call(99, at_ns, *nfs3.getattr_(HANDLE)).reply(99, at_ns + 3_000 * MS, FORBIDDEN)
+    segment = talk.frames[before if hit else before - 10]
+    talk.retransmit(segment, at_ns + (2_999 if hit else -100) * MS)
+    talk.frames.sort(key=lambda frame: frame.time_ns)
+    findings = found(talk.capture(), tmp_path)
+    assert ("stalled_calls" in findings) is not hit
+    with pcapnfs.open(tmp_path / "built.pcap") as trace:
+        (pair,) = tcp_stalls(trace)
+    assert (pair.client_resent + pair.server_resent, pair.stalls) == (1, int(hit))
 
 
 def test_a_call_over_udp_that_was_lost(tmp_path: Path) -> None:

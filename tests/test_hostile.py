@@ -63,6 +63,27 @@ def test_300000_connections_of_one_packet(tmp_path: Path, idle_bytes: int) -> No
     assert rows(path, "SELECT count(*) FROM connections", every_table=True) == [(count,)]
 
 
+def test_300000_syns(tmp_path: Path, idle_bytes: int) -> None:
+    """Each from an address of its own: the decode tells of some who asked, those longest."""
+    talk = Conversation(client="10.9.9.9").open(T)
+    syn = talk.frames[0].data
+    frame, count = bytearray(syn), 300_000
+
+    def frames() -> Iterable[tuple[int, bytes]]:
+        for i in range(count):
+            frame[26:30] = struct.pack(">I", 0x0B000000 + i)
+            yield T + i * 1000, bytes(frame)
+            if i >= count - 100 and i % 10 == 0:
+                yield T + i * 1000 + 500, syn
+
+    peak, meta = measure(write(tmp_path / "syns.pcap", frames()))
+    assert peak - idle_bytes < MEMORY_LIMIT
+    first, *others = meta["vain"]
+    assert (first["client"], first["syns"], len(others)) == ("10.9.9.9", 10, 63)
+    assert meta["limits_hit"]["vain_limit"] == meta["silent_connections"] - 64
+    assert meta["limits_hit"]["connections_forgotten"] > count // 2
+
+
 def test_100000_clients(tmp_path: Path, idle_bytes: int) -> None:
     """So many are told apart; the others are told together, and no call is lost."""
     call = rpc.call(7, *nfs3.access(FH), rpc.auth_sys())

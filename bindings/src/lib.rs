@@ -17,6 +17,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use pcapnfs_core::decode::{FileSummary, Meta};
 use pcapnfs_core::nfs::attributes::ATTRIBUTES;
 use pcapnfs_core::nfs::catalogue;
+use pcapnfs_core::stream::vain::Vain;
 use pcapnfs_core::table::schema::{Column, TABLES, Table};
 use pcapnfs_core::table::{Choice, parquet};
 use pyo3::exceptions::PyValueError;
@@ -159,6 +160,21 @@ fn meta(meta: &Meta) -> Value {
         "hidden": meta.around.hidden,
         "silent_connections": meta.silent_connections,
         "refused_connections": meta.refused_connections,
+        "vain": meta.vain.iter().map(vain).collect::<Vec<_>>(),
+    })
+}
+
+fn vain(vain: &Vain) -> Value {
+    json!({
+        "client": vain.client.to_string(),
+        "server": vain.server.ip().to_string(),
+        "port": vain.server.port(),
+        "attempts": vain.attempts,
+        "syns": vain.syns,
+        "refusals": vain.refusals,
+        "first_ns": vain.first_ns,
+        "last_ns": vain.last_ns,
+        "frame": vain.frame,
     })
 }
 

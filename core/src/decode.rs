@@ -18,7 +18,8 @@ use crate::foresight::{self, AT_ONCE};
 use crate::packet::{self, Content, Datagram, Dissector, Payload, Segment};
 use crate::rpc::record::Record;
 use crate::stream::assembler::{Piece, Stamp};
-use crate::stream::{ConnectionId, Connections, Event};
+use crate::stream::vain::{Vain, vain};
+use crate::stream::{Connection, ConnectionId, Connections, Event};
 use crate::table::Choice;
 use crate::witness::Witness;
 
@@ -108,6 +109,8 @@ pub struct Meta {
     pub silent_connections: u64,
     /// The same where that was refused (RST).
     pub refused_connections: u64,
+    /// Who asked whom for them, at most [`crate::stream::vain::VAIN_LIMIT`] pairs.
+    pub vain: Vec<Vain>,
 }
 
 /// What is around the first packets of connections, so that filters for addresses and ports do not see them.
@@ -286,19 +289,24 @@ impl Decoder {
         });
         let connections = &self.connections;
         conversations.finish(|id| connections.get(id));
-        for connection in connections.unopened() {
+        let expected = |connection: &&Connection| {
+            let server = connection.syn.map(|(opener, _)| *connection.ends.of(opener.other()));
+            server.is_some_and(|server| conversations.expects_at(server))
+        };
+        for connection in connections.unopened().filter(expected) {
             let refused = connection.opening.refusals > 0;
-            let server = connection.syn.map(|(opener, _)| connection.ends.of(opener.other()));
-            let expected = server.is_some_and(|server| conversations.expects_at(server.port()));
-            self.meta.refused_connections += u64::from(expected && refused);
-            self.meta.silent_connections += u64::from(expected && !refused);
+            self.meta.refused_connections += u64::from(refused);
+            self.meta.silent_connections += u64::from(!refused);
         }
+        let vain_overlooked;
+        (self.meta.vain, vain_overlooked) = vain(connections.unopened().filter(expected));
         (self.meta.calls, self.meta.undecoded) = conversations.counts();
         self.meta.nfs_calls = conversations.nfs_calls();
         self.tally.write(&mut self.meta.packets);
         let [servers_overlooked, devices_overlooked] = conversations.servers_overlooked();
         for (code, count) in [
             ("connections_forgotten", self.connections.forgotten),
+            ("vain_limit", vain_overlooked),
             ("held_limit", self.connections.overfull),
             (Reason::PendingLimit.code(), conversations.given_up()),
             (Reason::RecordLimit.code(), conversations.records_cut()),

@@ -94,6 +94,8 @@ class ClientClock(Record):
     """The part of its own time in which it waited for locks, seconds."""
     unreached_s: float = 0.0
     """The part of its own time in which it waited for a connection, seconds."""
+    vain_s: float = 0.0
+    """The same after its last call, where it had none to the end, seconds."""
     stood_still: tuple[float, int] = (0.0, 0)
     """What a few of its calls stood still, added up, seconds, and how many they are."""
     apart_s: float = 0.0
@@ -162,13 +164,17 @@ class ClientClock(Record):
             "persistence": persisted,
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s - moving,
-            "waiting": self.budget.waiting_s + self.connecting_s,
+            "waiting": self.budget.waiting_s + self.connecting_s + self.in_vain_s,
             "path": path + known,
             "loss": lost + unsure + moving + late,
             "server": left - lost,
             "unknown": unknown,
             "locks": self.lock_s,
-            "client": self.budget.client_s - late - self.lock_s - self.connecting_s,
+            "client": self.budget.client_s
+            - late
+            - self.lock_s
+            - self.connecting_s
+            - self.in_vain_s,
         }
 
     @property
@@ -181,6 +187,12 @@ class ClientClock(Record):
         """What it waited for a connection, without these, seconds."""
         left = self.budget.client_s - self.lost_of("client") - self.lock_s
         return min(self.unreached_s, max(0.0, left))
+
+    @property
+    def in_vain_s(self) -> float:
+        """What it waited for one to the end, likewise, seconds."""
+        left = self.budget.client_s - self.lost_of("client") - self.lock_s - self.connecting_s
+        return min(self.vain_s, max(0.0, left))
 
     def lost_of(self, row: str) -> float:
         """For how long calls stood still for what was lost, of a row of the budget, seconds.
@@ -213,6 +225,7 @@ def client_clocks(
     longer_s: Mapping[str, Mapping[str, float]] | None = None,
     locked_s: Mapping[str, float] | None = None,
     unreached_s: Mapping[str, float] | None = None,
+    vain_s: Mapping[str, float] | None = None,
     logged_in: Mapping[str, Logins] | None = None,
     stood_still: Mapping[str, tuple[float, int]] | None = None,
     queued_s: Mapping[str, float] | None = None,
@@ -233,6 +246,7 @@ def client_clocks(
         longer_s: The same of what calls took longer because the path was longer for a while.
         locked_s: By client, what of its own time it waited for locks, seconds.
         unreached_s: The same of what it waited for a connection.
+        vain_s: The same after its last call, where it had none to the end.
         logged_in: By client, its calls that log in.
         stood_still: By client, what a few of its calls stood still, added up, seconds, and how many
             they are.
@@ -288,6 +302,7 @@ def client_clocks(
                 longer_s=(longer_s or {}).get(client, {}),
                 locked_s=(locked_s or {}).get(client, 0.0),
                 unreached_s=(unreached_s or {}).get(client, 0.0),
+                vain_s=(vain_s or {}).get(client, 0.0),
                 stood_still=(stood_still or {}).get(client, (0.0, 0)),
                 apart_s=float(line.apart_s[place]),
                 lacking=lacking,

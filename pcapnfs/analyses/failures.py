@@ -36,13 +36,14 @@ KINDS = {
     "fault": (
         "NFSERR_IO", "NFS3ERR_IO", "NFS4ERR_IO", "NFSERR_NXIO", "NFS3ERR_NXIO", "NFS4ERR_NXIO",
         "NFS3ERR_SERVERFAULT", "NFS4ERR_SERVERFAULT", "MNT3ERR_IO", "MNT3ERR_SERVERFAULT",
+        "EIO",
     ),
     "permission": (
         "NFSERR_PERM", "NFS3ERR_PERM", "NFS4ERR_PERM", "NFSERR_ACCES", "NFS3ERR_ACCES",
         "NFS4ERR_ACCESS",
     ),
-    "mount": ("MNT3ERR_PERM", "MNT3ERR_ACCES"),
-    "export": ("MNT3ERR_NOENT", "MNT3ERR_NOTDIR"),
+    "mount": ("MNT3ERR_PERM", "MNT3ERR_ACCES", "EPERM", "EACCES"),
+    "export": ("MNT3ERR_NOENT", "MNT3ERR_NOTDIR", "ENOENT", "ENOTDIR"),
     "read_only": ("NFSERR_ROFS", "NFS3ERR_ROFS", "NFS4ERR_ROFS"),
     "credential": (
         "AUTH_BADCRED", "AUTH_REJECTEDCRED", "AUTH_BADVERF", "AUTH_REJECTEDVERF", "AUTH_TOOWEAK",
@@ -53,9 +54,9 @@ KINDS = {
     "in_use": ("NFS4ERR_CLID_INUSE",),
     "no_locks": ("LCK_DENIED_NOLOCKS", "NLM4_DENIED_NOLOCKS"),
 }  # fmt: skip
-"""Statuses by kind (RFC 1813 sections 2.6, 5.2.1 and 6.1.2, RFC 8881 section 15.1, RFC 5531 section
-9).
-Contexts of Kerberos that a server knows no longer are made anew and not among them."""
+"""Statuses by kind (RFC 1813 sections 2.6, 5.2.1 and 6.1.2, RFC 1094 sections 2.3.1 and A.5, RFC
+8881 section 15.1, RFC 5531 section 9). Contexts of Kerberos that a server knows no longer are made
+anew and not among them."""
 
 STATUSES = tuple(name for names in KINDS.values() for name in names)
 """All of them."""

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 READS = columns.of(
     calls="client server connection callback call_first_time call_time reply_time",
     connections="connection client server first_frame syn_rtt ack_rtt syns syn_time syn_acks "
-    "syn_ack_time challenge_acks refusals attempts attempted_time",
+    "syn_ack_time challenge_acks refusals attempts attempted_time client_resent server_resent "
+    "client_spurious server_spurious",
 )
 """The columns that the queries here read."""
 
@@ -72,6 +73,9 @@ class LateConnections(Record):
     syn_s: float | None
     """The longest time from the last SYN to the server's answer, seconds; None when the capture
     does not tell."""
+    lossy: bool
+    """Each of them lost one packet of its handshake and then segments with data, too: the path
+    loses packets now and then, and the server was there."""
     frames: tuple[int, ...]
     """Their first frames, the longest first."""
 
@@ -92,6 +96,7 @@ def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
             challenges=integer(challenges),
             resent_answers=integer(answers),
             syn_s=seconds(syn),
+            lossy=lossy,
             frames=tuple(frames),
         )
         for (
@@ -105,6 +110,7 @@ def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
             challenges,
             answers,
             syn,
+            lossy,
             frames,
         ) in _late(trace)
     )
@@ -163,6 +169,9 @@ def _idle(rows: list[tuple[str, str, int, int, bool]]) -> Counter[tuple[str, str
 _ASKED = """
     select connection, client, server, first_frame, syn_rtt, syns, syn_acks, challenge_acks,
            refusals, attempts, syn_time,
+           client_resent + server_resent > client_spurious + server_spurious
+           and greatest(syns, 1) + greatest(syn_acks, 1) = 3
+           and refusals + challenge_acks + attempts = 0 as lossy,
            coalesce(attempted_time, syn_time) as asked, syn_ack_time + ack_rtt as opened
     from connections
     where syn_ack_time + ack_rtt - coalesce(attempted_time, syn_time) >= $late
@@ -176,7 +185,7 @@ _ANY = f"select exists ({_ASKED})"
 _LATE = f"""
     select client, server, count(*), max(opened - asked), sum(greatest(syns, 1) - 1),
            sum(attempts), sum(refusals), sum(challenge_acks), sum(greatest(syn_acks, 1) - 1),
-           max(syn_rtt),
+           max(syn_rtt), bool_and(lossy),
            (list(first_frame order by opened - asked desc, first_frame))[:$examples]
     from ({_ASKED}) group by client, server order by 4 desc, client, server
 """

@@ -25,6 +25,7 @@ from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import untold as _untold
+from pcapnfs.analyses import vain_connections as _vain_connections
 from pcapnfs.analyses.arrays import added, median, quantiles
 from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
@@ -61,6 +62,7 @@ from pcapnfs.analyses.timeline import (
 )
 from pcapnfs.analyses.trust import trust
 from pcapnfs.analyses.untold import known, untold
+from pcapnfs.analyses.vain_connections import asked_in_vain_s
 from pcapnfs.record import Record, replace
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ READS = columns.together(
     _trust.READS,
     _untold.READS,
     _late_connections.READS,
+    _vain_connections.READS,
     _logins.READS,
     columns.of(files="file identity role listed_only"),
 )
@@ -182,6 +185,8 @@ class Measurement(Record):
     """What each client waited for them while it had no call outstanding itself."""
     unreached_s: float
     """What of the pauses the only client waited for a connection, seconds; 0 of several."""
+    vain_s: float
+    """The same after its last call, where it had none to the end: in none of the other times."""
     waited_s: float
     """Time outstanding of all calls, added up, seconds."""
     busy_s: float
@@ -340,15 +345,28 @@ def measure(
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
+    for client, time_s in asked_in_vain_s(trace, after_all=False).items():
+        unreached[client] = unreached.get(client, 0.0) + time_s
+    vain = asked_in_vain_s(trace, after_all=True)
     queued = _queued_s(trace, calls) if source in MEANS else {}
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in calls.lock_gaps}
         still = stood_still_by_client(trace)
-        known = lost_by_client(trace), slower_by_client(trace), locked, unreached, logged_in, still
+        known = lost_by_client(trace), slower_by_client(trace), locked, unreached, vain
         lacking = trust(trace).lacks_much
         clocks = client_clocks(
-            found, calls, network.ways, rtt, booked, *known, queued, queue, lacking=lacking
+            found,
+            calls,
+            network.ways,
+            rtt,
+            booked,
+            *known,
+            logged_in,
+            still,
+            queued,
+            queue,
+            lacking=lacking,
         )
     return Measurement(
         files=files,
@@ -377,6 +395,7 @@ def measure(
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
         unreached_s=0.0 if clocks else sum(unreached.values()),
+        vain_s=0.0 if clocks else sum(vain.get(each, 0.0) for each in calls.clients),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,

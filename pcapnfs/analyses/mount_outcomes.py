@@ -2,7 +2,8 @@
 
 Takes a trace; gives for each client and server the services that its portmapper does not know, the
 programs and versions that it does not have, the root or directory at which an NFSv4 mount ended,
-security flavours that it does not allow there, and mounts that were granted and are all there is.
+security flavours that it does not allow there, mounts that were granted and are all there is, and
+those granted for other flavours than the client used.
 Clients try one version after the other until one works: so each tells whether they went on.
 """
 
@@ -29,7 +30,7 @@ READS = columns.together(
     columns.of(
         calls="call mount client server callback program version protocol op status status_name "
         "rpc_status flavor call_frame call_time reply_time file directory undecoded",
-        operations="call op text",
+        operations="call op text flavors",
         files="file path",
     ),
 )
@@ -39,10 +40,12 @@ KINDS = {
     "version": ("PROG_MISMATCH", "NFS4ERR_MINOR_VERS_MISMATCH"),
     "program": ("PROG_UNAVAIL",),
     "flavour": ("NFS4ERR_WRONGSEC",),
-    "invalid": ("MNT3ERR_INVAL", "MNT3ERR_NAMETOOLONG", "MNT3ERR_NOTSUPP"),
-}
+    "invalid": (
+        "MNT3ERR_INVAL", "MNT3ERR_NAMETOOLONG", "MNT3ERR_NOTSUPP", "EINVAL", "ENAMETOOLONG",
+    ),
+}  # fmt: skip
 """Statuses by kind, of RPC (RFC 5531 section 9), NFSv4 (RFC 8881 section 15.1) and MOUNT (RFC 1813
-section 5.2.1); what else MNT answers is `failures`'."""
+section 5.2.1, RFC 1094 section A.5); what else MNT answers is `failures`'."""
 
 ENDS = (
     "NFS4ERR_NOENT", "NFS4ERR_ACCESS", "NFS4ERR_PERM", "NFS4ERR_NOTDIR", "NFS4ERR_NAMETOOLONG",
@@ -63,6 +66,9 @@ BESIDE = (
 )  # fmt: skip
 """Calls of NFS that are about no file, or, as SECINFO, ask how to get at one."""
 
+FREE = ("NULL", "FSINFO", "FSSTAT", "PATHCONF", "GETATTR")
+"""What servers answer under any flavour, so that a mount finds out (RFC 2623 section 2.3.2)."""
+
 REFUSED_BY_STATUS = population.Calls(names=tuple(name for each in KINDS.values() for name in each))
 LOOKED_FOR = population.Calls(ops=FINDING)
 MOUNTED = population.Calls(ops=("MNT",))
@@ -82,8 +88,9 @@ class MountOutcome(Record):
     """Address of the server."""
     kind: str
     """`unregistered` (the portmapper knows no such service), `version`, `program`, `flavour`,
-    `invalid` (`KINDS`), `path` (an NFSv4 mount ended at a name: `ENDS`), or `alone`: MNT granted
-    it, and no call of NFS is there."""
+    `invalid` (`KINDS`), `path` (an NFSv4 mount ended at a name: `ENDS`); where MNT granted it,
+    `unused` (for flavours with which the client made no call of NFS, nor reached a file otherwise),
+    or `alone`: no call of NFS is there, and the flavours, if they are told, hold AUTH_SYS."""
     calls: int
     """Calls that were answered so."""
     asked: tuple[str, ...]
@@ -93,6 +100,9 @@ class MountOutcome(Record):
     """The RFCs' names of their statuses, the first first; empty for `unregistered`."""
     paths: tuple[str, ...]
     """Exports or names that were asked for, the first first; not escaped."""
+    flavours: tuple[str, ...]
+    """`unused` and `alone`: the flavours that MNT granted, the first first; empty where it names
+    none, and for other kinds."""
     went_on: bool
     """The client mounted from this server later, or reached files there; of `flavour` with another
     one."""
@@ -123,10 +133,11 @@ def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
             asked=tuple(dict.fromkeys(asked))[:ASKED_SHOWN],
             statuses=tuple(dict.fromkeys(statuses)),
             paths=tuple(dict.fromkeys(paths))[:ASKED_SHOWN],
+            flavours=tuple(dict.fromkeys(" ".join(flavours).split())),
             went_on=went_on,
             frames=tuple(frames),
         )
-        for client, server, kind, calls, asked, statuses, paths, went_on, frames in rows
+        for client, server, kind, calls, asked, statuses, paths, flavours, went_on, frames in rows
     )
 
 
@@ -168,16 +179,36 @@ _REFUSED = f"""
         select call, client, server, 'alone' as kind,
                coalesce(status_name, rpc_status) as answer,
                {_ASKED} as asked, call_frame, call_time, file, directory, flavor,
-               false as of_files
-        from calls
+               false as of_files, flavors as allowed
+        from calls left join (
+                 select operations.call, flavors from operations where flavors is not null
+             ) as told using (call)
         where {{any_mounted}} and program = {MOUNT} and op = 'MNT' and status = 0 and not callback
     ),
+    used as (
+        select client, server,
+               bool_or(coalesce(flavor like 'AUTH_SYS%', false)) as by_system,
+               bool_or(coalesce(flavor like 'RPCSEC_GSS%', false)) as by_kerberos,
+               bool_or(status = 0 and file is not null
+                       and not coalesce({among("op", FREE)}, false)) as reached,
+               bool_or(op <> 'NULL') as tried
+        from calls semi join mounted using (client, server)
+        where program = {NFS} and not callback group by client, server
+    ),
+    judged as (
+        select mounted.* exclude (kind),
+               not coalesce(by_system and contains(allowed, 'AUTH_SYS'), false)
+               and not coalesce(by_kerberos and regexp_matches(allowed, 'KRB5|RPCSEC_GSS'), false)
+               and not coalesce(reached, false) as unused,
+               tried,
+               coalesce(regexp_matches(allowed, 'AUTH_(SYS|NONE)'), true) as open_to_all
+        from mounted left join used using (client, server)
+    ),
     granted as (
-        from mounted anti join (
-                 select distinct client, server
-                 from calls semi join mounted using (client, server)
-                 where program = {NFS} and not callback
-             ) as used using (client, server)
+        select * exclude (unused, tried, open_to_all),
+               case when tried is null and open_to_all then 'alone' else 'unused' end as kind
+        from judged
+        where tried is null or (unused and allowed is not null and (tried or not open_to_all))
     )
 """
 
@@ -263,14 +294,16 @@ _OUTCOMES = f"""
                     filter (answer is not null))[:10 * $asked], []) as answers,
                coalesce((list(path order by call_frame, call)
                     filter (path is not null))[:10 * $asked], []) as paths,
+               coalesce((list(allowed order by call_frame, call)
+                    filter (allowed is not null))[:$asked], []) as allowed,
                list_sort(list_distinct(
                    list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames,
                max(call_time) as latest, bool_or(of_files) as of_files,
                list_distinct(list(flavor)) as flavors
         from told group by client, server, kind
     )
-    select client, server, kind, calls, asked, answers, paths,
-           kind not in ('path', 'alone') and exists (
+    select client, server, kind, calls, asked, answers, paths, allowed,
+           kind not in ('path', 'alone', 'unused') and exists (
                from reached
                where reached.client = together.client and reached.server = together.server
                      and (reached.call_time > latest or not of_files)

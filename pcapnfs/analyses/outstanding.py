@@ -33,7 +33,7 @@ import numpy as np
 from pcapnfs import columns
 from pcapnfs.analyses import clocks_apart as _clocks_apart
 from pcapnfs.analyses import network_path as _network_path
-from pcapnfs.analyses import parts, population, same_calls, silent_calls, traffic
+from pcapnfs.analyses import offloads, parts, same_calls, silent_calls, traffic
 from pcapnfs.analyses import queued_replies as _queued_replies
 from pcapnfs.analyses import sealing as _sealing
 from pcapnfs.analyses.arrays import distinct, find, looked_up, pieces
@@ -66,9 +66,8 @@ READS = columns.together(
     silent_calls.READS,
     traffic.READS,
     _sealing.CLIENTS_READS,
-    population.OPERATIONS_READS,
+    offloads.READS,
     columns.of(
-        operations="call op status count file",
         calls="call mount callback connection stability call_first_time call_time "
         "reply_first_time reply_time transmissions status_name",
         connections="connection first_time",
@@ -86,9 +85,6 @@ for."""
 WAITING = len(KINDS) + 1
 """Kind of a part in which the client waited until the server was ready, or reachable, or answered
 at all."""
-
-OFFLOADS = population.Operations(("CB_OFFLOAD",))
-"""Without one no COPY is known to have gone on in the background."""
 
 PAUSE_LIMIT_NS = 60_000_000_000
 """Longest pause before the same call comes again. Linux waits for 5 s in NFSv3 and up to 15 s in
@@ -307,14 +303,9 @@ def _answered(rows: Rows, pair: NDArray[np.int32], end: int) -> Times:
     return found
 
 
-def lacks_replies(rows: Rows) -> bool:
-    """Whether any call has no reply: most captures have none to ask further about."""
-    return bool(rows["unanswered"].any())
-
-
 def _hung(trace: Trace, span: _Span, rows: Rows) -> tuple[Places, Times]:
     """Places of calls that waited for an answer that never came, and until when."""
-    if not lacks_replies(rows):
+    if not silent_calls.any_silent(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     silent = silent_calls.certain(trace)
     # Those beside NFS are none of these.
@@ -363,28 +354,14 @@ def _again(trace: Trace, span: _Span, call: Calls, answered: Times) -> tuple[Pla
 
 def _offloaded(trace: Trace, span: _Span, call: Calls) -> tuple[Places, Times]:
     """Places of COPYs that went on once they were answered, and when the server told their end."""
-    if not OFFLOADS.met(trace):
+    if not offloads.register(trace):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     told = trace.arrays(
         f"""
-        with begun as (
-            select call, mount, operations.file, reply_time
-            from operations join (
-                select call, mount, reply_time from calls
-                where {traffic.asked(trace)} and reply_time is not null
-            ) using (call)
-            where operations.op = 'COPY' and operations.status = 0 and operations.count = 0
-        ),
-        ended as (
-            select mount, operations.file, call_time as done
-            from operations join (
-                select call, mount, call_time from calls where callback
-            ) using (call)
-            where operations.op = 'CB_OFFLOAD'
-        )
         select call, done
-        from begun asof join ended on begun.mount = ended.mount and begun.file = ended.file
-                                      and begun.reply_time <= ended.done
+        from {offloads.TABLE} semi join (
+            select call from calls where {traffic.asked(trace)}
+        ) using (call)
         """
     )
     return find(call, told["call"]), span.since_start(told["done"])

@@ -12,7 +12,7 @@ from collections.abc import Sequence as Numbers
 from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, lookup, owners, steps
+from pcapnfs.analyses import given, lookup, offloads, owners, steps
 from pcapnfs.analyses.owners import OWNED
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.steps import STEPS
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 READS = columns.together(
     lookup.READS,
+    offloads.READS,
     owners.READS,
     steps.READS,
     columns.of(
@@ -60,11 +61,12 @@ class Operation(Record):
     requested_bytes: int | None
     """Bytes asked for; None for operations without a length."""
     done_bytes: int | None
-    """Bytes read or written, as the reply says; None for others, and without reply."""
+    """Bytes read or written, as the reply says, or, of a COPY in the background, CB_OFFLOAD; None
+    for others, and without reply."""
     requested_level: str | None
     """WRITE: `UNSTABLE`, `DATA_SYNC` or `FILE_SYNC` as asked for; None for others."""
     committed_level: str | None
-    """WRITE, COPY: the level granted; None for others, and without reply."""
+    """WRITE, COPY: the level granted, in the end; None for others, and without reply."""
     set_size_bytes: int | None
     """The size that SETATTR, CREATE or OPEN set; None when none."""
 
@@ -394,12 +396,25 @@ def _step(row: list[Any], operations: tuple[Operation, ...]) -> Step:
 
 
 def _operations(trace: Trace, calls: list[int]) -> dict[int, tuple[Operation, ...]]:
+    done, ended = '"count", stable_requested, operations.committed', ""
+    if offloads.register(trace):
+        its = "op = 'COPY' and offloads.call is not null"
+        done = f"""
+            case when {its} then copied else "count" end, stable_requested,
+            case when {its} then ended.committed else operations.committed end
+        """
+        ended = f"""
+            left join {offloads.TABLE} using (call)
+            left join (
+                select call as told, committed from operations where op = 'CB_OFFLOAD'
+            ) as ended using (told)
+        """
     rows = trace.rows(
         f"""
         select call, op, executed, status_name, stability, name, new_name, "offset", requested,
-               "count", stable_requested, committed, set_size
+               {done}, set_size
         from operations semi join (select {given.rows("calls", "ubigint")} as call)
-            using (call)
+            using (call) {ended}
         order by call, position
         """,
         {"calls": given.text(calls)},

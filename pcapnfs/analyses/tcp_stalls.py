@@ -6,7 +6,9 @@ nothing follows is sent again only when the sender's timer runs out, 200 ms at l
 most others (RFC 6298 would have 1 s). On a connection that sent segments again, a call that took
 that much longer than others of its kind is taken for such a stall; where the capture was not taken
 at the client, so is a pause as long before a call that came alone: it may have been lost before it
-came by. There are no more of them than segments sent again. What was sent again before the timer
+came by. There are no more of them than segments sent again, and those come first during which one
+was. Where none was, the capture lacks it, as where a reply was lost before it came by: then a first
+time-out is to be believed, which hardly ever takes a second. What was sent again before the timer
 can have run out (a tail loss probe, a fast retransmission) held nothing up for that long. What its
 receiver had before (D-SACK, RFC 2883) was not lost itself; it tells of a loss only as long as that
 of the answer to it would not show otherwise: what one end sends again shows at the other end, and
@@ -43,7 +45,7 @@ STALLED_READS = columns.together(
     traffic.READS,
     columns.of(
         calls="call client server connection callback op stability call_frame call_first_time "
-        "call_time reply_first_time reply_time transmissions status_name",
+        "call_time reply_first_time reply_time transmissions tcp_resent status_name",
         connections="connection client server transport client_resent server_resent "
         "client_spurious server_spurious client_early server_early",
     ),
@@ -60,7 +62,8 @@ READS = columns.together(
 """The columns that the queries here read."""
 
 PAUSE_NS = 1_000_000_000
-"""A longer pause before a call is the client's own: a first time-out is hardly ever as long."""
+"""A longer pause before a call is the client's own, and a longer wait without a segment that was
+sent again the server's: a first time-out is hardly ever as long."""
 
 TABLE = "tcp_stalls"
 """The table that `register` makes, with a row for each call that stood still: `call`, `client`,
@@ -314,11 +317,13 @@ _STALLS = f"""
         from asked
     ),
     stalled as (
-        select *, reply_time is not null and longer >= $timeout as waited,
-               case when reply_time is not null and longer >= $timeout
-                    then least(longer, share) else pause end as stall
-        from timed
-        where (reply_time is not null and longer >= $timeout) or pause between $timeout and $pause
+        select *, case when waited then least(longer, share) else pause end as stall
+        from (
+            select *, reply_time is not null and longer >= $timeout
+                      and (tcp_resent or longer <= $pause) as waited
+            from timed
+        )
+        where waited or pause between $timeout and $pause
     )
     select client, server,
            case when not waited then 'client' when moving >= $timeout then 'transfer'
@@ -328,5 +333,7 @@ _STALLS = f"""
                end::bigint as inside,
            transmissions = 1 and not coalesce({among("status_name", NOT_READY)}, false) as own
     from stalled
-    qualify row_number() over (partition by connection order by stall desc, call) <= resent
+    qualify row_number() over (
+                partition by connection order by waited and tcp_resent desc, stall desc, call
+            ) <= resent
 """

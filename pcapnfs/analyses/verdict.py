@@ -124,7 +124,7 @@ def verdict(evidence: Evidence) -> Verdict:
         "persistence": persistence,
         "round_trips": round_trips - queue,
         "transfer": max(0.0, transfer),
-        "waiting": waiting + unreached,
+        "waiting": waiting + unreached + evidence.vain_s,
         "path": path,
         "loss": lost + late,
         "locks": locks,
@@ -176,6 +176,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             resent=measured.resent,
             locked_s=measured.locked.gaps_s + measured.locked.pauses_s,
             unreached_s=measured.unreached_s,
+            vain_s=measured.vain_s,
             lacking=measured.lacking,
             login_s=measured.login_s,
             stood_still_s=measured.stood_still.calls_s,
@@ -190,9 +191,12 @@ def _with_mounting(measured: Measurement, found: Verdict) -> Verdict:
     """The verdict with what it is about: without a mount, or the rest of the capture, if large."""
     apart = measured.apart_s
     if not noticed(apart, apart + measured.span_s):
-        if not found.named or measured.span_s >= ACTIVE_SHARE * measured.capture_s:
+        told_s = measured.span_s + measured.vain_s
+        if not found.named or told_s >= ACTIVE_SHARE * measured.capture_s:
             return found
         begin = f"The {units.duration(measured.span_s)} from the first call to the last reply"
+        if measured.vain_s:
+            begin += f", and {units.duration(measured.vain_s)} of asking for a connection after it,"
         return replace(found, sentence=begin + found.sentence.removeprefix("The time"))
     return replace(found, sentence=f"{_mounting(apart)}. {found.sentence}")
 

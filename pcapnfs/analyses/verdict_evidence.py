@@ -116,6 +116,8 @@ class Evidence(Record):
     """The time in which no call was under way since the client waited for a lock."""
     unreached_s: float = 0.0
     """The same since it waited for a connection."""
+    vain_s: float = 0.0
+    """The same after its last call, where it had none to the end."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each."""
     stood_still_s: float = 0.0

@@ -184,15 +184,26 @@ def _unconnected(meta: Meta) -> str:
     if refused := meta.refused_connections:
         told.append(
             f"{units.counted(refused, 'connection')} to NFS or its portmapper "
-            f"{'was' if refused == 1 else 'were'} refused: nothing listens there, or a firewall "
-            "answers so"
+            f"{'was' if refused == 1 else 'were'} refused{_asked(meta, refused=True)}: nothing "
+            "listens there, or a firewall answers so"
         )
     if silent := meta.silent_connections:
         told.append(
-            f"{units.counted(silent, 'connection')} to NFS or its portmapper got no answer: see "
-            "whether the server is up, and whether a firewall lies on the way"
+            f"{units.counted(silent, 'connection')} to NFS or its portmapper got no answer"
+            f"{_asked(meta, refused=False)}: see whether the server is up, and whether a firewall "
+            "lies on the way"
         )
     return "; ".join(told)
+
+
+def _asked(meta: Meta, *, refused: bool) -> str:
+    """Who asked whom for these connections, in brackets; nothing where that is not known."""
+    pairs = [
+        escape(f"{vain.client} → {vain.server} port {vain.port}")
+        for vain in meta.vain
+        if bool(vain.refusals) is refused
+    ]
+    return f" ({some(pairs, NAMED)})" if pairs else ""
 
 
 def _cut(meta: Meta) -> str:

@@ -47,6 +47,7 @@ from pcapnfs.analyses import time_budget as _time_budget
 from pcapnfs.analyses import transfer_runs as _transfer_runs
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import unanswered as _unanswered
+from pcapnfs.analyses import vain_connections as _vain_connections
 from pcapnfs.analyses import write_shapes as _write_shapes
 from pcapnfs.analyses.budget import Booked, book
 from pcapnfs.analyses.change_ids import change_ids
@@ -103,6 +104,7 @@ READS = columns.together(
     _transfer_runs.READS,
     _trust.READS,
     _unanswered.READS,
+    _vain_connections.READS,
     _write_shapes.READS,
 )
 """The columns that all of these read."""
@@ -149,6 +151,7 @@ class Material(Record):
     transfer_runs: tuple[_transfer_runs.TransferRuns, ...]
     trust: _trust.Trust
     unanswered: tuple[_unanswered.Unanswered, ...]
+    vain_connections: tuple[_vain_connections.VainConnections, ...]
     write_shapes: tuple[_write_shapes.WriteShapes, ...]
 
     def budget_rows(self) -> Mapping[str, float]:
@@ -261,6 +264,7 @@ def complete(
     transfer_runs = ask(_transfer_runs.transfer_runs)
     trust = ask(_trust.trust)
     unanswered = ask(_unanswered.unanswered)
+    vain_connections = ask(_vain_connections.vain_connections)
     write_shapes = ask(_write_shapes.write_shapes)
     of_files = learned()
     return Material(
@@ -302,5 +306,6 @@ def complete(
         transfer_runs=transfer_runs(),
         trust=trust(),
         unanswered=unanswered(),
+        vain_connections=vain_connections(),
         write_shapes=write_shapes(),
     )

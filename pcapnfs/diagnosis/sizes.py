@@ -155,7 +155,7 @@ class Transfers(Record):
             "another.",
             why="These attributes of NFSv4 may be left out (RFC 8881 section 5.8.2). A Linux "
             "client then moves 1 KiB in a call, and lists directories in as small pieces, whatever "
-            f"{self.option} the mount asks for. {_WHY}",
+            f"{self.option} the mount asks for. {self._why()}",
             advice=(
                 Advice(
                     "Ask the maker of the server for the attributes maxread and maxwrite: no mount "

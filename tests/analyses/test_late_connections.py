@@ -52,9 +52,32 @@ def test_late_ones_are_told_and_those_beside_which_nothing_went_on_cost() -> Non
                 challenges=1,
                 resent_answers=1,
                 syn_s=0.0002,
+                lossy=False,
                 frames=(2, 3),
             ),
         )
+
+
+@pytest.mark.parametrize(
+    ("columns", "lossy"),
+    [
+        ({}, True),
+        ({"syns": 1, "syn_acks": 2}, True),
+        ({"client_resent": 0}, False),
+        ({"client_spurious": 1}, False),
+        ({"syns": 3}, False),
+        ({"attempts": 1}, False),
+        ({"challenge_acks": 1}, False),
+    ],
+)
+def test_a_path_that_loses_a_packet_of_the_handshake_like_others(
+    columns: dict[str, object], lossy: bool
+) -> None:
+    calls = [call(800, "GETATTR", 1, connection=2)]
+    late = connection(2, 0, 1_100, **({"client_resent": 1} | columns))
+    with trace_of(calls=calls, connections=[late]) as trace:
+        (pair,) = late_connections(trace)
+    assert pair.lossy is lossy
 
 
 def test_udp_and_connections_that_ran_already_are_none() -> None:

@@ -60,6 +60,7 @@ def test_a_service_without_port_is_not_registered() -> None:
         asked=("100003 v3 tcp",),
         statuses=(),
         paths=(),
+        flavours=(),
         went_on=False,
         frames=(1,),
     )
@@ -155,9 +156,38 @@ def test_a_mount_that_is_all_there_is() -> None:
     (met,) = outcomes([granted(1)], [operation(1, "MNT", text="/srv")])
     assert (met.kind, met.paths, met.statuses) == ("alone", ("/srv",), ("NFS3_OK",))
     assert outcomes([granted(1), call(2, "FSINFO", None, program=NFS)]) == ()
-    # MOUNT version 1 has numbers without names.
+    # MOUNT version 1 has no name of success.
     (met,) = outcomes([{**granted(1), "protocol": "mount1", "status_name": None}])
     assert (met.asked, met.statuses) == (("MNT mount1",), ("SUCCESS",))
+
+
+def mounted(flavors: str | None, *later: Row) -> list[tuple[str, tuple[str, ...]]]:
+    """What is told of a mount that was granted for some flavours, and of what followed."""
+    of_calls = [operation(int(str(each["call"])), str(each["op"])) for each in later]
+    mnt = operation(1, "MNT", text="/srv", flavors=flavors)
+    return [(met.kind, met.flavours) for met in outcomes([granted(1), *later], [mnt, *of_calls])]
+
+
+def test_a_mount_for_flavours_that_the_client_does_not_have() -> None:
+    """It gives up by itself, or is refused; what tells it the flavours is open to all."""
+    kerberos = ("KRB5", "KRB5I")
+    null, fsinfo = call(2, "NULL", 1, flavor="AUTH_NONE"), call(3, "FSINFO", 1, file=1)
+    refused_call = rejected(4, "ACCESS", "AUTH_TOOWEAK", file=1)
+    assert mounted("KRB5 KRB5I") == [("unused", kerberos)]
+    assert mounted("KRB5 KRB5I", null, fsinfo, refused_call) == [("unused", kerberos)]
+    assert mounted("AUTH_SYS KRB5") == [("alone", ("AUTH_SYS", "KRB5"))]
+    assert mounted(None) == [("alone", ())]
+    assert mounted("KRB5", null) == [("unused", ("KRB5",))]
+    assert mounted("AUTH_SYS", null) == []
+
+
+def test_a_mount_that_is_used_is_none() -> None:
+    by_kerberos = call(2, "ACCESS", None, flavor="RPCSEC_GSS/krb5i")
+    by_system = call(2, "ACCESS", 1, file=1)
+    assert mounted("KRB5I", by_kerberos) == []
+    assert mounted("AUTH_SYS", call(2, "ACCESS", None, file=1)) == []
+    assert mounted("KRB5", by_system) == []
+    assert mounted(None, rejected(2, "ACCESS", "AUTH_TOOWEAK", file=1)) == []
 
 
 def test_a_trace_without_mounts_has_none() -> None:

@@ -43,6 +43,7 @@ SAMPLES = sorted(path for path in (ROOT / "samples").rglob("*.pcap*") if path.is
 
 SHARED = {
     "pcapnfs.analyses.held_files",
+    "pcapnfs.analyses.offloads",
     "pcapnfs.analyses.same_calls",
     "pcapnfs.analyses.transfers",
 }

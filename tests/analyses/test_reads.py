@@ -73,10 +73,13 @@ from pcapnfs.analyses import (
     transfer_runs,
     trust,
     unanswered,
+    vain_connections,
     write_shapes,
 )
 from pcapnfs.comparison import side
 from pcapnfs.errors import UsageError
+from pcapnfs.meta import Vain
+from pcapnfs.record import replace
 from pcapnfs.trace import Trace
 from tests.analyses.test_population import TELLING
 from tests.unit.rows import ROOT, tables
@@ -97,6 +100,19 @@ def _sequence(trace: Trace, **which: str) -> object:
         return sequence.sequence(trace, **which)  # type: ignore[arg-type]
     except UsageError as error:
         return str(error)
+
+
+def _asked_in_vain(trace: Trace) -> object:
+    """No sample has any: where its first client asked for a connection at the end."""
+    ((client, server, end),) = trace.rows(
+        "select any_value(client order by call), any_value(server), max(reply_time) from calls"
+    )
+    asked = Vain(client, server, 2049, 1, 1, 0, end + 1, end + 1, 1)
+    told, trace.meta = trace.meta, replace(trace.meta, vain=(asked,))
+    try:
+        return vain_connections.vain_connections(trace)
+    finally:
+        trace.meta = told
 
 
 def _shares(trace: Trace) -> object:
@@ -190,6 +206,7 @@ QUESTIONS: dict[str, tuple[columns.Columns, Callable[[Trace], object]]] = {
     "transfer_runs": (transfer_runs.READS, transfer_runs.transfer_runs),
     "trust": (trust.READS, trust.trust),
     "unanswered": (unanswered.READS, unanswered.unanswered),
+    "vain_connections": (vain_connections.READS, _asked_in_vain),
 }
 """Every question, with what it says it reads."""
 
@@ -246,6 +263,12 @@ ASKED_ELSEWHERE = {
         (question, "connections", "first_time")
         for question, (reads, _) in QUESTIONS.items()
         if outstanding.READS["connections"] <= reads.get("connections", frozenset())
+    ),
+    # Whether a connection was asked for in vain: where one was.
+    *(
+        (question, "connections", "server_port")
+        for question in QUESTIONS
+        if question != "vain_connections"
     ),
 }
 """Columns that are asked for in other captures than the one that is tried below."""
@@ -310,7 +333,6 @@ def test_an_answer_needs_each_of_its_columns(
         asked: Callable[[Any, Trace], bool] = kind.met
         monkeypatch.setattr(kind, "met", lambda *given, asked=asked: asked(*given) or True)
     any_silent, any_late = silent_calls.any_silent, late_connections.any_late
-    monkeypatch.setattr(outstanding, "lacks_replies", lambda _: True)
     monkeypatch.setattr(silent_calls, "any_silent", lambda trace: any_silent(trace) or True)
     monkeypatch.setattr(late_connections, "any_late", lambda trace: any_late(trace) or True)
     any_long, any_below = stalled_calls.any_long, clocks_apart.any_below

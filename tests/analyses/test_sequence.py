@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pcapnfs.analyses import lookup
+from pcapnfs.analyses import lookup, offloads
 from pcapnfs.analyses import sequence as sequences
 from pcapnfs.analyses.sequence import sequence
 from pcapnfs.errors import UsageError
@@ -187,6 +187,7 @@ def test_many_files_are_asked_for_at_once_and_each_is_what_it_is_alone(
         asked.append(query)
         return rows(self, query, params)
 
+    offloads.register(trace)  # What is asked once of a trace.
     monkeypatch.setattr(Trace, "rows", counted)
     found = sequence(trace, name="*", top=0, calls=calls).files
     several, asked[:] = len(asked), []
@@ -199,3 +200,24 @@ def test_many_files_are_asked_for_at_once_and_each_is_what_it_is_alone(
     assert sequence(trace, name="*", top=0, calls=calls).files == found
     monkeypatch.setattr(sequences, "TOGETHER", 2)
     assert sequence(trace, name="*", top=0, calls=calls).files == found
+
+
+def test_a_copy_in_the_background_is_told_with_what_it_came_to() -> None:
+    """Its reply says nothing of that, the callback at its end does."""
+    calls = [
+        call(1, "COPY", 5, file=1),
+        call(2, "COPY", 5, file=1),
+        call(50, "CB_OFFLOAD", 1, callback=True, file=1),
+    ]
+    done = [
+        operation(1, "COPY", file=1, requested=900, count=300, committed="FILE_SYNC"),
+        operation(2, "COPY", file=1, requested=900, count=0, committed="UNSTABLE"),
+        operation(50, "CB_OFFLOAD", file=1, count=900, committed="DATA_SYNC"),
+    ]
+    with trace_of(calls=calls, operations=done, files=[file(1, "a")]) as trace:
+        steps = sequence(trace, file="a").files[0].steps
+    copies = [step.operations[0] for step in steps]
+    assert [(copy.done_bytes, copy.committed_level) for copy in copies] == [
+        (300, "FILE_SYNC"),
+        (900, "DATA_SYNC"),
+    ]

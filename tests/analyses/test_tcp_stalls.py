@@ -75,6 +75,23 @@ def test_no_more_stalls_than_segments_sent_again() -> None:
     assert (pair.stalls, pair.time_s) == (0, {})
 
 
+def test_a_call_is_held_up_by_what_was_sent_again_meanwhile() -> None:
+    """A stray retransmission excuses no other; of one that nobody saw, a first time-out alone."""
+    hit = at(11, 1.0, 300, tcp_resent=True)
+    for others, frames in (
+        ([at(12, 2.0, 500)], (21,)),
+        ([at(12, 2.0, 5_000)], (21,)),
+        ([at(12, 2.0, 5_000, tcp_resent=True)], (23,)),
+    ):
+        with asked(hit, *others, client_resent=0) as trace:
+            (pair,) = tcp_stalls(trace)
+        assert pair.frames == frames
+    for took, stalls in ((900, 1), (1_100, 0)):
+        with asked(at(11, 0.12, took)) as trace:
+            (pair,) = tcp_stalls(trace)
+        assert pair.stalls == stalls
+
+
 @pytest.mark.parametrize(
     ("where", "spurious", "stalls"),
     [

@@ -64,6 +64,7 @@ def test_a_connection_that_was_missing_is_another_thing() -> None:
             challenges=0,
             resent_answers=0,
             syn_s=None,
+            lossy=False,
             frames=(1,),
         )
         assert len(seen_by(RULE, replace(found, late_connections=(late,)))) == told

@@ -18,6 +18,7 @@ MET = MountOutcome(
     asked=("NULL 3",),
     statuses=("PROG_MISMATCH",),
     paths=(),
+    flavours=(),
     went_on=False,
     frames=(4,),
 )
@@ -37,12 +38,22 @@ def told(*met: MountOutcome) -> list[Observed]:
         ("flavour", "The export wants another security flavour than the mount has"),
         ("invalid", "The server does not take what the mount asks for"),
         ("path", "The server does not have the directory that the mount asks for"),
+        ("unused", "The mount was granted for security flavours that the client did not use"),
     ],
 )
 def test_what_a_mount_failed_for(kind: str, title: str) -> None:
     (seen,) = told(replace(MET, kind=kind))
     assert (seen.severity, seen.title) == ("warning", title)
     assert "reached no file" in seen.seen
+
+
+def test_flavours_that_were_granted_are_told() -> None:
+    met = replace(MET, kind="unused", asked=("MNT mount3",), statuses=("MNT3_OK",))
+    (seen,) = told(replace(met, paths=("/srv",), flavours=("KRB5", "KRB5I", "KRB5P", "6")))
+    assert seen.seen == (
+        "1 call (MNT of MOUNT v3) was answered MNT3_OK: /srv, for KRB5, KRB5I, KRB5P, 6. The "
+        "client reached no file with any of these after it."
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ LATE = LateConnections(
     challenges=0,
     resent_answers=0,
     syn_s=0.0002,
+    lossy=False,
     frames=(9,),
 )
 
@@ -62,6 +63,11 @@ def test_beside_other_calls_it_costs_nothing() -> None:
             replace(LATE, challenges=1, resent=1),
             "1 SYN again; the server answered 1 of them with an ACK of a former connection.",
             "still had the former connection",
+        ),
+        (
+            replace(LATE, resent=1, lossy=True),
+            "the client sent 1 SYN again.",
+            "the path loses some now and then, and the server was there",
         ),
         (
             replace(LATE, resent=0, resent_answers=1),

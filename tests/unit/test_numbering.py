@@ -48,7 +48,8 @@ def _part(packets: int, **clock: int) -> Stored:
         damage=None,
         **clock,
     )
-    told = meta.Meta(files=(file,), packets={}, limits_hit={}, calls=0, undecoded=0)
+    vain = meta.Vain("10.0.0.2", "10.0.0.1", 2049, 1, 3, 0, 0, 1, packets)
+    told = meta.Meta((file,), packets={}, limits_hit={}, calls=0, undecoded=0, vain=(vain,))
     return Stored(Path("a.nfstrace"), {}, told, (), {})
 
 
@@ -58,7 +59,9 @@ def test_every_frame_that_is_told_of_a_file_is_counted_on() -> None:
         _part(100),
         _part(50, set_back=1, set_back_frame=7, set_forward=1, set_forward_frame=9),
     ]
-    first, second = numbering.together(parts).files
+    whole = numbering.together(parts)
+    assert [vain.frame for vain in whole.vain] == [100, 150]
+    first, second = whole.files
     assert (first.first_frame, first.last_frame, first.set_back_frame) == (1, 100, None)
     assert (second.first_frame, second.last_frame) == (101, 150)
     assert (second.set_back_frame, second.set_forward_frame) == (107, 109)

@@ -39,6 +39,8 @@ pub(super) struct Messages {
     /// Memory for the operations of the next call.
     operations: Vec<Done<'static>>,
     pub(super) unread: Unread,
+    /// When either side of the connection whose messages come last sent a segment again.
+    pub(super) resent_ns: i64,
     pub(super) roles: Roles,
     /// Ports at which portmappers said that one of the known programs is.
     pub(super) learnt: HashSet<(ServerId, u16), RandomState>,
@@ -282,6 +284,7 @@ impl Messages {
             request,
             header: &header,
             reply,
+            resent: reply.is_some() && self.resent_ns >= request.message.first.time_ns,
             reply_status,
             protocol: protocol.name,
             statuses: protocol.statuses,

@@ -13,7 +13,7 @@ mod parties;
 mod unread;
 
 use std::hint::black_box;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -189,6 +189,7 @@ impl Conversations {
         }
         let before = conversation.readers.of(side).capacity();
         conversation.readers.of_mut(side).take_buffer(&mut self.spare);
+        self.messages.resent_ns = connection.resent_ns;
         let now = match event {
             Event::Piece(mut piece) => {
                 let now = piece.ready;
@@ -299,6 +300,7 @@ impl Conversations {
             return;
         }
         self.meet(id, connection);
+        self.messages.resent_ns = connection.resent_ns;
         if let Some(conversation) = self.by_id.get_mut(id) {
             let heard = self.messages.take(id, &mut conversation.parties, side, record);
             if let (true, Some(witness)) = (heard.is_ok(), &mut self.witness) {
@@ -473,21 +475,18 @@ impl Conversations {
         self.by_id.insert(id, Conversation { readers, parties, server_port, believed, heard: 0 });
     }
 
-    /// The side whose port says that it carries RPC.
-    /// Whether RPC is expected at this port.
-    pub(crate) fn expects_at(&self, port: u16) -> bool {
-        self.ports.contains(&port)
+    /// Whether RPC is expected at this end: by its port, or since others said so.
+    pub(crate) fn expects_at(&self, end: SocketAddr) -> bool {
+        let learnt = &self.messages.learnt;
+        let server = if learnt.is_empty() { None } else { self.messages.hosts.find(end.ip()) };
+        self.ports.contains(&end.port())
+            || self.messages.roles.is_named(end)
+            || server.is_some_and(|server| learnt.contains(&(server, end.port())))
     }
 
+    /// The side whose port says that it carries RPC.
     fn known_port(&self, connection: &Connection) -> Option<Side> {
-        [Side::Low, Side::High].into_iter().find(|side| {
-            let end = connection.ends.of(*side);
-            let learnt = &self.messages.learnt;
-            let server = if learnt.is_empty() { None } else { self.messages.hosts.find(end.ip()) };
-            self.ports.contains(&end.port())
-                || self.messages.roles.is_named(*end)
-                || server.is_some_and(|server| learnt.contains(&(server, end.port())))
-        })
+        [Side::Low, Side::High].into_iter().find(|side| self.expects_at(*connection.ends.of(*side)))
     }
 }
 

@@ -17,6 +17,8 @@ mod index;
 
 mod layouts;
 
+mod offloads;
+
 pub mod paths;
 
 mod placed;
@@ -40,6 +42,7 @@ use crate::names::file::{DIRECTORY, FileSystems, MANY_LINKS};
 use crate::names::history::History;
 use crate::names::index::{Index, Print};
 use crate::names::layouts::Layouts;
+use crate::names::offloads::Offloads;
 pub use crate::names::placed::{Binding, Place, Placed};
 use crate::names::texts::Texts;
 use crate::nfs::Done;
@@ -92,6 +95,7 @@ pub struct Names {
     roots: HashMap<ServerId, FileId, fast::RandomState>,
     history: History,
     layouts: Layouts,
+    offloads: Offloads,
     file_systems: FileSystems,
     /// Names that were looked for in vain until another call gave them to an object that was known
     /// already (RENAME, LINK), and that object.
@@ -398,7 +402,7 @@ impl Names {
     #[inline]
     fn learn(&mut self, id: FileId, facts: &Facts<'_>, of_data: bool) {
         let succeeded = facts.status == Some(0);
-        let Self { files, file_systems, history, .. } = self;
+        let Self { files, file_systems, history, offloads, .. } = self;
         let Some(file) = files.get_mut(id as usize) else { return };
         if succeeded {
             file.was_used(id, history);
@@ -407,6 +411,12 @@ impl Names {
         file.addressed = true;
         if of_data {
             return;
+        }
+        if let Some(rare) = &facts.rare
+            && let Some(state) = rare.offload
+            && let Some(end) = offloads.take(id, state, facts)
+        {
+            file.size = Some(file.size.unwrap_or(0).max(end));
         }
         if succeeded {
             file.size = facts.set_size.or(file.size);

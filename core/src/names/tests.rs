@@ -3,10 +3,10 @@
 use super::identity::Identities;
 use super::paths::{Paths, Role, text};
 use super::{Binding, File, FileId, Names, Place, Placed};
-use crate::nfs::facts::{Attributes, Entry, Facts, Pnfs, Rare};
-use crate::nfs::operation::{NFS3, NFS4, Operation};
+use crate::nfs::facts::{Attributes, Entry, Facts, Pnfs, Rare, StateId};
+use crate::nfs::operation::{NFS3, NFS4, NFS4_CALLBACK, Operation};
 use crate::nfs::side::operations::MOUNT3;
-use crate::nfs::types::FileType;
+use crate::nfs::types::{FileType, StableHow};
 use crate::nfs::{Done, Told};
 
 const OK: u32 = 0;
@@ -698,6 +698,38 @@ fn what_a_data_server_says_of_the_data_is_not_said_of_the_file() {
         Some((Some(11), None, false))
     );
     assert_eq!(names.handle(file), Some(&b"file"[..]));
+}
+
+/// What a COPY in the background, or its end, says of so many bytes from an offset on.
+fn offload(state: u8, offset: Option<u64>, count: u64) -> Facts<'static> {
+    let state = StateId { sequence: 1, other: [state; 12] };
+    Facts {
+        status: Some(OK),
+        offset,
+        count: Some(count),
+        committed: Some(StableHow(0)),
+        rare: Some(Rare { offload: Some(state), ..Rare::default() }.into()),
+        ..Facts::default()
+    }
+}
+
+#[test]
+fn a_file_is_as_large_as_a_copy_in_the_background_made_it() {
+    let mut names = Names::default();
+    let put = Facts { status: Some(OK), handle: Some(b"file"), ..Facts::default() };
+    for (state, offset) in [(1, 4_096), (2, 0)] {
+        let copy = done(NFS4, "COPY", offload(state, Some(offset), 0));
+        place(&mut names, &[done(NFS4, "PUTFH", put.clone()), copy]);
+    }
+    let mut size = |state, count| {
+        let told = Facts { handle: Some(b"file"), ..offload(state, None, count) };
+        let file = one(&mut names, done(NFS4_CALLBACK, "CB_OFFLOAD", told)).file.unwrap();
+        names.file(file).and_then(|file| file.size)
+    };
+    assert_eq!(size(3, 9_999), Some(4_096), "of another file, or one that began before the capture");
+    assert_eq!(size(1, 1_000), Some(5_096));
+    assert_eq!(size(2, 5_000), Some(5_096));
+    assert_eq!(size(1, 9_999), Some(5_096), "that one has ended");
 }
 
 #[test]

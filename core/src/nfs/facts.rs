@@ -8,7 +8,7 @@
 
 use std::net::SocketAddr;
 
-use crate::nfs::types::{ChangeInfo, DataContent, DelegationType, FileType, StableHow};
+use crate::nfs::types::{ChangeInfo, DataContent, DelegationType, FileType, PseudoFlavor, StableHow};
 
 /// What the call's arguments and the reply's results said about one operation.
 #[derive(Clone, Debug, Default)]
@@ -121,8 +121,13 @@ pub struct Rare<'a> {
     pub lock_type: Option<u32>,
     /// Portmapper: the service that is asked for, or those that it tells.
     pub services: Vec<Service>,
+    /// MNT: the flavors with which the handle may be used.
+    pub flavors: Vec<PseudoFlavor>,
     /// EXCHANGE_ID, GETDEVICEINFO, LAYOUTGET: what they tell of data servers.
     pub pnfs: Option<Pnfs<'a>>,
+    /// COPY, WRITE_SAME: the state of what goes on in the background (`wr_callback_id`). CB_OFFLOAD: that
+    /// of what ended.
+    pub offload: Option<StateId>,
 }
 
 impl<'a> Facts<'a> {
@@ -143,7 +148,9 @@ impl<'a> Facts<'a> {
             session_slots: None,
             lock_type: None,
             services: Vec::new(),
+            flavors: Vec::new(),
             pnfs: None,
+            offload: None,
         };
         self.rare.as_deref().unwrap_or(NOTHING)
     }
@@ -234,7 +241,7 @@ pub struct Service {
 }
 
 /// `stateid4`: the `other` part, and the sequence number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StateId {
     /// How often the state changed.
     pub sequence: u32,

@@ -7,7 +7,7 @@ use crate::wire_enum::wire_enum;
 /// Which status codes a protocol uses. NFSACL answers with those of NFS, callbacks with `nfsstat4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statuses {
-    /// None, or numbers without names: MOUNT versions 1 and 2 answer with Unix' error numbers.
+    /// None, or numbers without names.
     Nameless,
     /// NFS version 2.
     Nfs2,
@@ -15,6 +15,8 @@ pub enum Statuses {
     Nfs3,
     /// NFS version 4.
     Nfs4,
+    /// MOUNT versions 1 and 2: Unix' error numbers.
+    Unix,
     /// MOUNT version 3.
     Mount3,
     /// NLM versions 1 to 3.
@@ -34,6 +36,7 @@ pub const fn status_name(statuses: Statuses, status: u32) -> Option<&'static str
         Statuses::Nfs2 => NfsStat2(status).name(),
         Statuses::Nfs3 => NfsStat3(status).name(),
         Statuses::Nfs4 => NfsStat4(status).name(),
+        Statuses::Unix => UnixError(status).name(),
         Statuses::Mount3 => MountStat3(status).name(),
         Statuses::Nlm => NlmStat(status).name(),
         Statuses::Nlm4 => Nlm4Stat(status).name(),
@@ -222,6 +225,30 @@ wire_enum! {
 }
 
 wire_enum! {
+    /// Unix' error numbers, with which MOUNT versions 1 and 2 answer (RFC 1094 section A.5): those that
+    /// became `stat` of NFSv2, which are 4.3BSD's, and that of a path that cannot be.
+    pub enum UnixError {
+        EPERM = 1,
+        ENOENT = 2,
+        EIO = 5,
+        ENXIO = 6,
+        EACCES = 13,
+        EEXIST = 17,
+        ENODEV = 19,
+        ENOTDIR = 20,
+        EISDIR = 21,
+        EINVAL = 22,
+        EFBIG = 27,
+        ENOSPC = 28,
+        EROFS = 30,
+        ENAMETOOLONG = 63,
+        ENOTEMPTY = 66,
+        EDQUOT = 69,
+        ESTALE = 70,
+    }
+}
+
+wire_enum! {
     /// `mountstat3` (RFC 1813 section 5.1.5).
     pub enum MountStat3 {
         MNT3_OK = 0,
@@ -281,11 +308,11 @@ mod tests {
 
     #[test]
     fn the_same_number_has_another_name_in_each_protocol() {
-        use Statuses::{Mount3, Nameless, Nfs2, Nfs3, Nfs4, Nlm, Nlm4};
-        let names = [Nfs2, Nfs3, Nfs4, Mount3, Nameless].map(|statuses| status_name(statuses, 13));
+        use Statuses::{Mount3, Nameless, Nfs2, Nfs3, Nfs4, Nlm, Nlm4, Unix};
+        let names = [Nfs2, Nfs3, Nfs4, Mount3, Unix, Nameless].map(|statuses| status_name(statuses, 13));
         let expected = [Some("NFSERR_ACCES"), Some("NFS3ERR_ACCES"), Some("NFS4ERR_ACCESS")];
         assert_eq!(names[..3], expected);
-        assert_eq!(names[3..], [Some("MNT3ERR_ACCES"), None]);
+        assert_eq!(names[3..], [Some("MNT3ERR_ACCES"), Some("EACCES"), None]);
         assert_eq!(status_name(Nfs3, 10_008), Some("NFS3ERR_JUKEBOX"));
         assert_eq!(status_name(Nfs4, 10_008), Some("NFS4ERR_DELAY"));
         assert_eq!((status_name(Nlm, 3), status_name(Nlm4, 3)), (Some("LCK_BLOCKED"), Some("NLM4_BLOCKED")));
@@ -303,6 +330,11 @@ mod tests {
         assert_eq!(named(Statuses::Nfs4, 10_049..10_088), 38, "RFC 8881: 10073 is not used");
         assert_eq!(named(Statuses::Nfs4, 10_088..10_095), 7, "RFC 7862");
         assert_eq!(named(Statuses::Nfs4, 10_095..20_000), 2, "RFC 8276");
+        assert_eq!(
+            named(Statuses::Unix, 0..20_000),
+            18 - 2 + 1,
+            "those of NFSv2 without NFS_OK and NFSERR_WFLUSH, and EINVAL"
+        );
         assert_eq!(named(Statuses::Mount3, 0..20_000), 10);
         assert_eq!(named(Statuses::Nlm, 0..20_000), 6);
         assert_eq!(named(Statuses::Nlm4, 0..20_000), 10);

@@ -358,12 +358,14 @@ fn assert_rare_prefix(cut: &Rare<'_>, full: &Rare<'_>, what: &str) {
     }
     absent_or_same! {
         other_directory new_name target_change target_attributes target_before session_slots lock_type plus
+        offload
     }
     assert_pnfs_prefix(cut.pnfs.as_ref(), full.pnfs.as_ref(), what);
     assert_sparse_prefix(cut.sparse, full.sparse, what);
     assert_attributes_prefix(cut.compared, full.compared, what);
     assert!(cut.chooses <= full.chooses, "{what}: chooses");
     assert!(cut.services.len() <= full.services.len(), "{what}: services");
+    assert!(full.flavors.starts_with(&cut.flavors), "{what}: flavors");
     assert!(cut.entries.len() <= full.entries.len(), "{what}: entries");
     for (cut, full) in cut.entries.iter().zip(&full.entries) {
         assert_eq!((cut.name, cut.cookie), (full.name, full.cookie), "{what}");

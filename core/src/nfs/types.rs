@@ -24,6 +24,22 @@ wire_enum! {
     pub enum DataContent { DATA = 0, HOLE = 1, }
 }
 
+wire_enum! {
+    /// Flavors as MOUNT and SECINFO tell them: of RPCSEC_GSS with its mechanism and service (RFC 2623
+    /// section 4.2).
+    pub enum PseudoFlavor {
+        AUTH_NONE = 0,
+        AUTH_SYS = 1,
+        AUTH_SHORT = 2,
+        AUTH_DH = 3,
+        RPCSEC_GSS = 6,
+        AUTH_TLS = 7,
+        KRB5 = 390_003,
+        KRB5I = 390_004,
+        KRB5P = 390_005,
+    }
+}
+
 /// Longest file handle of any version (NFSv4: 128 bytes, RFC 7530 section 2.2; NFSv3: 64).
 pub const HANDLE_LIMIT: usize = 128;
 

@@ -16,6 +16,9 @@ const TIMESTAMPS: i64 = 12;
 /// something for a timer that is late.
 const SYN_DUE_NS: i64 = 4_000_000_000;
 
+/// The time of what never was: before all others.
+const NEVER: i64 = i64::MIN;
+
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -159,11 +162,13 @@ pub struct Opening {
     pub syns: u32,
     /// When the first of them was sent.
     pub first_ns: Option<i64>,
+    /// Those of the attempts before.
+    pub syns_before: u32,
     /// SYN+ACKs of the other side.
-    pub syn_acks: u32,
+    pub syn_acks: u16,
     /// ACKs without SYN by which it answered: those of a former connection (RFC 9293 section 3.10.7.4,
     /// RFC 5961 section 4).
-    pub challenges: u32,
+    pub challenges: u16,
     /// Resets by which it answered, those of the attempts before included.
     pub refusals: u32,
     /// Those of the attempts before.
@@ -178,7 +183,7 @@ pub struct Opening {
 impl Opening {
     /// Takes a reset, if it is one: copies of it are not told from others.
     fn refused(&mut self, is_reset: bool) {
-        let asked = self.attempts.saturating_add(self.syns);
+        let asked = self.syns_before.saturating_add(self.syns);
         self.refusals = self.refusals.saturating_add(u32::from(is_reset)).min(asked);
     }
 
@@ -187,6 +192,7 @@ impl Opening {
         Self {
             refusals: self.refusals,
             refused_before: self.refusals,
+            syns_before: self.syns_before.saturating_add(self.syns),
             attempts: self.attempts.saturating_add(1),
             attempted_ns: self.attempted_ns.or(self.first_ns),
             ..Self::default()
@@ -215,8 +221,8 @@ pub struct Connection {
     pub opening: Opening,
     /// The smaller of the maximum segment sizes that the sides announced.
     pub segment_size: Option<u16>,
-    /// Bytes of two full-sized segments.
-    two_full: i64,
+    /// When either side last sent a segment again; `i64::MIN` without any.
+    pub resent_ns: i64,
     /// What each side was seen to do.
     pub counts: Sides<SideCounts>,
     /// How long each side took to acknowledge what the other had sent.
@@ -236,7 +242,7 @@ impl Connection {
             established: None,
             opening: Opening::default(),
             segment_size: None,
-            two_full: two_full(LARGEST_SEGMENT),
+            resent_ns: NEVER,
             counts: Sides::default(),
             acks: Sides::default(),
         }
@@ -246,7 +252,8 @@ impl Connection {
     /// in, where it comes without data.
     #[inline(never)] // Once, instead of wherever segments are taken.
     pub(super) fn answered(&mut self, side: Side, time_ns: i64, sent_ns: i64, alone: Option<i64>) {
-        let full = alone.is_some_and(|bytes| bytes >= self.two_full);
+        let two_full = 2 * (i64::from(self.segment_size.unwrap_or(LARGEST_SEGMENT)) - TIMESTAMPS);
+        let full = alone.is_some_and(|bytes| bytes >= two_full);
         self.acks.of_mut(side).add(time_ns, sent_ns, alone.is_none(), full);
     }
 
@@ -301,11 +308,5 @@ impl Connection {
     pub(super) fn announced(&mut self, size: u16) {
         let size = self.segment_size.map_or(size, |other| other.min(size));
         self.segment_size = Some(size);
-        self.two_full = two_full(size);
     }
-}
-
-/// Two full-sized segments, in bytes.
-fn two_full(segment_size: u16) -> i64 {
-    2 * (i64::from(segment_size) - TIMESTAMPS)
 }

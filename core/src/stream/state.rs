@@ -374,7 +374,7 @@ impl State {
             if connection.syn_ack.is_none() {
                 let challenged = opener != side && connection.is_asked_for();
                 let opening = &mut connection.opening;
-                opening.challenges = opening.challenges.saturating_add(u32::from(challenged));
+                opening.challenges = opening.challenges.saturating_add(u16::from(challenged));
             } else if opener == side {
                 connection.established = Some(stamp.time_ns);
             }
@@ -400,6 +400,7 @@ impl State {
                 if !keepalive {
                     counts.retransmitted += 1;
                     counts.early += u64::from(direction.is_early(time_ns));
+                    self.connection.resent_ns = time_ns;
                     direction.under_way.forget();
                     direction.repeated.sent(sequence, length, time_ns);
                 }
@@ -422,7 +423,10 @@ impl State {
                 direction.start_timer(sequence, time_ns);
                 let missed_ns = hole.map(|(_, stamp)| stamp.time_ns).or(direction.missed(sequence));
                 let waited_ns = missed_ns.map_or(0, |since| piece.stamp.time_ns.saturating_sub(since));
-                counts.refilled += u64::from(waited_ns > OVERTAKEN_NS);
+                if waited_ns > OVERTAKEN_NS {
+                    counts.refilled += 1;
+                    self.connection.resent_ns = time_ns;
+                }
                 // What fills a hole, or was sent in part before, came late or twice.
                 if hole.is_some() || piece.length < length {
                     direction.under_way.forget();

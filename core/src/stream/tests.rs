@@ -256,7 +256,7 @@ const SECOND_US: i64 = 1_000_000;
 /// SYNs, SYN+ACKs, challenge ACKs, refusals and attempts before.
 fn opening(wire: &Wire) -> [u32; 5] {
     let Opening { syns, syn_acks, challenges, refusals, attempts, .. } = wire.connection().opening;
-    [syns, syn_acks, challenges, refusals, attempts]
+    [syns, syn_acks.into(), challenges.into(), refusals, attempts]
 }
 
 /// A handshake with these initial sequence numbers, at a time.
@@ -315,6 +315,26 @@ fn attempts_that_came_to_nothing_are_told_of_the_connection_that_followed() {
     shake(&mut wire, 700 * SECOND_US, 6_000);
     assert_eq!(opening(&wire), [1, 1, 0, 0, 0]);
     assert_eq!(wire.connections.unopened().count(), 1);
+}
+
+#[test]
+fn what_was_asked_for_in_vain_is_told_by_client_and_port_of_the_server() {
+    let mut wire = Wire::default();
+    for (at, isn) in [(0, 1_000), (3, 2_000), (4, 2_000), (6, 2_000)] {
+        wire.send(at * SECOND_US, 'C', SYN, isn, 0, 0);
+    }
+    wire.send(6 * SECOND_US + 100, 'S', RST_ACK, 0, 2_001, 0);
+    wire.client_port = Some(701);
+    wire.send(9 * SECOND_US, 'C', SYN, 3_000, 0, 0);
+    wire.client_port = Some(702); // Beside it: nobody gave up the other.
+    wire.send(9 * SECOND_US + 1, 'C', SYN, 4_000, 0, 0);
+    let (told, left_out) = vain::vain(wire.connections.unopened());
+    let [one] = told.as_slice() else { panic!("{told:?}") };
+    assert_eq!((one.attempts, one.syns, one.refusals, left_out), (4, 6, 1, 0));
+    assert_eq!((one.first_ns, one.last_ns), (0, (9 * SECOND_US + 1) * US));
+    shake(&mut wire, 10 * SECOND_US, 4_000);
+    let (told, _) = vain::vain(wire.connections.unopened());
+    assert_eq!(told.iter().map(|each| each.syns).collect::<Vec<_>>(), [5]);
 }
 
 #[test]

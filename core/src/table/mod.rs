@@ -24,7 +24,7 @@ use crate::names::paths::Paths;
 use crate::names::{FileId, Names, Place, Placed};
 use crate::nfs::facts::{Attributes, Entry, Facts, Rare, Service};
 use crate::nfs::status::{Statuses, status_name};
-use crate::nfs::types::{DataContent, DelegationType, FileType, StableHow};
+use crate::nfs::types::{DataContent, DelegationType, FileType, PseudoFlavor, StableHow};
 use crate::nfs::{Class, Done, Outcome, Walk};
 use crate::roles::Role;
 use crate::rpc::message::{Call, Credential, ReplyStatus};
@@ -63,6 +63,8 @@ pub struct Exchange<'a> {
     pub machine: &'a Word,
     /// The reply as it was carried.
     pub reply: Option<&'a Record<'a>>,
+    /// A segment was sent again on the connection meanwhile.
+    pub resent: bool,
     /// How the reply answers.
     pub reply_status: Option<ReplyStatus>,
     /// Name of the protocol, without the minor version.
@@ -247,9 +249,9 @@ impl Tables {
             ack_rtt: between(connection.syn_ack, connection.established).filter(|_| opener_is_client),
             syns: opening.syns,
             syn_time: opening.first_ns,
-            syn_acks: opening.syn_acks,
+            syn_acks: u32::from(opening.syn_acks),
             syn_ack_time: connection.syn_ack.filter(|_| opener_is_client),
-            challenge_acks: opening.challenges,
+            challenge_acks: u32::from(opening.challenges),
             refusals: opening.refusals,
             attempts: opening.attempts,
             attempted_time: opening.attempted_ns,
@@ -390,6 +392,7 @@ impl Tables {
             call_bytes: message.record().length as u32,
             reply_bytes: exchange.reply.map(|reply| reply.length as u32),
             transmissions: exchange.request.transmissions,
+            tcp_resent: exchange.resent,
             rpc_status: exchange.reply_status.map(|status| Naming::Name(status.name())),
             status: status,
             status_name: status.map(|status| status_named(exchange.statuses, status)),
@@ -457,6 +460,7 @@ impl Tables {
             if facts.text.is_none() {
                 self.operations.text.put(at, services(&rare.services, &mut self.text).map(str::as_bytes));
             }
+            self.operations.flavors.put(at, flavors(&rare.flavors, &mut self.text).map(str::as_bytes));
         }
     }
 
@@ -592,11 +596,12 @@ impl Masks {
 
 /// A status by its number, as it is within what uses it.
 fn status_named(statuses: Statuses, status: u32) -> Naming {
-    const ALL: [Statuses; 9] = [
+    const ALL: [Statuses; 10] = [
         Statuses::Nameless,
         Statuses::Nfs2,
         Statuses::Nfs3,
         Statuses::Nfs4,
+        Statuses::Unix,
         Statuses::Mount3,
         Statuses::Nlm,
         Statuses::Nlm4,
@@ -654,6 +659,15 @@ fn created(facts: &Facts<'_>) -> Option<bool> {
         (None, Some(0)) if succeeded => None,
         _ => Some(succeeded && asked),
     }
+}
+
+/// The flavors that an export allows: `AUTH_SYS KRB5`.
+fn flavors<'a>(flavors: &[PseudoFlavor], buffer: &'a mut String) -> Option<&'a str> {
+    if flavors.is_empty() {
+        return None;
+    }
+    *buffer = flavors.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    Some(buffer)
 }
 
 /// What a portmapper was asked for or told, one service a semicolon: `100003 v3 tcp port 2049`.

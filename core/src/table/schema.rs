@@ -288,6 +288,7 @@ table! { CALLS CallsBatch "calls" "An RPC call with its reply. A call that was s
         call_bytes       U32  false "bytes" "Length of the call's RPC message, without record marks."
         reply_bytes      U32  seldom "bytes" "Length of the reply's RPC message, without record marks."
         transmissions    U32  false ""      "How often the call was sent before its reply was complete: 1, or more for a retransmitted call."
+        tcp_resent       Bool false ""      "Either side sent a TCP segment again on the connection of the reply between the call's first byte and the reply's last; it need not be one of theirs."
         rpc_status       Name seldom ""    "accept_stat, or reject_stat and auth_stat, of the reply (RFC 5531 section 9): SUCCESS, PROG_MISMATCH …"
         status           U32  seldom ""    "Status of the procedure; of a compound, that of its last executed operation."
         status_name      Name seldom ""    "The RFC's name of status: NFS3_OK, NFS3ERR_NOENT, NFS4ERR_DELAY, NLM4_BLOCKED …"
@@ -377,6 +378,7 @@ table! { OPERATIONS OperationsBatch "operations" "One operation: the procedure o
         max_read         U64  true  "bytes" "FSINFO rtmax, or the maxread attribute."
         max_write        U64  true  "bytes" "FSINFO wtmax, or the maxwrite attribute."
         text             Text true  ""      "Path of MNT, target of a symbolic link, name of an extended attribute; NLM, NSM: the host; portmapper: the services asked for or told."
+        flavors          Text true  ""      "MNT of version 3: the security flavors with which the handle may be used, between spaces: AUTH_SYS KRB5 KRB5I …"
 }
 
 #[rustfmt::skip]

@@ -103,6 +103,7 @@ fn numbers_have_the_names_of_their_standard() {
         Statuses::Nfs2,
         Statuses::Nfs3,
         Statuses::Nfs4,
+        Statuses::Unix,
         Statuses::Mount3,
         Statuses::Nlm,
         Statuses::Nlm4,

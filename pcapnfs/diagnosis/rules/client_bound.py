@@ -28,12 +28,22 @@ def judge(material: Material, _values: Values) -> Iterator[Observed]:
 
 
 def _late_s(material: Material, found: Bottleneck) -> float:
-    """For how long the client had no connection: that is `slow_connect`'s to tell."""
-    return sum(
+    """For how long the client had no connection: others tell that.
+
+    `slow_connect` and `no_connection`. What follows its calls is in the clock of each of several
+    clients alone.
+    """
+    late = (
         pair.idle_s
         for pair in material.late_connections
         if not found.about or pair.client in found.about
     )
+    vain = (
+        pair.idle_s
+        for pair in material.vain_connections
+        if pair.client in found.about or (pair.connected and not found.about)
+    )
+    return sum(late) + sum(vain)
 
 
 def _observed(material: Material, found: Bottleneck, cause: Cause) -> Observed:

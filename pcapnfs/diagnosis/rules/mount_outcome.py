@@ -69,12 +69,14 @@ def _seen(met: MountOutcome) -> str:
     )
     if met.paths:
         text += f": {wording.places(met.paths[: wording.NAMED])}"
+    if met.flavours:
+        text += f", for {', '.join(met.flavours)}"
     return f"{text}."
 
 
 def _no_way(met: MountOutcome) -> str:
     """That the client did not get on otherwise."""
-    how = " with another flavour" if met.kind == "flavour" else ""
+    how = {"flavour": " with another flavour", "unused": " with any of these"}.get(met.kind, "")
     return f" The client reached no file{how} after it."
 
 
@@ -153,16 +155,7 @@ def _flavour(met: MountOutcome) -> Observed:
         "NFS4ERR_WRONGSEC: this directory, or one on the way to it, allows other flavours than "
         "the client's. A client asks which ones (SECINFO), and gives up when it has none of them; "
         "with sec= in its mount it tries no other.",
-        (
-            Advice(
-                "Mount with a flavour that the export allows (sec=krb5, krb5i, krb5p or sys), or "
-                "leave sec= out; for Kerberos the client needs its keytab and rpc.gssd."
-            ),
-            Advice(
-                "Or allow the flavour at the server, for the export and for all above it (Linux: "
-                "sec=sys:krb5 in /etc/exports; NetApp: -rorule and -rwrule of the export policy)."
-            ),
-        ),
+        _OTHER_FLAVOUR,
     )
 
 
@@ -209,6 +202,18 @@ def _path(met: MountOutcome) -> Observed:
     )
 
 
+def _unused(met: MountOutcome) -> Observed:
+    return _observed(
+        met,
+        "The mount was granted for security flavours that the client did not use",
+        "The reply of MNT names the flavours with which the export may be used (RFC 1813 section "
+        "5.2.1). A client that has none of them gives the mount up by itself ('access denied by "
+        "server'), or its calls are refused.",
+        _OTHER_FLAVOUR,
+        confidence="likely",
+    )
+
+
 def _alone(met: MountOutcome) -> Observed:
     return _observed(
         met,
@@ -249,6 +254,17 @@ def _negotiated(several: list[MountOutcome]) -> Observed:
     )
 
 
+_OTHER_FLAVOUR = (
+    Advice(
+        "Mount with a flavour that the export allows (sec=krb5, krb5i, krb5p or sys), or leave "
+        "sec= out; for Kerberos the client needs its keytab and rpc.gssd."
+    ),
+    Advice(
+        "Or allow the flavour at the server, for the export and for all above it (Linux: "
+        "sec=sys:krb5 in /etc/exports; NetApp: -rorule and -rwrule of the export policy)."
+    ),
+)
+
 _JUDGED = {
     "unregistered": _unregistered,
     "version": _version,
@@ -256,6 +272,7 @@ _JUDGED = {
     "flavour": _flavour,
     "invalid": _invalid,
     "path": _path,
+    "unused": _unused,
     "alone": _alone,
 }
 

@@ -113,6 +113,19 @@ def _told(pair: LateConnections) -> tuple[str, tuple[Advice, ...]]:
                 ),
             ),
         )
+    if pair.lossy:
+        return (
+            "A packet of the handshake was lost, as segments were later on the same connection: "
+            "the path loses some now and then, and the server was there. A SYN, or the answer to "
+            "it, is sent again after a second (RFC 6298 section 2).",
+            (
+                Advice(
+                    "Look for the place where segments are lost: error and drop counters of "
+                    "network cards (ethtool -S) and switch ports, duplex and MTU mismatch, cables "
+                    "and optics; captures at both ends tell the direction."
+                ),
+            ),
+        )
     if pair.resent_answers > pair.resent:
         return (
             "The server's SYN+ACK did not reach the client, or the client's ACK did not reach the "

@@ -6,7 +6,11 @@
 use super::{Result, list, string};
 use crate::cursor::{Cursor, Kind};
 use crate::nfs::facts::Facts;
+use crate::nfs::types::PseudoFlavor;
 use crate::nfs::{types, v2};
+
+/// Flavors of an export that are told; there are not so many.
+const FLAVORS_LIMIT: usize = 16;
 
 /// `dirpath`: MNT, UMNT, PATHCONF.
 pub fn path_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
@@ -23,8 +27,13 @@ pub fn mnt_results_v1<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 /// `mountres3_ok`, RFC 1813 section 5.2.1: the handle, and the flavors with which it may be used.
 pub fn mnt_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     f.new_handle = Some(types::handle(c)?);
-    let flavors = c.count(4)?;
-    c.take(flavors.saturating_mul(4)).map(|_flavors| ())
+    for place in 0..c.count(4)? {
+        let flavor = PseudoFlavor(c.u32()?);
+        if place < FLAVORS_LIMIT {
+            f.rare_mut().flavors.push(flavor);
+        }
+    }
+    Ok(())
 }
 
 /// `mountlist`, RFC 1813 section 5.2.2: who mounted what.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::nfs::facts::{Rare, Service};
+use crate::nfs::types::PseudoFlavor;
 
 pub(super) fn samples() -> Vec<Sample> {
     [mount(), access_lists(), portmap(), rpcbind(), status_monitor(), quotas()]
@@ -39,7 +40,11 @@ fn mount() -> Vec<Sample> {
         MOUNT3,
         "MNT",
         &[&[("fhandle", Opaque(b"root")), ("flavors", Word(2)), ("[0]", Word(1)), ("[1]", Word(390_003))]],
-        Facts { new_handle: Some(b"root"), ..NO_FACTS() },
+        Facts {
+            new_handle: Some(b"root"),
+            rare: Some(Rare { flavors: vec![PseudoFlavor(1), PseudoFlavor::KRB5], ..Rare::default() }.into()),
+            ..NO_FACTS()
+        },
     ));
     samples.push(arguments(MOUNT1, "PATHCONF", &[path], text(b"/export/a")));
     samples.push(results(

@@ -112,6 +112,7 @@ pub fn cb_notify_deviceid_arguments<'a>(c: &mut Cursor<'a>, _: &mut Facts<'a>) -
 pub fn cb_offload_arguments<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result {
     f.handle = Some(handle(c)?);
     f.stateid = Some(stateid(c)?);
+    f.rare_mut().offload = f.stateid;
     if c.u32()? == NfsStat4::NFS4_OK.0 {
         write_response(c, f)
     } else {

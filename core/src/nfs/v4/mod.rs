@@ -106,7 +106,7 @@ fn opaque(c: &mut Cursor<'_>) -> Result {
 /// `write_response4` (RFC 7862 section 4.8.1): COPY, WRITE_SAME and CB_OFFLOAD.
 fn write_response(c: &mut Cursor<'_>, f: &mut Facts<'_>) -> Result {
     for _ in 0..at_most_one(c)? {
-        stateid(c)?; // wr_callback_id: the copy goes on in the background
+        f.rare_mut().offload = Some(stateid(c)?); // wr_callback_id
     }
     f.count = Some(c.u64()?);
     f.committed = Some(StableHow(c.u32()?));

@@ -1,3 +1,4 @@
+use super::v42::in_background;
 use super::*;
 use crate::nfs::types::{DelegationType, StableHow};
 
@@ -146,6 +147,7 @@ fn sessions() -> Vec<Sample> {
                 count: Some(1024),
                 committed: Some(StableHow::FILE_SYNC),
                 verifier: Some(0xfeed),
+                rare: in_background(),
                 ..with_both()
             },
         ),
@@ -154,7 +156,7 @@ fn sessions() -> Vec<Sample> {
             [HANDLE, STATEID, &[("coa_status NFS4ERR_NOSPC", Word(28)), ("coa_bytes_copied", Hyper(512))]]
                 .concat()
                 .leak(),
-            Facts { count: Some(512), ..with_both() },
+            Facts { count: Some(512), rare: in_background(), ..with_both() },
         ),
     ]
 }

@@ -31,6 +31,12 @@ fn sparse(told: Sparse) -> Option<Box<Rare<'static>>> {
     Some(Rare { sparse: Some(told), ..Rare::default() }.into())
 }
 
+/// The state in `STATEID` is that of a copy in the background.
+#[allow(clippy::unnecessary_wraps)] // As above.
+pub(super) fn in_background() -> Option<Box<Rare<'static>>> {
+    Some(Rare { offload: STATE, ..Rare::default() }.into())
+}
+
 pub(super) fn samples() -> Vec<Sample> {
     let mut samples = copies();
     samples.extend(contents());
@@ -71,7 +77,7 @@ fn copies() -> Vec<Sample> {
         results(
             "COPY",
             [&[("wr_callback_id count", Word(1))], STATEID, WRITTEN, REQUIREMENTS].concat().leak(),
-            written(),
+            Facts { rare: in_background(), ..written() },
         ),
         failure("COPY", 10_094, REQUIREMENTS),
         failure("COPY", 10_088, &[]),

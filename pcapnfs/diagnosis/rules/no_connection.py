@@ -1,0 +1,130 @@
+"""Connections that were asked for, and never came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pcapnfs import units
+from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
+from pcapnfs.diagnosis.severity import by_cost
+from pcapnfs.diagnosis.thresholds import Threshold, Values
+
+if TYPE_CHECKING:
+    from pcapnfs.analyses.vain_connections import VainConnections
+    from pcapnfs.diagnosis.material import Material
+
+LEAST = Threshold(
+    "no_connection.least", 1.0, "s", "from the first SYN to the last, or to the capture's end; "
+    "below, nothing is said", "RFC 6298 section 2: a SYN is sent again after 1 s",
+)  # fmt: skip
+
+PORTMAPPER = 111
+"""Its port (RFC 1833 section 3)."""
+
+
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client and port of a server."""
+    for pair in material.vain_connections:
+        if pair.lasted_s < values[LEAST.name]:
+            continue
+        claims = (Claim("client", pair.idle_s),) if pair.idle_s else ()
+        by_its_cost = by_cost(material, claims)
+        title, why, advice = _told(pair)
+        yield Observed(
+            severity="warning" if by_its_cost == "note" and not pair.connected else by_its_cost,
+            at_most="problem",
+            title=title,
+            seen=_seen(pair),
+            why=why,
+            advice=advice,
+            confidence="certain" if pair.syns > 1 or pair.refusals else "likely",
+            data=units.counted(pair.syns, "SYN"),
+            frames=(pair.frame,),
+            claims=claims,
+            about=(pair.client, pair.server),
+            display_filter=f"tcp.port == {pair.port} && tcp.flags.syn == 1",
+        )
+
+
+def _seen(pair: VainConnections) -> str:
+    one = pair.syns == 1
+    text = f"The client sent {units.counted(pair.syns, 'SYN')}"
+    if 1 < pair.attempts < pair.syns:
+        text += f" in {units.counted(pair.attempts, 'attempt')}"
+    text += (
+        f" to port {pair.port}, {'' if one else 'the first '}{units.duration(pair.since_s)} after "
+        f"the capture's begin. {_answers(pair)} {units.duration(pair.lasted_s)}"
+    )
+    text += f"; {_ended(pair)}."
+    if pair.idle_s:
+        text += f" No call was under way meanwhile: {units.duration(pair.idle_s)} in all."
+    return text
+
+
+def _ended(pair: VainConnections) -> str:
+    """How the wait ended."""
+    if pair.waits:
+        return "it still waited as the capture ended"
+    return "then it got a connection" if pair.connected else "then it gave up"
+
+
+def _answers(pair: VainConnections) -> str:
+    """What came of the SYNs, up to how long it lasted."""
+    if not pair.refusals:
+        return "Nobody answered for"
+    which = "All were" if pair.refusals >= pair.syns else f"{units.count(pair.refusals)} were"
+    return f"{which if pair.refusals > 1 else '1 was'} refused (RST), and none accepted in"
+
+
+def _told(pair: VainConnections) -> tuple[str, str, tuple[Advice, ...]]:
+    """Title, reason and advice, by what the server answered and what was asked for."""
+    waits = (
+        "A client connects when a call waits for it, so that programs on the mount stand still"
+        f"{', though no call is to be seen' if pair.idle_s else ''}. "
+    )
+    if pair.port == PORTMAPPER:
+        waits = "A mount asks the portmapper before anything else, and waits for it. "
+    if pair.refusals:
+        return (
+            "No connection: the client's SYNs were refused",
+            f"{waits}The server's host answered that nothing listens there, or a firewall did so: "
+            "the service was stopped, or not yet started.",
+            (
+                Advice(
+                    "Look at the server whether rpcbind runs (ss -tln 'sport = :111'). NFSv4 needs "
+                    "no portmapper."
+                )
+                if pair.port == PORTMAPPER
+                else Advice(
+                    "Look at the server whether its NFS service runs (systemctl status nfs-server; "
+                    f"ss -tln 'sport = :{pair.port}'), and why not. A client asks again after 3 s, "
+                    "then after twice as long each time, up to 5 min."
+                ),
+            ),
+        )
+    return (
+        "No connection: nobody answered the client's SYNs",
+        f"{waits}The server was down or had moved to another address, the SYNs or the answers were "
+        "lost on the way, or a firewall dropped them.",
+        (
+            Advice(
+                "Is the server up, and does it answer others (ping, rpcinfo -p)? Has its address "
+                "moved, as a failover does? Capture at the server at the same time: what does not "
+                "arrive there is lost on the way, or dropped by a firewall."
+            ),
+            Advice(
+                "Linux connects again from the same port, which some firewalls and load balancers "
+                "refuse for minutes after the old connection."
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    id="no_connection",
+    title="Connections that were asked for in vain",
+    origin="practice: mounts that hang after their server went away; RFC 9293 section 3.8.3",
+    judge=judge,
+    thresholds=(LEAST,),
+)

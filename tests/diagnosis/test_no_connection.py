@@ -1,0 +1,81 @@
+"""The rule for connections that were asked for in vain."""
+
+from __future__ import annotations
+
+import pytest
+
+from pcapnfs.analyses.vain_connections import VainConnections
+from pcapnfs.diagnosis.finding import Claim
+from pcapnfs.diagnosis.rules.no_connection import RULE
+from pcapnfs.record import replace
+from tests.diagnosis.material import nothing, seen_by
+
+VAIN = VainConnections(
+    client="10.0.0.2",
+    server="10.0.0.1",
+    port=2049,
+    attempts=2,
+    syns=8,
+    refusals=0,
+    since_s=30.0,
+    lasted_s=90.0,
+    waits=True,
+    connected=False,
+    idle_s=90.0,
+    frame=9,
+)
+
+
+def test_who_asked_and_for_how_long_is_told_and_claimed() -> None:
+    (seen,) = seen_by(RULE, nothing(vain_connections=(VAIN,)))
+    assert seen.seen == (
+        "The client sent 8 SYNs in 2 attempts to port 2049, the first 30.0 s after the capture's "
+        "begin. Nobody answered for 1 m 30 s; it still waited as the capture ended. No call was "
+        "under way meanwhile: 1 m 30 s in all."
+    )
+    assert (seen.about, seen.frames) == (("10.0.0.2", "10.0.0.1"), (9,))
+    assert (seen.confidence, seen.claims) == ("certain", (Claim("client", 90.0),))
+    assert "a firewall dropped them" in seen.why
+
+
+@pytest.mark.parametrize(
+    ("refusals", "syns", "told"),
+    [
+        (8, 8, "All were refused (RST), and none accepted in 1 m 30 s"),
+        (3, 8, "3 were refused (RST), and none"),
+        (1, 1, "1 was refused (RST), and none"),
+    ],
+)
+def test_what_was_refused(refusals: int, syns: int, told: str) -> None:
+    pair = replace(VAIN, refusals=refusals, syns=syns)
+    (seen,) = seen_by(RULE, nothing(vain_connections=(pair,)))
+    assert told in seen.seen
+    assert "refused" in seen.title
+    assert any("systemctl status nfs-server" in each.action for each in seen.advice)
+    (seen,) = seen_by(RULE, nothing(vain_connections=(replace(pair, port=111),)))
+    assert any("rpcbind" in each.action for each in seen.advice)
+
+
+def test_who_did_something_else_is_warned() -> None:
+    other = replace(VAIN, idle_s=0.0, attempts=1, syns=1, waits=False)
+    (seen,) = seen_by(RULE, nothing(vain_connections=(other,)))
+    assert (seen.severity, seen.confidence, seen.claims) == ("warning", "likely", ())
+    assert seen.seen == (
+        "The client sent 1 SYN to port 2049, 30.0 s after the capture's begin. Nobody answered for "
+        "1 m 30 s; then it gave up."
+    )
+
+
+def test_a_connection_that_came_from_another_port() -> None:
+    """What a call waited meanwhile is told of that call."""
+    found = replace(VAIN, waits=False, connected=True)
+    (seen,) = seen_by(RULE, nothing(vain_connections=(found,)))
+    assert "Nobody answered for 1 m 30 s; then it got a connection." in seen.seen
+    (seen,) = seen_by(RULE, nothing(vain_connections=(replace(found, idle_s=0.0),)))
+    assert seen.severity == "note"
+
+
+def test_what_did_not_last_is_not_told() -> None:
+    short = nothing(vain_connections=(replace(VAIN, lasted_s=0.9),))
+    assert seen_by(RULE, short) == []
+    assert seen_by(RULE, short, "no_connection.least=0.5")

@@ -530,7 +530,7 @@ def test_streams_do_not_shorten_the_wait_for_a_path_that_was_cut(
     last = dict(rows[-1])
     for name in _TIMES[2:]:
         last[name] = int(str(last[name])) + late_ms * MILLISECOND
-    last["srt"] = int(str(last["reply_time"])) - int(str(last["call_time"]))
+    last |= {"srt": int(str(last["reply_time"])) - int(str(last["call_time"])), "tcp_resent": True}
     calls = [{**row, "connection": 0} for row in (*rows[:-1], last)]
     lossy = {**connection(0.8, 0.001), "connection": 0, "transport": "TCP"}
     lossy |= {"client": "10.0.0.2", "server": "10.0.0.1", "client_resent": 5}

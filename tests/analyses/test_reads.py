@@ -244,6 +244,8 @@ ASKED_ELSEWHERE = {
         ("restarts", "operations", column)
         for column in ("op", "file", "offset", "requested", "committed")
     ),
+    # Whether the server says what it allows: where the client moves little at a time.
+    ("transfer_runs", "operations", "attributes"),
     # What clients learnt: where a call was cut that may have changed anything.
     ("cache", "files", "name"),
     # What the client may have changed itself: where somebody else seems to have.

@@ -109,13 +109,13 @@ pub struct SideCounts {
     /// Segments whose bytes had all been seen.
     pub retransmitted: u64,
     /// Those of them that the other side had received before, as it says.
-    pub spurious: u64,
+    pub spurious: u32,
     /// Those of them that came sooner than TCP's timer runs out.
-    pub early: u64,
+    pub early: u32,
     /// Segments that came before their predecessors.
-    pub out_of_order: u64,
+    pub out_of_order: u32,
     /// Segments that filled a hole so late that they were sent for that.
-    pub refilled: u64,
+    pub refilled: u32,
     /// Bytes sent and acknowledged that are not in the capture.
     pub missing_bytes: u64,
     /// Payload bytes past the snaplen.

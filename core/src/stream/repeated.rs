@@ -45,7 +45,7 @@ impl Repeated {
     }
 
     /// Takes what the receiver acknowledges, and its blocks: how many of the segments had arrived before.
-    pub(super) fn told(&mut self, blocks: Blocks, acknowledged: SeqNumber) -> u64 {
+    pub(super) fn told(&mut self, blocks: Blocks, acknowledged: SeqNumber) -> u32 {
         let Some(known) = &mut self.0 else { return 0 };
         let Some((mut from, until)) = received_again(blocks, acknowledged) else { return 0 };
         for again in known.iter_mut() {
@@ -58,7 +58,7 @@ impl Repeated {
         }
         let before = known.len();
         known.retain(|again| again.untold > 0);
-        (before - known.len()) as u64
+        u32::try_from(before - known.len()).unwrap_or(u32::MAX)
     }
 
     /// Forgets those of which the receiver has had time enough to speak.

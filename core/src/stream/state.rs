@@ -68,9 +68,10 @@ struct Direction {
     misled: bool,
     /// The end of the stream, once FIN told it.
     fin: Option<SeqNumber>,
-    /// Since when the sender's retransmission timer may have been running: when the other side last
-    /// acknowledged more, or when the first byte was sent that it had not.
-    timer_ns: Option<i64>,
+    /// Since when the sender's retransmission timer may have been running, where anything was
+    /// acknowledged: when the other side last acknowledged more, or when the first byte was sent that it
+    /// had not.
+    timer_ns: i64,
     /// What waits for its acknowledgement.
     under_way: UnderWay,
     /// An end of the stream beyond what was delivered that an empty segment told, and when: what lies
@@ -399,7 +400,7 @@ impl State {
                 let keepalive = length == 1 && direction.assembler.next() == Some(sequence.advance(1));
                 if !keepalive {
                     counts.retransmitted += 1;
-                    counts.early += u64::from(direction.is_early(time_ns));
+                    counts.early += u32::from(direction.is_early(time_ns));
                     self.connection.resent_ns = time_ns;
                     direction.under_way.forget();
                     direction.repeated.sent(sequence, length, time_ns);
@@ -566,7 +567,7 @@ impl Direction {
         // Far behind: the numbers are those of another connection between these ports.
         if ahead.is_none_or(|ahead| ahead > 0 || ahead.unsigned_abs() > WINDOW as u64) {
             self.acknowledged = Some(acknowledged);
-            self.timer_ns = Some(time_ns);
+            self.timer_ns = time_ns;
         }
     }
 
@@ -575,14 +576,14 @@ impl Direction {
     #[inline]
     fn start_timer(&mut self, sequence: SeqNumber, time_ns: i64) {
         if self.acknowledged == Some(sequence) {
-            self.timer_ns = Some(time_ns);
+            self.timer_ns = time_ns;
         }
     }
 
     /// Whether what is sent again at a time is so before the sender's timer can have run out. Without an
     /// acknowledgement nothing tells.
     fn is_early(&self, time_ns: i64) -> bool {
-        self.timer_ns.is_some_and(|since| time_ns.saturating_sub(since) < TIMEOUT_NS)
+        self.acknowledged.is_some() && time_ns.saturating_sub(self.timer_ns) < TIMEOUT_NS
     }
 
     /// Takes where the stream ends by a packet that acknowledges it. The nearest end that is claimed

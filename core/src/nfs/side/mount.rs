@@ -27,12 +27,15 @@ pub fn mnt_results_v1<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
 /// `mountres3_ok`, RFC 1813 section 5.2.1: the handle, and the flavors with which it may be used.
 pub fn mnt_results_v3<'a>(c: &mut Cursor<'a>, f: &mut Facts<'a>) -> Result<()> {
     f.new_handle = Some(types::handle(c)?);
+    let mut flavors = Vec::new();
     for place in 0..c.count(4)? {
         let flavor = PseudoFlavor(c.u32()?);
         if place < FLAVORS_LIMIT {
-            f.rare_mut().flavors.push(flavor);
+            flavors.push(flavor);
         }
     }
+    // Of a list that was cut off, nobody knows which flavors are missing.
+    f.rare_mut().flavors = flavors;
     Ok(())
 }
 

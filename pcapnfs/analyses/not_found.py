@@ -157,12 +157,17 @@ _GONE = f"""
           and name is not null and directory is not null
 """
 
+_MADE_IN = "case when op = 'RENAME' then target_directory else directory end"
+"""SQL: the directory in which an operation makes a name,"""
+
+_MADE_AS = "case when op = 'RENAME' then new_name else name end"
+"""and that name."""
+
 # Without a reply, only an OPEN by handle is about an object and has no name.
 _MAYBE_MADE = f"""
     create temp table maybe_made as
     with made as (
-        select call, case when op = 'RENAME' then target_directory else directory end as directory,
-               case when op = 'RENAME' then new_name else name end as name,
+        select call, {_MADE_IN} as directory, {_MADE_AS} as name,
                status is null as unheard
         from operations
         where {among("op", MAKES)}
@@ -176,12 +181,10 @@ _MAYBE_MADE = f"""
         select call, directory, name from made where unheard or directory is null or name is null
     ),
     refused as (
-        select call, case when op = 'RENAME' then target_directory else directory end as directory,
-               case when op = 'RENAME' then new_name else name end as name
+        select call, {_MADE_IN} as directory, {_MADE_AS} as name
         from operations
         where {among("op", MAKES)} and status not in (0, {NOENT})
-              and case when op = 'RENAME' then target_directory else directory end is not null
-              and case when op = 'RENAME' then new_name else name end is not null
+              and {_MADE_IN} is not null and {_MADE_AS} is not null
     )
     select case when directory is null then server end as server, directory,
            case when directory is not null then name end as name, max(call) as call

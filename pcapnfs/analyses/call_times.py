@@ -38,6 +38,17 @@ MEANS = ("calls", "few_calls")
 """Sources of a round trip that is the mean of small calls."""
 
 
+def slow_s(rtt_s: float | None, usual_s: float | None, calls: int) -> float:
+    """What round trips of some calls take beyond what half of the small calls take at most, s.
+
+    Args:
+        rtt_s: The round trip, seconds; None where nothing tells it.
+        usual_s: What these take, seconds; None where it is not their mean.
+        calls: The calls.
+    """
+    return 0.0 if rtt_s is None or usual_s is None else max(0.0, rtt_s - usual_s) * calls
+
+
 def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple[float | None, str]:
     """The round trip that the client saw, seconds, and what it rests on; None when nothing tells.
 

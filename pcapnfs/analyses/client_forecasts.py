@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pcapnfs.analyses.call_times import slow_s
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.what_if import LOG_DEVICE_S, RTT_PART, Base, Change, Scenario, scenario
 from pcapnfs.record import Record
@@ -83,7 +84,6 @@ def _costs(clock: ClientClock) -> Costs[float]:
     rtt, persist = clock.rtt_s or 0.0, clock.persist_s
     concurrency = clock.budget.concurrency or 1.0
     waited_s = clock.waited_s * concurrency
-    slow = 0.0 if clock.usual_s is None else max(0.0, rtt - clock.usual_s)
     return Costs(
         files=1.0,
         rpcs_per_file=float(clock.calls),
@@ -95,7 +95,7 @@ def _costs(clock: ClientClock) -> Costs[float]:
         pauses_s=max(0.0, clock.active_s - clock.waited_s),
         concurrency=concurrency,
         unsure_s=clock.causes()["unknown"] * concurrency,
-        slow_s=slow * (clock.small_calls + clock.stable_calls),
+        slow_s=slow_s(rtt, clock.usual_s, clock.small_calls + clock.stable_calls),
     )
 
 

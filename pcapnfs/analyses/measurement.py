@@ -26,7 +26,7 @@ from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses import trust as _trust
 from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses import vain_connections as _vain_connections
-from pcapnfs.analyses.arrays import added, median, quantiles
+from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
     MEANS,
@@ -35,6 +35,7 @@ from pcapnfs.analyses.call_times import (
     mostly_resent,
     persistence,
     round_trip,
+    slow_s,
 )
 from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
 from pcapnfs.analyses.clock_ticks import clock
@@ -44,14 +45,13 @@ from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
 from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
-from pcapnfs.analyses.queued import ALONE, LEAST_NS, NEARLY_ALL, TIMES_AS_LONG, waits
+from pcapnfs.analyses.queued import may_wait, waits
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.stalled_calls import stood_still_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
 from pcapnfs.analyses.timeline import (
-    LEAST_CALLS,
     PAUSE_S,
     Locked,
     Longer,
@@ -257,9 +257,7 @@ class Measurement(Record):
     @property
     def slow_s(self) -> float:
         """What small and stable calls take of round trips beyond that, added up, seconds."""
-        if self.rtt_s is None or self.usual_s is None:
-            return 0.0
-        return max(0.0, self.rtt_s - self.usual_s) * (self.small_calls + self.stable_calls)
+        return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
 
     @property
     def held_s(self) -> float:
@@ -353,7 +351,6 @@ def measure(
     if len(calls.clients) > 1:
         locked = {each.client: each.time_s for each in calls.lock_gaps}
         still = stood_still_by_client(trace)
-        known = lost_by_client(trace), slower_by_client(trace), locked, unreached, vain
         lacking = trust(trace).lacks_much
         clocks = client_clocks(
             found,
@@ -361,11 +358,15 @@ def measure(
             network.ways,
             rtt,
             booked,
-            *known,
-            logged_in,
-            still,
-            queued,
-            queue,
+            lost_s=lost_by_client(trace),
+            longer_s=slower_by_client(trace),
+            locked_s=locked,
+            unreached_s=unreached,
+            vain_s=vain,
+            logged_in=logged_in,
+            stood_still=still,
+            queued_s=queued,
+            queue_s=queue,
             lacking=lacking,
         )
     return Measurement(
@@ -423,11 +424,7 @@ def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:
     first[:1] = True
     alone = calls.service_s[calls.small & first]
     behind = calls.service_s[calls.small & ~first]
-    if len(alone) < ALONE or len(behind) < LEAST_CALLS:
-        return {}
-    usual = median(alone)
-    (most,) = quantiles(behind, (1 - NEARLY_ALL,))
-    if most < max(TIMES_AS_LONG * usual, usual + LEAST_NS / NANOSECONDS):
+    if not may_wait(alone, behind):
         return {}
     found: dict[str, float] = {}
     for each in waits(trace):

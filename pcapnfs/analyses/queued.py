@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import columns
 from pcapnfs.analyses import shares
+from pcapnfs.analyses.arrays import median, quantiles
 from pcapnfs.analyses.examples import EXAMPLES
-from pcapnfs.analyses.service_time import integer, seconds
+from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.timeline import LEAST_CALLS, SMALL_OPERATIONS
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -83,6 +87,20 @@ class Waits(Record):
     """Those that were sent once and answered, whether they waited or not."""
     time_s: float
     """For how long they waited until another call was answered, added up, seconds."""
+
+
+def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
+    """Whether `waits` can find any: to ask for each call what it waited for takes a while.
+
+    Args:
+        alone: Service times of the small calls that came while no other was under way, seconds.
+        behind: Those of the other small ones.
+    """
+    if len(alone) < ALONE or len(behind) < LEAST_CALLS:
+        return False
+    usual = median(alone)
+    (most,) = quantiles(behind, (1 - NEARLY_ALL,))
+    return most >= max(TIMES_AS_LONG * usual, usual + LEAST_NS / NANOSECONDS)
 
 
 def waits(trace: Trace) -> tuple[Waits, ...]:

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
-
-from pcapnfs import numbering, schema
+from pcapnfs import database, numbering, schema
 from pcapnfs.errors import DECODE_AGAIN, CaptureError, UsageError
 from pcapnfs.numbering import NUMBERS
 from pcapnfs.record import replace
 from pcapnfs.store import Stored
 from pcapnfs.text import some
+
+if TYPE_CHECKING:
+    import duckdb
 
 MERGED_ROWS = 61_440
 """Rows of a group in tables that are merged: with 96 MB, the database wrote twice as many to the
@@ -204,18 +206,18 @@ def _naming(
     """Say of which part a table cannot be read; other failures are the database's."""
     try:
         yield
-    except duckdb.Error as error:
+    except database.Error as error:
         for part in parts:
             try:
                 connection.execute(f"describe {_select(table, part, {}, own=False)}")
-            except duckdb.Error as failure:
+            except database.Error as failure:
                 if "Too many open files" in str(failure):
                     raise
                 raise _damaged(part.file(table.name)) from error
         raise
 
 
-def blamed(error: duckdb.Error, parts: Sequence[Stored]) -> CaptureError | None:
+def blamed(error: database.Error, parts: Sequence[Stored]) -> CaptureError | None:
     """What is to be said where the pages of a table are not what was written; None: they are."""
     message = str(error)
     if not any(words in message for words in DAMAGED):

@@ -83,7 +83,7 @@ def to_file(
         UsageError: There is no such table or form, or the target is a directory.
         WriteError: The file cannot be written: the disk is full, the directory is not there …
     """
-    import duckdb
+    from pcapnfs import database
 
     _demand_file(target)
     statement = _selection(table, form, spreadsheet=spreadsheet)
@@ -98,7 +98,7 @@ def to_file(
                     _copy(cursor, statement, form, f"/dev/fd/{sink.fileno()}")
     except OSError as error:
         raise WriteError(f"{target}: {said(error)}") from error
-    except duckdb.IOException as error:
+    except database.IOException as error:
         # It names the path that it was given, which says nothing to anybody.
         what = " ".join(str(error).split())
         raise WriteError(f"{target}: {re.sub(_DESCRIPTOR, '', what)}") from error
@@ -162,16 +162,16 @@ def pieces(
     """
     if form == "parquet":
         raise UsageError("Parquet is no stream: name a file")
-    import duckdb
+    from pcapnfs import database
 
     statement = _selection(table, form, spreadsheet=spreadsheet)
     reading, writing = os.pipe()
-    failures: list[duckdb.Error] = []
+    failures: list[database.Error] = []
 
     def work() -> None:
         try:
             _copy(cursor, statement, form, f"/dev/fd/{writing}")
-        except duckdb.Error as error:
+        except database.Error as error:
             failures.append(error)
         finally:
             os.close(writing)

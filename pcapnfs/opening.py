@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from pcapnfs import (
     attached,
+    database,
     decoding,
     digests,
     holding,
@@ -36,6 +35,8 @@ from pcapnfs.errors import CaptureError, UsageError, WriteError, said
 from pcapnfs.trace import ROW_GROUP, Trace, let_go
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs._core import Batch, Decoder
     from pcapnfs.digests import Digest
     from pcapnfs.holding import Hold
@@ -171,7 +172,7 @@ def open(
 
 def connect(tables: Sequence[schema.Table], directory: Path) -> duckdb.DuckDBPyConnection:
     """Create an empty database with the given tables; what it spills goes into `directory`."""
-    connection = duckdb.connect()
+    connection = database.connect()
     connection.execute("set temp_directory = ?", [str(directory / "spill")])
     connection.execute("set preserve_insertion_order = false")
     # Where it expects few rows, DuckDB compares each with all alike of the other table; and it may

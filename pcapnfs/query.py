@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-import duckdb
-
+from pcapnfs import database
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    import duckdb
+
     from pcapnfs.trace import Trace
 
-READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+READING = (database.StatementType.SELECT, database.StatementType.EXPLAIN)
 """What DuckDB makes of select, with, from, values, describe, show, summarize and explain."""
 
 EXPLAIN_TOKENS = 16
@@ -54,7 +55,7 @@ def select(trace: Trace, query: str) -> Answer:
     """
     try:
         drawn = demand_reading(query)
-    except duckdb.Error as error:
+    except database.Error as error:
         raise UsageError(_sentence(error)) from error
     trace.lock()
     cursor = trace.cursor()
@@ -69,7 +70,7 @@ def select(trace: Trace, query: str) -> Answer:
         else:
             cursor.execute(query)
         columns = tuple(str(column[0]) for column in found.description or ())
-    except duckdb.Error as error:
+    except database.Error as error:
         raise UsageError(_sentence(error)) from error
     return Answer(columns, _rows(found), drawn=drawn)
 
@@ -83,7 +84,7 @@ def demand_reading(query: str) -> bool:
         UsageError: The text is not exactly one statement, or does not only read.
         duckdb.Error: The text is not SQL.
     """
-    statements = duckdb.extract_statements(_bare(query))
+    statements = database.extract_statements(_bare(query))
     if _pivots(statements):
         return False
     if len(statements) != 1:
@@ -94,7 +95,7 @@ def demand_reading(query: str) -> bool:
             f"this is a {statement.type.name} statement; a trace can only be read: "
             "select, with, from, pivot, describe, show, summarize, explain"
         )
-    drawn = statement.type == duckdb.StatementType.EXPLAIN
+    drawn = statement.type == database.StatementType.EXPLAIN
     if drawn and not _explains_reading(query):
         raise UsageError("a trace can only be read: explain takes select, with, from")
     return drawn
@@ -139,7 +140,7 @@ def _bare(query: str) -> str:
     if ";" not in query:  # Finding its words takes longer than reading the whole statement.
         return query
     text = query.encode()
-    for offset, _ in reversed(duckdb.tokenize(query)):
+    for offset, _ in reversed(database.tokenize(query)):
         if text[offset : offset + 1] != b";":
             break
         text = text[:offset]
@@ -150,7 +151,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _pivots(statements: list[duckdb.Statement]) -> bool:
+def _pivots(statements: list[database.Statement]) -> bool:
     """Whether this is one PIVOT, of which DuckDB makes types for its columns and then a SELECT.
 
     No text stands behind what it has made itself.
@@ -158,8 +159,8 @@ def _pivots(statements: list[duckdb.Statement]) -> bool:
     kinds = [statement.type for statement in statements]
     return (
         len(kinds) > 1
-        and kinds.count(duckdb.StatementType.SELECT) == 1
-        and set(kinds) == {duckdb.StatementType.CREATE, duckdb.StatementType.SELECT}
+        and kinds.count(database.StatementType.SELECT) == 1
+        and set(kinds) == {database.StatementType.CREATE, database.StatementType.SELECT}
         and not any(statement.query for statement in statements)
     )
 
@@ -176,7 +177,7 @@ def _may_wait_for_itself(cursor: duckdb.DuckDBPyConnection, query: str) -> bool:
         return False
     try:
         plan = cursor.execute(f"explain {query}").fetchall()
-    except duckdb.Error:
+    except database.Error:
         return False  # It fails by itself, and says why; or is a pragma, which has no plan.
     return any("UNION" in drawing for _, drawing in plan)
 
@@ -188,12 +189,12 @@ def _explains_reading(query: str) -> bool:
     Behind EXPLAIN stand some options, and then the first text that is a statement by itself.
     """
     text = query.encode()
-    for offset, _ in duckdb.tokenize(query)[1:EXPLAIN_TOKENS]:
+    for offset, _ in database.tokenize(query)[1:EXPLAIN_TOKENS]:
         try:
-            inner = duckdb.extract_statements(text[offset:].decode("utf-8", "replace"))
-        except duckdb.Error:
+            inner = database.extract_statements(text[offset:].decode("utf-8", "replace"))
+        except database.Error:
             continue
-        return [statement.type for statement in inner] == [duckdb.StatementType.SELECT]
+        return [statement.type for statement in inner] == [database.StatementType.SELECT]
     return False
 
 
@@ -201,14 +202,14 @@ def _rows(found: Fetched) -> Iterator[tuple[object, ...]]:
     while True:
         try:
             rows = found.fetchmany(ROWS_AT_A_TIME)
-        except duckdb.Error as error:
+        except database.Error as error:
             raise UsageError(_sentence(error)) from error
         if not rows:
             return
         yield from rows
 
 
-def _sentence(error: duckdb.Error) -> str:
+def _sentence(error: database.Error) -> str:
     """What DuckDB says, in one line: it goes on with a picture of the query."""
     lines = [line.strip() for line in str(error).splitlines()]
     picture = next(

@@ -15,9 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
-from pcapnfs import attached, meta, placement, store, temporary, units
+from pcapnfs import attached, database, meta, placement, store, temporary, units
 from pcapnfs import memory as limits
 from pcapnfs.errors import UsageError
 from pcapnfs.query import demand_reading, in_utc, unzoned, zoned
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
+    import duckdb
     from numpy.typing import NDArray
 
     from pcapnfs.holding import Hold
@@ -230,7 +229,7 @@ class Trace:
         finally:
             if not self._locked:
                 # After a failure the trace may have been closed before this.
-                with contextlib.suppress(duckdb.ConnectionException):
+                with contextlib.suppress(database.ConnectionException):
                     self._connection.execute("set threads = ?", [self._busy])
 
     def want(self, cursor: duckdb.DuckDBPyConnection, calls: range | None) -> None:
@@ -357,7 +356,7 @@ class Trace:
             CaptureError: A query failed since a table of a trace on disk is damaged.
         """
         self.close()
-        if isinstance(error, duckdb.Error):
+        if isinstance(error, database.Error):
             damage = attached.blamed(error, [] if self._own else self._parts)
             if damage is not None:
                 raise damage from error
@@ -391,7 +390,7 @@ def _share_out(
 
 def _interrupt(cursors: weakref.WeakSet[duckdb.DuckDBPyConnection]) -> None:
     for cursor in list(cursors):
-        with contextlib.suppress(duckdb.ConnectionException):  # It was closed.
+        with contextlib.suppress(database.ConnectionException):  # It was closed.
             cursor.interrupt()
 
 

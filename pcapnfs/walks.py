@@ -432,11 +432,9 @@ class Steps:
 
 def _walk(walk: Callable[[], Walked]) -> Walked:
     """What a walk gives; a query that fails under way fails as any other does."""
-    import duckdb
-
-    from pcapnfs import _core
+    from pcapnfs import _core, database
 
     try:
         return walk()
     except _core.RowsError as error:
-        raise duckdb.OperationalError(str(error)) from error
+        raise database.OperationalError(str(error)) from error

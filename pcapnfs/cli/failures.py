@@ -24,8 +24,8 @@ OWN_LIMIT = " used)"
 
 def is_interrupt(error: Exception) -> bool:
     """Whether it is what DuckDB makes of an interrupt: of its own, or of a signal in a query."""
-    duckdb = sys.modules.get("duckdb")
-    if duckdb is not None and isinstance(error, duckdb.InterruptException):
+    database = sys.modules.get("pcapnfs.database")
+    if database is not None and isinstance(error, database.InterruptException):
         return True
     return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
@@ -45,8 +45,8 @@ def is_without_addresses(error: Exception) -> bool:
 
 def from_database(error: Exception) -> bool:
     """Whether DuckDB raised it (out of memory, disk full), without importing it to ask."""
-    duckdb = sys.modules.get("duckdb")
-    return duckdb is not None and isinstance(error, duckdb.Error)
+    database = sys.modules.get("pcapnfs.database")
+    return database is not None and isinstance(error, database.Error)
 
 
 def of_database(message: str) -> str:

@@ -11,7 +11,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from pcapnfs.cli import app
 
-    app.main()
+    app.leave(app.main())
 
 
 if __name__ == "__main__":

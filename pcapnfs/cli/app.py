@@ -142,8 +142,8 @@ def _for(arguments: Sequence[str]) -> typer.Typer:
     return _of(named) if named else app
 
 
-def main() -> None:
-    """Run the command line of this process and exit with its status."""
+def main() -> int:
+    """Run the command line of this process; gives the exit status for `leave`."""
     output.open_missing()
     output.demand_whole()
     # numpy would start threads for matrices, of which there are none here; they wait busily.
@@ -157,18 +157,15 @@ def main() -> None:
         status = run(sys.argv[1:])
     except KeyboardInterrupt:  # Before anything was begun.
         status = INTERRUPTED
-    if _ended_by:
-        _leave(128 + _ended_by[0])
-    # What is left goes with the process: nobody needs it searched for cycles, 30 ms, before.
-    gc.freeze()
-    sys.exit(status)
+    return 128 + _ended_by[0] if _ended_by else status
 
 
-def _leave(status: int) -> NoReturn:
-    """End the process after a signal.
+def leave(status: int) -> NoReturn:
+    """End the process. Another signal ends it at once.
 
-    Without the interpreter's own end, which takes away what threads stand on that still interrupt
-    the database, or wait for it. Another signal ends it at once.
+    Without the interpreter's own end, which takes apart what goes with the process, 10 ms, and
+    after a signal takes away what threads stand on that still interrupt the database, or wait for
+    it.
     """
     for name in ENDING:
         if signal.getsignal(number := getattr(signal, name)) is _end:

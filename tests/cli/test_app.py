@@ -24,7 +24,8 @@ from tests.cli import fake_core
 from tests.unit.rows import ROOT, call, meta
 
 SCRIPT = (
-    "from tests.cli import fake_core; fake_core.install(); from pcapnfs.cli.app import main; main()"
+    "from tests.cli import fake_core; fake_core.install(); "
+    "from pcapnfs.__main__ import main; main()"
 )
 """A process of its own with the stand-in decoder."""
 

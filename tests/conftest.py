@@ -17,7 +17,8 @@ import sys
 
 import pytest
 
-from pcapnfs.cli.app import NEW_OBJECTS, UNUSED
+from pcapnfs.__main__ import NEW_OBJECTS
+from pcapnfs.cli.app import UNUSED
 from tests.oracles.corpus import Capture
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 READS = columns.together(
     traffic.READS,
     columns.of(
-        calls="callback client mount server protocol connection",
+        calls="protocol connection",
         connections="connection server role",
     ),
 )
@@ -87,14 +87,8 @@ def capture(trace: Trace) -> Capture:
     """Put together what the decoder says of its files, and the two sides of all calls."""
     meta = trace.meta
     start, end = meta.start_ns, meta.end_ns
-    clients, servers, protocols = trace.rows(
-        f"""
-        select list(distinct client) filter (callback or {traffic.asked(trace)}),
-               list(distinct server) filter (callback or {traffic.asked(trace)}),
-               list(distinct protocol)
-        from calls
-        """
-    )[0]
+    clients, servers = traffic.sides(trace)
+    protocols = {protocol for (protocol,) in trace.rows("select distinct protocol from calls")}
     data_servers, data_connections, data_calls = trace.rows(_DATA_SERVERS)[0]
     dropped = [file.dropped_packets for file in meta.files if file.dropped_packets is not None]
     return Capture(
@@ -120,9 +114,9 @@ def capture(trace: Trace) -> Capture:
         vlan_tags=meta.vlan_tags,
         hidden=meta.hidden,
         limits_hit=dict(meta.limits_hit),
-        clients=tuple(sorted(clients or ())),
-        servers=tuple(sorted(servers or ())),
-        protocols=tuple(sorted(protocols or ())),
+        clients=tuple(sorted(clients)),
+        servers=tuple(sorted(servers)),
+        protocols=tuple(sorted(protocols)),
         data_servers=tuple(sorted(data_servers or ())),
         data_connections=data_connections,
         data_calls=data_calls,

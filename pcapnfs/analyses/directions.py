@@ -64,8 +64,12 @@ def mostly(alone: int, calls: int) -> bool:
 @once
 def directions(trace: Trace) -> Directions:
     """Count what stands alone."""
-    ((all_calls, *rows),) = trace.rows(_ALONE, {"orphan": ORPHAN_REPLY})
-    calls, of_calls, replies, of_replies = map(integer, rows)
+    ((all_calls,),) = trace.rows("select count(*) from calls")
+    calls = of_calls = replies = of_replies = 0
+    if any_called(trace):
+        calls, of_calls = map(integer, trace.rows(_WITHOUT_REPLIES)[0])
+    if any_orphan(trace):
+        replies, of_replies = map(integer, trace.rows(_WITHOUT_CALLS, {"orphan": ORPHAN_REPLY})[0])
     if any(file.truncated_packets for file in trace.meta.files):
         replies = 0
     return Directions(
@@ -76,34 +80,49 @@ def directions(trace: Trace) -> Directions:
     )
 
 
+def any_called(trace: Trace) -> bool:
+    """Whether any connection has calls alone.
+
+    Most captures have none, and it takes less to see that than to look at what it lacks.
+    """
+    return bool(trace.rows(f"with {_CALLED} select 1 from called limit 1"))
+
+
+def any_orphan(trace: Trace) -> bool:
+    """Whether any reply stands alone."""
+    orphan = {"orphan": ORPHAN_REPLY}
+    return bool(trace.rows("select 1 from notes where reason = $orphan limit 1", orphan))
+
+
 def _many(messages: int) -> int:
     return messages if messages >= FEW else 0
 
 
 # A client whose server is down sends its segments, or over UDP its calls, again and again; one
 # whose server's segments were merely not captured does not.
-_ALONE = """
-    with called as (
+_CALLED = """
+    called as (
         select connection, count(*) as calls
         from calls where not callback group by connection
         having count(reply_frame) = 0 and count(*) filter (transmissions > 1) * 2 <= count(*)
-    ),
-    without_replies as (
-        select sum(calls) as messages, sum(missing_bytes) as missing
-        from called join connections using (connection)
-        where server_segments = 0 and server_acks = 0 and syn_rtt is null
-              and client_resent * 2 <= client_segments
-    ),
-    answering as (
+    )
+"""
+
+_WITHOUT_REPLIES = f"""
+    with {_CALLED}
+    select sum(calls), sum(missing_bytes)
+    from called join connections using (connection)
+    where server_segments = 0 and server_acks = 0 and syn_rtt is null
+          and client_resent * 2 <= client_segments
+"""
+
+_WITHOUT_CALLS = """
+    with answering as (
         select connection, count(*) as replies from notes
         where reason = $orphan
               and connection not in (select connection from calls where not callback)
         group by connection
-    ),
-    without_calls as (
-        select sum(replies) as messages, sum(missing_bytes) as missing
-        from answering left join connections using (connection)
     )
-    select (select count(*) from calls), without_replies.*, without_calls.*
-    from without_replies, without_calls
+    select sum(replies), sum(missing_bytes)
+    from answering left join connections using (connection)
 """

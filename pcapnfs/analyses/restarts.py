@@ -230,7 +230,14 @@ def _register(trace: Trace) -> None:
     """Make the tables `verifiers` and `verifier_changes` of a trace, unless they are there."""
     with closing(trace.cursor()) as cursor:
         cursor.execute(_TABLE)
-        cursor.execute(_CHANGED)
+        cursor.execute(_CHANGES_TABLE)
+        if any_change(cursor):
+            cursor.execute(_CHANGED)
+
+
+def any_change(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether any server has two verifiers, by the table `verifiers`."""
+    return cursor.execute(_ANY_CHANGE).fetchone() is not None
 
 
 _NO_VERIFIERS = (0, 0)
@@ -277,9 +284,20 @@ _VERIFIERS = f"""
     select server, count(*), sum(writes), bool_or(again) from ordered group by server
 """
 
+_CHANGES_TABLE = """
+    create table verifier_changes (
+        server varchar, ended bigint, begun bigint, frame ubigint, alternating boolean,
+        errors varchar[], outlived boolean
+    )
+"""
+
+_ANY_CHANGE = """
+    select 1 from verifiers where writes > 0 group by server having count(*) > 1 limit 1
+"""
+
 # A call that was sent after the error and got the old verifier shows that the error left it alone.
 _CHANGED = f"""
-    create table verifier_changes as
+    insert into verifier_changes by name
     with {_ORDERED},
     changes as (
         select server, ended, old_asked, first as begun, told.frame as frame,

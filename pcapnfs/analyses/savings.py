@@ -56,48 +56,63 @@ def larger_writes(trace: Trace) -> LargerWrites:
     as clients do with data that is larger than wsize, and no other WRITE of the mount was larger:
     where one was, the program that wrote asked for these pieces (by fsync, say, or O_SYNC).
     """
-    if not NEEDS.met(trace):
+    if not (NEEDS.met(trace) and any_cuttable(trace)):
         return LargerWrites(0, 0, 0, 0)
     largest = {
         each.mount: each.largest_bytes or 0
         for each in transfer_sizes.moved(trace)
         if not each.reading
     }
-    ((files, largest_file, calls, stable),) = trace.rows(
-        f"""
-        with mounts as (
-            select {given.rows("mounts", "uinteger")} as mount,
-                   {given.rows("largest", "ubigint")} as largest
-        ),
-        written as (
-            select identity as file, count(*) as writes, max(requested) as piece,
-                   max({REACH}) as reach, count(distinct "offset") as places,
-                   count(*) filter (requested = piece_of_all) as whole
-            from (
-                select files.identity, operations.call, "offset", requested,
-                       max(requested) over (partition by files.identity) as piece_of_all
-                from operations join files using (file)
-                where {among("op", WRITE_OPERATIONS)} and requested > 0 and "offset" is not null
-            )
-            group by identity
-        ),
-        cut as (
-            select file, writes, reach, piece from written
-            where writes > 1 and reach <= {LARGEST_WRITE} and places = writes
-              and writes = ceil(reach / piece) and whole >= writes - 1
-        ),
-        sent as (
-            select cut.file, count(*) as calls, count(*) filter (stability = 'stable') as stable
-            from calls join (select file, identity from files) as named using (file)
-                 join cut on cut.file = named.identity
-                 join mounts using (mount)
-            where not callback and {among("op", (*WRITE_OPERATIONS, "COMMIT"))}
-                  and reply_time is not null
-            group by cut.file having max(largest) <= any_value(piece)
-        )
-        select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0))
-        from cut join sent using (file)
-        """,
-        {"mounts": given.text(largest), "largest": given.text(largest.values())},
-    )
+    given_sizes = {"mounts": given.text(largest), "largest": given.text(largest.values())}
+    ((files, largest_file, calls, stable),) = trace.rows(_LARGER, given_sizes)
     return LargerWrites(integer(files), integer(largest_file), integer(calls), integer(stable))
+
+
+def any_cuttable(trace: Trace) -> bool:
+    """Whether any file may have been cut.
+
+    Most captures hold none, and it takes less to see that than to look how they were written.
+    """
+    return bool(trace.rows(f"with {_CUTTABLE} select 1 from cuttable limit 1"))
+
+
+# As many WRITEs as pieces of the largest size take: few files that were written otherwise have so.
+_CUTTABLE = f"""
+    cuttable as (
+        select identity as file, count(*) as writes, max(requested) as piece,
+               max({REACH}) as reach
+        from operations join (select file, identity from files) as named using (file)
+        where {among("op", WRITE_OPERATIONS)} and requested > 0 and "offset" is not null
+        group by identity
+        having writes > 1 and reach <= {LARGEST_WRITE} and writes = ceil(reach / piece)
+    )
+"""
+
+_LARGER = f"""
+    with mounts as (
+        select {given.rows("mounts", "uinteger")} as mount,
+               {given.rows("largest", "ubigint")} as largest
+    ),
+    {_CUTTABLE},
+    named as (
+        select files.file, cuttable.* exclude (file), identity
+        from files join cuttable on identity = cuttable.file
+    ),
+    cut as (
+        select identity, any_value(reach) as reach, any_value(piece) as piece
+        from operations join named using (file)
+        where {among("op", WRITE_OPERATIONS)} and requested > 0 and "offset" is not null
+        group by identity
+        having count(distinct "offset") = any_value(writes)
+               and count(*) filter (requested = piece) >= any_value(writes) - 1
+    ),
+    sent as (
+        select identity, any_value(cut.reach) as reach, count(*) as calls,
+               count(*) filter (stability = 'stable') as stable
+        from calls join named using (file) join cut using (identity) join mounts using (mount)
+        where not callback and {among("op", (*WRITE_OPERATIONS, "COMMIT"))}
+              and reply_time is not null
+        group by identity having max(largest) <= any_value(cut.piece)
+    )
+    select count(*), max(reach), sum(calls - 1), sum(greatest(stable - 1, 0)) from sent
+"""

@@ -240,6 +240,14 @@ def beside(trace: Trace) -> frozenset[int]:
     )
 
 
+def sides(trace: Trace) -> tuple[set[str], set[str]]:
+    """Clients and servers of calls of clients, without those beside NFS, and of callbacks."""
+    lines = traffic(trace)
+    aside = np.isin(lines.numbers["mount"], list(beside(trace)))
+    pairs = lines.where(lines.numbers["callback"] | ~aside).mounts().values()
+    return {client for client, _ in pairs}, {server for _, server in pairs}
+
+
 def asked(trace: Trace) -> str:
     """SQL: a condition on calls that clients made, without those beside NFS."""
     none = ", ".join(map(str, sorted(beside(trace))))

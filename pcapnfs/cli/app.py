@@ -7,7 +7,6 @@ shells have it.
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -62,11 +61,6 @@ ALLOCATOR = "retain:false"
 """What DuckDB's jemalloc is told: to give addresses back, and not memory alone. It would keep as
 many as it ever had, at 10 GB of capture 600 MB, of which `ulimit -v` lets a process have so many
 only. It takes no longer."""
-
-
-NEW_OBJECTS = 50_000
-"""New objects after which Python looks for cycles among them; with its own 700, the modules that a
-command imports are looked through a hundred times."""
 
 Commands = tuple[tuple[Callable[..., None], str], ...]
 
@@ -150,7 +144,6 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", ALLOCATOR)
     _leave_out(UNUSED)
-    gc.set_threshold(NEW_OBJECTS)
     _watch()
     try:
         _hear()

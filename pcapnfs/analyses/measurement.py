@@ -37,7 +37,7 @@ from pcapnfs.analyses.call_times import (
     round_trip,
     slow_s,
 )
-from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
+from pcapnfs.analyses.client_clocks import ClientClock, ClientClocks, client_clocks
 from pcapnfs.analyses.clock_ticks import clock
 from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
@@ -217,6 +217,8 @@ class Measurement(Record):
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
     capture_s: float = 0.0
     """The span of the capture, seconds; 0 where no packet has a time."""
+    alone: ClientClock | None = None
+    """The clock of the only client; None where there are several, or it was not asked for."""
 
     @property
     def span_s(self) -> float:
@@ -322,6 +324,8 @@ def measure(
     network: NetworkPath | None = None,
     outstanding: Outstanding | None = None,
     booked: Booked | None = None,
+    *,
+    each: bool = False,
 ) -> Measurement:
     """Measure what the model needs.
 
@@ -330,6 +334,7 @@ def measure(
         network: The network, where it is known already.
         outstanding: When calls were outstanding, with what the network adds, likewise.
         booked: They added up, likewise.
+        each: Tell the clock of each client also where there is only one.
     """
     network = network or network_path(trace)
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
@@ -348,8 +353,9 @@ def measure(
     vain = asked_in_vain_s(trace, after_all=True)
     queued = _queued_s(trace, calls) if source in MEANS else {}
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
-    if len(calls.clients) > 1:
-        locked = {each.client: each.time_s for each in calls.lock_gaps}
+    several = len(calls.clients) > 1
+    if several or each:
+        locked = {gaps.client: gaps.time_s for gaps in calls.lock_gaps}
         still = stood_still_by_client(trace)
         lacking = trust(trace).lacks_much
         clocks = client_clocks(
@@ -395,18 +401,21 @@ def measure(
         stood_still=calls.stood_still,
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
-        unreached_s=0.0 if clocks else sum(unreached.values()),
-        vain_s=0.0 if clocks else sum(vain.get(each, 0.0) for each in calls.clients),
+        unreached_s=0.0 if several else sum(unreached.values()),
+        vain_s=0.0 if several else sum(vain.get(client, 0.0) for client in calls.clients),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
         apart_s=float(calls.apart_s.sum()),
         sums=sums,
-        clients=clocks,
+        clients=clocks if several else None,
+        alone=clocks.each[0] if clocks and clocks.each and not several else None,
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,
-        login_s=sum(logged_in.get(each, Logins()).beyond_s(rtt or 0.0) for each in calls.clients),
+        login_s=sum(
+            logged_in.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
+        ),
         queue_s=queue,
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,

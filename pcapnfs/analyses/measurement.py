@@ -43,6 +43,7 @@ from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
+from pcapnfs.analyses.levels import often_at_once
 from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.queued import may_wait, waits
@@ -91,6 +92,11 @@ READS = columns.together(
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
+
+
+OFTEN = 0.05
+"""Share of the time from which on calls that were under way at once are not but a burst: what a
+single program's write-back does in all of a run is less."""
 
 
 class Sums(Record):
@@ -217,6 +223,9 @@ class Measurement(Record):
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
     capture_s: float = 0.0
     """The span of the capture, seconds; 0 where no packet has a time."""
+    at_once: int = 0
+    """So many calls, or more, were under way for a twentieth of the time in which any was; of
+    `concurrency` only the mean is known. 0 without any."""
     alone: ClientClock | None = None
     """The clock of the only client; None where there are several, or it was not asked for."""
 
@@ -410,6 +419,7 @@ def measure(
         apart_s=float(calls.apart_s.sum()),
         sums=sums,
         clients=clocks if several else None,
+        at_once=_at_once(found, calls),
         alone=clocks.each[0] if clocks and clocks.each and not several else None,
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,
@@ -421,6 +431,13 @@ def measure(
         times_untold=apart,
         capture_s=((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / NANOSECONDS,
     )
+
+
+def _at_once(found: Outstanding, calls: Timeline) -> int:
+    """How many calls were often under way at once."""
+    if calls.busy_s and calls.waited_s < (1 + OFTEN) * calls.busy_s:
+        return 1  # Two were for less than that.
+    return often_at_once(found.intervals.begin, found.intervals.end, OFTEN)
 
 
 def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:

@@ -80,6 +80,7 @@ def screen(model: Model) -> RenderableType:
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
+        parts += [note(line) for line in about_streams(model)]
     if model.clients:
         parts += [heading("What if, by client"), by_client(model)]
         parts += [note(line) for line in more_clients(model)]
@@ -271,6 +272,17 @@ def remarks(model: Model) -> list[str]:
     if model.vantage == "between":
         told.append("Captured between: the way to the client was added to each call.")
     return told
+
+
+def about_streams(model: Model) -> list[str]:
+    """What a forecast with streams does not hold, where there is one."""
+    given = any(each.name == "concurrency" and each.source == "given" for each in model.inputs)
+    if not given and all(each.change != "streams" for each in model.what_if):
+        return []
+    return [
+        "Streams are taken to be under way all the time; where they begin and end apart, or wait "
+        "for the client's processors, they overlap less."
+    ]
 
 
 def several(model: Model, where: str) -> list[str]:

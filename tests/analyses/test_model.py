@@ -192,6 +192,29 @@ def test_what_would_happen_if(trace: Trace) -> None:
     assert by_name["async"].factor == pytest.approx(0.758 / (0.12 + client))
 
 
+@pytest.mark.parametrize(("streams", "told"), [(7, True), (8, False)])
+def test_no_more_streams_are_foretold_where_as_many_ran(streams: int, told: bool) -> None:
+    """Each begins 57 ms after the one before, so that fewer are under way on average."""
+    calls: list[Row] = []
+    for stream in range(streams):
+        for row in run():
+            times = {
+                name: int(str(row[name])) + stream * 57 * MILLISECOND
+                for name in row
+                if name.endswith("_time")
+            }
+            calls.append({**row, **times, "call": len(calls) + 1, "file": stream + 1})
+    with trace_of(
+        files=[file(stream + 1, f"f{stream}") for stream in range(streams)],
+        calls=calls,
+        connections=[connection(0.8, 0.001)],
+    ) as opened:
+        found, given = model(opened), model(opened, Overrides(streams=4))
+    assert 2 < float(inputs(found)["concurrency"][0]) < STREAMS - 1
+    assert ("streams" in {each.change for each in found.what_if}) is told
+    assert "streams" in {each.change for each in given.what_if}
+
+
 def test_fewer_than_thirty_stable_calls_are_not_enough(trace: Trace) -> None:
     with trace_of(files=objects(14), calls=run(14), connections=[connection(0.8, 0.001)]) as few:
         found = model(few)

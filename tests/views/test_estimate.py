@@ -55,6 +55,19 @@ def test_numbers_are_whole_at_any_width(width: int) -> None:
         assert number in text
 
 
+def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:
+    whole = samples.model()
+    assert any(each.change == "streams" for each in whole.what_if)
+    assert len(estimate.about_streams(whole)) == 1
+    others = tuple(each for each in whole.what_if if each.change != "streams")
+    assert estimate.about_streams(replace(whole, what_if=others)) == []
+    given = model(
+        None,
+        Overrides(files=10, rpcs_per_file=2, rtt_s=1, syncops_per_file=1, persist_s=1, streams=8),
+    )
+    assert len(estimate.about_streams(given)) == 1
+
+
 def test_where_there_is_too_little_no_number_is_told() -> None:
     text = samples.render(estimate.screen(samples.poor_model()), 140)
     assert text.count("not enough data") >= 4

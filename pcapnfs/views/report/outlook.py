@@ -80,7 +80,8 @@ def _what_if(model: Model) -> Block:
             Cell("") if each.change == "measured" else blocks.mean(each.factor),
         ]
 
-    return blocks.table("What if", columns, [row(each) for each in model.what_if])
+    more = " ".join(view.about_streams(model))
+    return blocks.table("What if", columns, [row(each) for each in model.what_if], more=more)
 
 
 def _by_client(model: Model) -> Block:

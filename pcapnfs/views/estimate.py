@@ -80,7 +80,7 @@ def screen(model: Model) -> RenderableType:
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
-        parts += [note(line) for line in about_streams(model)]
+        parts += [note(line) for line in about_what_if(model)]
     if model.clients:
         parts += [heading("What if, by client"), by_client(model)]
         parts += [note(line) for line in more_clients(model)]
@@ -274,6 +274,16 @@ def remarks(model: Model) -> list[str]:
     return told
 
 
+def about_what_if(model: Model) -> list[str]:
+    """What ranges and forecasts with streams do not hold."""
+    told = []
+    if model.measured_s is not None and model.forecast_low_s is None:
+        told.append(
+            "So few files do not tell by how much another run would differ: no range holds that."
+        )
+    return told + about_streams(model)
+
+
 def about_streams(model: Model) -> list[str]:
     """What a forecast with streams does not hold, where there is one."""
     given = any(each.name == "concurrency" and each.source == "given" for each in model.inputs)
@@ -399,7 +409,9 @@ def by_client(model: Model) -> FittedTable:
 
 
 def interval(each: Scenario) -> str:
-    """What most resamples give."""
+    """What most resamples give, where it has a width."""
+    if each.low_s is None:
+        return units.UNKNOWN
     low, high = units.duration(each.low_s), units.duration(each.high_s)
     return low if low == high else f"{low} to {high}"
 

@@ -68,6 +68,18 @@ def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:
     assert len(estimate.about_streams(given)) == 1
 
 
+def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
+    whole = samples.model()
+    assert len(estimate.about_what_if(whole)) == 1
+    what_if = tuple(replace(each, low_s=None, high_s=None) for each in whole.what_if)
+    few = replace(whole, forecast_low_s=None, forecast_high_s=None, what_if=what_if)
+    assert any("another run" in line for line in estimate.about_what_if(few))
+    assert {estimate.interval(each) for each in what_if} == {"-"}
+    assert "another run" in samples.render(estimate.screen(few), 140)
+    given = replace(few, measured_s=None)
+    assert not any("another run" in line for line in estimate.about_what_if(given))
+
+
 def test_where_there_is_too_little_no_number_is_told() -> None:
     text = samples.render(estimate.screen(samples.poor_model()), 140)
     assert text.count("not enough data") >= 4

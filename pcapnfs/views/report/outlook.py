@@ -80,7 +80,7 @@ def _what_if(model: Model) -> Block:
             Cell("") if each.change == "measured" else blocks.mean(each.factor),
         ]
 
-    more = " ".join(view.about_streams(model))
+    more = " ".join(view.about_what_if(model))
     return blocks.table("What if", columns, [row(each) for each in model.what_if], more=more)
 
 

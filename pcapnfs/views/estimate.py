@@ -304,10 +304,11 @@ def several(model: Model, where: str) -> list[str]:
     """
     if model.client_number < 2:
         return []
-    clients = units.count(model.client_number)
+    both = model.client_number == 2
+    clients = "both clients" if both else f"all {units.count(model.client_number)} clients"
     told = (
-        f"Forecasts take all {clients} clients as one: where they overlap, any of them may take "
-        "longer, or be done sooner"
+        f"Forecasts take {clients} as one: where they overlap, {'either' if both else 'any'} of "
+        "them may take longer, or be done sooner"
     )
     return [f"{told}; {where}." if model.clients else f"{told}."]
 
@@ -318,6 +319,12 @@ def more_clients(model: Model) -> list[str]:
         "Each with its own calls, round trip and overlap, mounting included; what clients make one "
         "another wait at the server stays as it was."
     ]
+    stored = STORED.intersection(told_changes(model))
+    if any(stored - {each.change for each in client.what_if} for client in model.clients):
+        told.append(
+            "No forecast with other storage stands where a client has fewer than 30 stable calls, "
+            "sent most of them again, or has as fast a storage already."
+        )
     if model.client_number > len(model.clients):
         shown, all_ = units.count(len(model.clients)), units.count(model.client_number)
         told.append(f"{shown} of {all_} clients, those that waited longest.")
@@ -380,6 +387,9 @@ SHORT = {
 }
 """Changes above a column."""
 
+STORED = frozenset(("async", "log_device", "local"))
+"""Those about storage."""
+
 
 def told_changes(model: Model) -> list[str]:
     """The changes that are told of any client."""
@@ -388,7 +398,7 @@ def told_changes(model: Model) -> list[str]:
 
 
 def by_client(model: Model) -> FittedTable:
-    """A row for each of several clients, a column for each change."""
+    """A row for each of several clients, a column for each change and what it rests on."""
     changes = told_changes(model)
     rows = []
     for client in model.clients:
@@ -396,14 +406,20 @@ def by_client(model: Model) -> FittedTable:
         rows.append(
             [
                 escape(client.client),
+                *(units.duration(found.get(name)) for name in changes),
                 units.count(client.calls),
-                *(units.duration(found[name]) if name in found else "-" for name in changes),
+                units.duration(client.rtt_s),
+                units.duration(client.persist_s),
+                units.number(client.concurrency),
             ]
         )
     columns = [
         Column("client", align="left", least=15),
-        Column("calls", 2),
         *(Column(SHORT[name], 1 if name in ("rtt", "local") else 0) for name in changes),
+        Column("calls", 2),
+        Column("round trip", 3),
+        Column("persistence", 3),
+        Column("at once", 3),
     ]
     return FittedTable(columns, rows, indent=2)
 

@@ -23,6 +23,11 @@ SCREENS = Path(__file__).parent / "screens"
 def results() -> dict[str, Model]:
     return {
         "estimate": samples.model(),
+        "estimate-clients": replace(
+            samples.model(),
+            client_number=2,
+            clients=samples.client_forecasts("10.0.0.2", "2001:db8:85a3:8d3:1319:8a2e:370:7348"),
+        ),
         "estimate-poor": samples.poor_model(),
         "estimate-given": model(
             None,
@@ -38,7 +43,7 @@ def results() -> dict[str, Model]:
 
 
 @pytest.mark.parametrize("width", [80, 140])
-@pytest.mark.parametrize("name", ["estimate", "estimate-poor", "estimate-given"])
+@pytest.mark.parametrize("name", results())
 def test_a_screen_looks_as_approved(name: str, width: int) -> None:
     text = samples.render(estimate.screen(results()[name]), width)
     approved = SCREENS / f"{name}-{width}.txt"
@@ -201,3 +206,17 @@ def test_several_clients_are_said_to_be_taken_as_one() -> None:
     assert f"{told}; pcapnfs estimate tells what each would take." in estimate.lines(several())
     assert f"{told}." in estimate.remarks(replace(several(), clients=()))
     assert not any("as one" in line for line in estimate.remarks(samples.model()))
+    both = (
+        "Forecasts take both clients as one: where they overlap, either of them may take longer, "
+        "or be done sooner."
+    )
+    assert both in estimate.remarks(replace(several(), client_number=2, clients=()))
+
+
+def test_why_a_client_has_no_forecast_with_other_storage_is_told() -> None:
+    whole = several()
+    assert any("No forecast" in line for line in estimate.more_clients(whole))
+    every = replace(whole, clients=(whole.clients[0],))
+    assert not any("No forecast" in line for line in estimate.more_clients(every))
+    nobody = replace(whole, clients=(whole.clients[1],))
+    assert not any("No forecast" in line for line in estimate.more_clients(nobody))

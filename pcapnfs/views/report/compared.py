@@ -95,11 +95,11 @@ def _clients(result: Comparison) -> tuple[Section, ...]:
         Column("run time before"),
         Column("after"),
         Column("difference"),
+        Column("made of", "words"),
         Column("calls before"),
         Column("after"),
         Column("stable before"),
         Column("after"),
-        Column("made of", "words"),
     )
     rows = []
     for row in (*result.clients, *([result.together] if result.together else [])):
@@ -109,9 +109,9 @@ def _clients(result: Comparison) -> tuple[Section, ...]:
                 name(row.client) if row.client is not None else words("added up"),
                 *(time(run.run_s if run else None) for run in runs),
                 Cell(differences.signed(row.change_s), row.change_s),
+                words(differences.made_of(row)),
                 *(total(run.calls if run else None) for run in runs),
                 *(total(run.stable_calls if run else None) for run in runs),
-                words(differences.made_of(row)),
             )
         )
     told = tuple(Paragraph(line, "note") for line in differences.about_clients(result))

@@ -64,9 +64,9 @@ def client_forecasts(measured: Measurement, given: Overrides) -> tuple[ClientFor
 
 
 def _forecast(measured: Measurement, given: Overrides, clock: ClientClock) -> ClientForecast:
-    costs = _costs(clock)
+    costs = costs_of(clock)
     base = Base(costs, None, absorbs=bool(measured.absorbs), tick_s=measured.tick_s)
-    told, stored = clock.few is None and not clock.resent, measured.stable_calls > 0
+    told, stored = tells_storage(clock), measured.stable_calls > 0
     return ClientForecast(
         client=clock.client,
         calls=clock.calls,
@@ -79,7 +79,12 @@ def _forecast(measured: Measurement, given: Overrides, clock: ClientClock) -> Cl
     )
 
 
-def _costs(clock: ClientClock) -> Costs[float]:
+def tells_storage(clock: ClientClock) -> bool:
+    """Whether a client's calls tell what storage takes of them, or none needs it."""
+    return clock.few is None and not clock.resent
+
+
+def costs_of(clock: ClientClock) -> Costs[float]:
     """Its calls as those of one file, so that each input is its sum."""
     rtt, persist = clock.rtt_s or 0.0, clock.persist_s
     concurrency = clock.budget.concurrency or 1.0

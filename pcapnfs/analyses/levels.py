@@ -90,6 +90,48 @@ def most_at_once(begin: Times, end: Times, *, touching: bool = False) -> int:
     return int((np.arange(1, len(begins) + 1) - over).max(initial=0))
 
 
+def often_at_once(begin: Times, end: Times, share: float) -> int:
+    """So many intervals, or more, were open for a share of the time in which any was.
+
+    0 where none was.
+
+    Args:
+        begin: Begins of intervals, nanoseconds.
+        end: Their ends, not before their begins.
+        share: The share of the time, above 0, up to 1.
+    """
+    begins, ends = np.sort(begin), np.sort(end)
+    busy_ns = _at_least_ns(begins, ends, 1)
+    if not busy_ns:
+        return 0
+
+    def often(level: int) -> bool:
+        return _at_least_ns(begins, ends, level) >= share * busy_ns
+
+    most = 2
+    while most <= len(begins) and often(most):
+        most *= 2
+    # The lower of these two was open often enough, the upper was not.
+    least = most // 2
+    while most - least > 1:
+        level = (least + most) // 2
+        least, most = (level, most) if level <= len(begins) and often(level) else (least, level)
+    return least
+
+
+def _at_least_ns(begins: Times, ends: Times, level: int) -> int:
+    """Time in which so many were open, or more.
+
+    In order of time, the begin j + level - 1 reaches the level and the end j leaves it, unless the
+    end j - 1 came after that begin: then it is the one that was left last.
+    """
+    opened, closed = begins[level - 1 :], ends[: len(ends) - level + 1]
+    since = opened.copy()
+    np.maximum(opened[1:], closed[:-1], out=since[1:])
+    np.subtract(closed, since, out=since)
+    return int(np.maximum(since, 0).sum())
+
+
 def open_at_begin(
     begin: Times, end: Times, group: NDArray[np.int32], groups: int
 ) -> NDArray[np.int32]:

@@ -37,12 +37,13 @@ from pcapnfs.analyses.call_times import (
     round_trip,
     slow_s,
 )
-from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
+from pcapnfs.analyses.client_clocks import ClientClock, ClientClocks, client_clocks
 from pcapnfs.analyses.clock_ticks import clock
 from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
+from pcapnfs.analyses.levels import often_at_once
 from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
 from pcapnfs.analyses.queued import may_wait, waits
@@ -91,6 +92,11 @@ READS = columns.together(
     columns.of(files="file identity role listed_only"),
 )
 """The columns that this reads."""
+
+
+OFTEN = 0.05
+"""Share of the time from which on calls that were under way at once are not but a burst: what a
+single program's write-back does in all of a run is less."""
 
 
 class Sums(Record):
@@ -217,6 +223,11 @@ class Measurement(Record):
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
     capture_s: float = 0.0
     """The span of the capture, seconds; 0 where no packet has a time."""
+    at_once: int = 0
+    """So many calls, or more, were under way for a twentieth of the time in which any was; of
+    `concurrency` only the mean is known. 0 without any."""
+    alone: ClientClock | None = None
+    """The clock of the only client; None where there are several, or it was not asked for."""
 
     @property
     def span_s(self) -> float:
@@ -322,6 +333,8 @@ def measure(
     network: NetworkPath | None = None,
     outstanding: Outstanding | None = None,
     booked: Booked | None = None,
+    *,
+    each: bool = False,
 ) -> Measurement:
     """Measure what the model needs.
 
@@ -330,6 +343,7 @@ def measure(
         network: The network, where it is known already.
         outstanding: When calls were outstanding, with what the network adds, likewise.
         booked: They added up, likewise.
+        each: Tell the clock of each client also where there is only one.
     """
     network = network or network_path(trace)
     found = outstanding or _outstanding.outstanding(trace, added_ns=network.added_ns)
@@ -348,8 +362,9 @@ def measure(
     vain = asked_in_vain_s(trace, after_all=True)
     queued = _queued_s(trace, calls) if source in MEANS else {}
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
-    if len(calls.clients) > 1:
-        locked = {each.client: each.time_s for each in calls.lock_gaps}
+    several = len(calls.clients) > 1
+    if several or each:
+        locked = {gaps.client: gaps.time_s for gaps in calls.lock_gaps}
         still = stood_still_by_client(trace)
         lacking = trust(trace).lacks_much
         clocks = client_clocks(
@@ -395,23 +410,34 @@ def measure(
         stood_still=calls.stood_still,
         locked=calls.locked,
         lock_gaps=calls.lock_gaps,
-        unreached_s=0.0 if clocks else sum(unreached.values()),
-        vain_s=0.0 if clocks else sum(vain.get(each, 0.0) for each in calls.clients),
+        unreached_s=0.0 if several else sum(unreached.values()),
+        vain_s=0.0 if several else sum(vain.get(client, 0.0) for client in calls.clients),
         waited_s=calls.waited_s,
         busy_s=calls.busy_s,
         client_s=float(calls.idle_s.sum()) - pauses,
         pauses_s=pauses,
         apart_s=float(calls.apart_s.sum()),
         sums=sums,
-        clients=clocks,
+        clients=clocks if several else None,
+        at_once=_at_once(found, calls),
+        alone=clocks.each[0] if clocks and clocks.each and not several else None,
         unread=sealing(trace).mostly or directions(trace).mostly,
         lacking=trust(trace).lacks_much,
-        login_s=sum(logged_in.get(each, Logins()).beyond_s(rtt or 0.0) for each in calls.clients),
+        login_s=sum(
+            logged_in.get(client, Logins()).beyond_s(rtt or 0.0) for client in calls.clients
+        ),
         queue_s=queue,
         tick_s=clock(trace).tick_s or 0.0,
         times_untold=apart,
         capture_s=((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / NANOSECONDS,
     )
+
+
+def _at_once(found: Outstanding, calls: Timeline) -> int:
+    """How many calls were often under way at once."""
+    if calls.busy_s and calls.waited_s < (1 + OFTEN) * calls.busy_s:
+        return 1  # Two were for less than that.
+    return often_at_once(found.intervals.begin, found.intervals.end, OFTEN)
 
 
 def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:

@@ -442,7 +442,9 @@ def _what_if(
     if network > 0:
         shorter = network * RTT_PART
         yield on_top("rtt", shorter, Change(rtt_added_s=shorter - network))
-    if costs.concurrency < STREAMS:
+    # A mean below that is what as many streams come to that begin late, or wait for the client.
+    as_many = measured is not None and given.streams is None and measured.at_once >= STREAMS
+    if costs.concurrency < STREAMS and not as_many:
         yield on_top("streams", float(STREAMS), Change(streams=STREAMS))
     for name, value, change in otherwise:
         yield on_top(name, value, change)

@@ -16,7 +16,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import population
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.preliminaries import APART_NS, FINDING, LOGIN
-from pcapnfs.analyses.service_time import integer
+from pcapnfs.analyses.service_time import NANOSECONDS, integer
 from pcapnfs.analyses.texts import among
 from pcapnfs.programs import MOUNT, NFS, PORTMAPPER
 from pcapnfs.record import Record
@@ -75,6 +75,10 @@ MOUNTED = population.Calls(ops=("MNT",))
 ENDED = population.Calls(names=ENDS)
 WALKED = population.Operations(ROOTS)
 
+AGAIN = 3
+"""So often a client asks the same that waits for it: one that unmounts, and one that mounts next,
+each ask once, however long after one another, and what they did in between may not be captured."""
+
 ASKED_SHOWN = 10
 """Calls that are told, of those that differ."""
 
@@ -106,6 +110,10 @@ class MountOutcome(Record):
     went_on: bool
     """The client mounted from this server later, or reached files there; of `flavour` with another
     one."""
+    tried_s: float
+    """For how long the client asked the same three times or more, and met with these answers
+    alone, from the first to the last, seconds; where a call in between reached a file, or MOUNT did
+    what it was asked for, each stretch for itself, added up."""
     frames: tuple[int, ...]
     """Frames of the first of them."""
 
@@ -135,9 +143,11 @@ def mount_outcomes(trace: Trace) -> tuple[MountOutcome, ...]:
             paths=tuple(dict.fromkeys(paths))[:ASKED_SHOWN],
             flavours=tuple(dict.fromkeys(" ".join(flavours).split())),
             went_on=went_on,
+            tried_s=integer(tried_ns) / NANOSECONDS,
             frames=tuple(frames),
         )
-        for client, server, kind, calls, asked, statuses, paths, flavours, went_on, frames in rows
+        for client, server, kind, calls, asked, statuses, paths, flavours, *rest in rows
+        for went_on, tried_ns, frames in (rest,)
     )
 
 
@@ -156,7 +166,8 @@ _ASKED = f"""op || ' ' || case when protocol <> 'other' then protocol when progr
 _REFUSED = f"""
     refused as (
         select call, client, server, {_kind()} as kind, answer, {_ASKED} as asked,
-               call_frame, call_time, file, directory, flavor, program = {NFS} as of_files
+               call_frame, call_time, reply_time, file, directory, flavor,
+               program = {NFS} as of_files
         from (
                  select *, coalesce(status_name, rpc_status) as answer from calls
                  where {{any_refused}} and program in ({NFS}, {MOUNT}) and not callback
@@ -165,7 +176,8 @@ _REFUSED = f"""
     ),
     sought as (
         select call, client, server, 'unregistered' as kind, null as answer, text as asked,
-               call_frame, call_time, null as file, null as directory, flavor, false as of_files
+               call_frame, call_time, reply_time, null as file, null as directory, flavor,
+               false as of_files
         from (
                  select * from calls
                  where program = {PORTMAPPER} and {among("op", FINDING)} and not callback
@@ -287,6 +299,30 @@ _OUTCOMES = f"""
                  where operations.op = 'MNT' and text is not null
              ) as mounted using (call)
     ),
+    worked as (
+        select client, server, call_time
+        from calls semi join (select distinct client, server from met) as pairs
+             using (client, server)
+        where rpc_status = 'SUCCESS' and coalesce(status, 0) = 0 and not callback
+              and (program = {NFS} and file is not null or program = {MOUNT} and op <> 'NULL')
+    ),
+    repeated as (
+        select told.client, told.server, kind, asked, worked.call_time as since,
+               max(greatest(coalesce(reply_time, told.call_time), told.call_time))
+               - min(told.call_time) as lasted, count(*) as times
+        from told asof left join worked
+             on told.client = worked.client and told.server = worked.server
+                and told.call_time >= worked.call_time
+        group by told.client, told.server, kind, asked, worked.call_time
+    ),
+    stretches as (
+        select client, server, kind, max(lasted) filter (times >= {AGAIN}) as lasted
+        from repeated group by client, server, kind, since
+    ),
+    tries as (
+        select client, server, kind, coalesce(sum(lasted), 0)::bigint as tried
+        from stretches group by client, server, kind
+    ),
     together as (
         select client, server, kind, count(*) as calls,
                (list(asked order by call_frame, call))[:10 * $asked] as asked,
@@ -308,6 +344,7 @@ _OUTCOMES = f"""
                where reached.client = together.client and reached.server = together.server
                      and (reached.call_time > latest or not of_files)
                      and (kind <> 'flavour' or not list_contains(flavors, reached.flavor))
-           ), frames
-    from together order by frames[1], client, server, kind
+           ), tried, frames
+    from together join tries using (client, server, kind)
+    order by frames[1], client, server, kind
 """

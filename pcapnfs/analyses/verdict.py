@@ -134,8 +134,8 @@ def verdict(evidence: Evidence) -> Verdict:
     }
     causes = causes_of(_seen(evidence, _owned(evidence, parts)))
     named = named_of(causes)
-    all_clients = f" of all {units.count(evidence.clients)} clients, taken as one,"
-    whose = "The time" + (all_clients if evidence.clients > 1 else "")
+    several = "both" if evidence.clients == 2 else f"all {units.count(evidence.clients)}"
+    whose = "The time" + (f" of {several} clients, taken as one," if evidence.clients > 1 else "")
     verb = "would go into" if evidence.forecast else "went into"
     return Verdict(
         sentence=f"{whose} {verb} {reasons(evidence, causes, named, storage)}"

@@ -208,12 +208,14 @@ class Scenario(Record):
     streams, of calls saved, the bytes of a WRITE; None where the change has no number."""
     forecast_s: float
     """The forecast with the observed overlap of calls, seconds."""
-    low_s: float
+    low_s: float | None
     """Lower end of its range, seconds: with the observed overlap, and what resampled files give.
-    With streams, also with given ones: the client's own work is shared as well."""
-    high_s: float
+    With streams, also with given ones: the client's own work is shared as well. With fewer than 10
+    files nothing is resampled; None where the range then has no width."""
+    high_s: float | None
     """Upper end of its range, seconds: one call after the other, and what resampled files give.
-    With streams, also with given ones: the storage does one thing after the other."""
+    With streams, also with given ones: the storage does one thing after the other. None
+    likewise."""
     factor: float | None
     """How many times as fast as what the changes start from; None when it takes no time."""
 
@@ -233,12 +235,14 @@ def scenario(
     both = given.then(change)
     forecast = both.of(base.costs).forecast_s
     low, high = base.range(both)
+    # That other runs would take as long to the millisecond, nobody has seen.
+    known = base.resamples is not None or high - low > LEAST_S
     return Scenario(
         change=name,
         value=value,
         forecast_s=forecast,
-        low_s=low,
-        high_s=high,
+        low_s=low if known else None,
+        high_s=high if known else None,
         factor=given.of(base.costs).forecast_s / forecast if forecast > 0 else None,
     )
 

@@ -12,6 +12,7 @@ from pcapnfs.analyses.trust import Trust
 from pcapnfs.analyses.verdict_evidence import MOUNTING_S
 from pcapnfs.comparison import side as _side
 from pcapnfs.comparison.causes import Cause, causes, left_open
+from pcapnfs.comparison.clients import ClientChange, as_one, client_changes, same_clients, together
 from pcapnfs.comparison.foretold import Foretold, foretold
 from pcapnfs.comparison.gaps import broken_off, clear_from, known
 from pcapnfs.comparison.matching import (
@@ -74,7 +75,20 @@ class Comparison(Record):
     """How much longer the run after took, seconds; negative: shorter. It says nothing where either
     run time is not known (`known`)."""
     factor: float | None
-    """Run time after by run time before; None when that was 0, or when either is not known."""
+    """Run time after by run time before; None when that was 0, when either is not known, or where
+    they are of other clients (`same_clients`)."""
+    same_clients: bool
+    """Nearly all calls, and nearly all of the time that was waited for them, are of clients of
+    both sides (19 in 20), or each side has one client. Where not, run times say nothing of what
+    changed."""
+    as_one: bool
+    """One client makes nearly all of both sides, likewise. Where not, steps and forecasts of all
+    clients taken as one would tell of none of them, and those of each stand in `clients`."""
+    clients: tuple[ClientChange, ...]
+    """What changed for each client, those of both sides first, who waited longest first; empty
+    where neither side has several, or either run time is not known."""
+    together: ClientChange | None
+    """The clients of both sides, their runs added up; None with fewer than two of them."""
     by_file: bool
     """Both sides count files of one kind; else what steps say for each file is for the whole
     run."""
@@ -85,13 +99,13 @@ class Comparison(Record):
     tell: nine in ten of its calls do not have one in common, or were cut before it."""
     steps: tuple[Step, ...]
     """What the difference is made of; the steps add up to `change_s`. Empty where what the captures
-    lack could make all of it (`clear_from` is 1)."""
+    lack could make all of it (`clear_from` is 1), and of several clients (`as_one`)."""
     clear_from: float
     """Part of the longer run time from which on a step may be clear: a twentieth, or more where
     what the captures lack could make as much."""
     foretold: tuple[Foretold, ...]
-    """What BEFORE would have foretold of AFTER; empty where there is no model of both, or
-    either run time is not known."""
+    """What BEFORE would have foretold of AFTER; empty where there is no model of both, where either
+    run time is not known, and of several clients (`as_one`)."""
     operations: tuple[OperationChange, ...]
     """Operations, the largest difference of time first."""
     files: FileChanges
@@ -137,11 +151,20 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
     spans = before.measured.span_s, after.measured.span_s
     least = clear_from(before, after)
     both_known = known(before) and known(after)
+    same = same_clients(before.measured, after.measured)
+    one = as_one(before.measured, after.measured)
+    clients = (
+        client_changes(before.measured, after.measured, clear_from=least) if both_known else ()
+    )
     return Comparison(
         before=_run(before),
         after=_run(after),
         change_s=spans[1] - spans[0],
-        factor=spans[1] / spans[0] if spans[0] > 0 and both_known else None,
+        factor=spans[1] / spans[0] if spans[0] > 0 and both_known and same else None,
+        same_clients=same,
+        as_one=one,
+        clients=clients,
+        together=together(clients, clear_from=least),
         by_file=comparable(before.measured, after.measured),
         causes=causes(before, after, operations),
         left_open=left_open(before, after),
@@ -151,10 +174,10 @@ def of_sides(before: Side, after: Side, *, top: int = 20) -> Comparison:
             clear_from=least,
             broken_off=broken_off(before.trust, after.trust),
         )
-        if least < 1
+        if least < 1 and one
         else (),
         clear_from=least,
-        foretold=foretold(before.measured, after.measured) if both_known else (),
+        foretold=foretold(before.measured, after.measured) if both_known and one else (),
         operations=operations,
         files=file_changes(before.files, after.files, top=top),
         patterns=pattern_changes(before.classes, after.classes, top=top),

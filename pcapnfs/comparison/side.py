@@ -168,7 +168,7 @@ def gather(trace: Trace) -> Side:
         kinds = asking.ask(_kinds)
         transfers = asking.ask(_transfers)
         times = asking.ask(_times, begun.network.added_ns)
-        measured = measure(trace, begun.network, begun.calls, begun.booked)
+        measured = measure(trace, begun.network, begun.calls, begun.booked, each=True)
         budget = time_budget(trace, begun.calls, begun.booked, measured.lock_gaps)
         learned = begun.learned
         del begun  # Arrays of all calls, which nobody asks for any more.

@@ -20,8 +20,8 @@ from pcapnfs.views.parts import heading, note
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from pcapnfs.comparison.clients import ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
-    from pcapnfs.comparison.foretold import Foretold
     from pcapnfs.comparison.matching import FileChanges, FindingChange, PatternChanges
 
 OPERATIONS = 16
@@ -34,12 +34,13 @@ def screen(result: Comparison) -> RenderableType:
         _runs(result),
         note(differences.in_a_sentence(result), indent=0, style="bold"),
         *(note(told, indent=0) for told in differences.remarks(result)),
+        *_clients(result),
         heading("What must have changed"),
         *_causes(result),
         heading("What the difference is made of"),
         *_steps(result),
         heading("Foretold from BEFORE"),
-        *_foretold(result.foretold),
+        *_foretold(result),
         heading("Operations"),
         *_operations(result),
         heading("Files"),
@@ -74,6 +75,41 @@ def _run(title: str, run: Run) -> list[str]:
         units.count(run.stable_calls if run.calls else None),
         run.vantage,
         some(run.captures, 1),
+    ]
+
+
+def _clients(result: Comparison) -> list[RenderableType]:
+    """A row for each of several clients; nothing of one."""
+    if not result.clients:
+        return []
+    columns = [
+        Column("client", align="left", least=15),
+        Column("run time"),
+        Column("difference"),
+        Column("calls", 2),
+        Column("stable", 3),
+        Column("made of", align="left", least=24, cut="wrap"),
+    ]
+    rows = [
+        [
+            escape(row.client or "added up"),
+            _both(*(units.duration(run.run_s if run else None) for run in (row.before, row.after))),
+            differences.signed(row.change_s),
+            _both(*(units.count(run.calls if run else None) for run in (row.before, row.after))),
+            _both(
+                *(units.count(run.stable_calls if run else None) for run in (row.before, row.after))
+            ),
+            differences.made_of(row),
+        ]
+        for row in differences.shown_clients(result)
+    ]
+    told = differences.about_clients(result)
+    if (more := len(result.clients) - differences.CLIENTS) > 0:
+        told.append(f"{units.counted(more, 'more', 'more')} in JSON.")
+    return [
+        heading("Clients"),
+        FittedTable(columns, rows, indent=2),
+        *(note(line) for line in told),
     ]
 
 
@@ -120,9 +156,11 @@ def _both(before: str, after: str) -> str:
     return f"{before} → {after}"
 
 
-def _foretold(forecasts: tuple[Foretold, ...]) -> list[RenderableType]:
-    if not forecasts:
-        return [note(differences.NOT_FORETOLD)]
+def _foretold(result: Comparison) -> list[RenderableType]:
+    if clients := differences.foretold_clients(result):
+        return [_foretold_clients(clients)]
+    if not result.foretold:
+        return [note(differences.not_foretold(result))]
     columns = [
         Column("given", align="left", least=24, cut="end"),
         Column("forecast"),
@@ -140,9 +178,30 @@ def _foretold(forecasts: tuple[Foretold, ...]) -> list[RenderableType]:
             units.duration(each.measured_s),
             differences.error(each.error),
         ]
-        for each in forecasts
+        for each in result.foretold
     ]
     return [FittedTable(columns, rows, indent=2)]
+
+
+def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> RenderableType:
+    columns = [
+        Column("client", align="left", least=15),
+        Column("given", align="left", least=24, cut="end"),
+        Column("forecast"),
+        Column("measured"),
+        Column("error"),
+    ]
+    rows = [
+        [
+            escape(client),
+            differences.GIVEN_OF_CLIENT[each.given],
+            units.duration(each.forecast_s),
+            units.duration(each.measured_s),
+            differences.error(each.error),
+        ]
+        for client, each in forecasts
+    ]
+    return FittedTable(columns, rows, indent=2)
 
 
 def _operations(result: Comparison) -> list[RenderableType]:

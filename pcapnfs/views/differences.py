@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.verdict_evidence import TITLES
 from pcapnfs.comparison.gaps import NOTICEABLE, broken_off
+from pcapnfs.text import some
 from pcapnfs.views.words import lacks, one_way, sealed
 
 if TYPE_CHECKING:
+    from pcapnfs.comparison.clients import ClientChange, ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.comparison.matching import FileChanges, PatternChanges
     from pcapnfs.comparison.waterfall import Step
@@ -19,12 +22,26 @@ if TYPE_CHECKING:
 NO_STEPS = "Not told: what the captures lack could make all of it."
 """Where there are no steps."""
 
+NAMED = 4
+"""Clients that a sentence names."""
+
 CLOCK_S = 0.5e-9
 """Times are whole nanoseconds: what is less is what adding floats has left."""
 
 NOTHING = "Nothing that the traffic shows: neither settings nor storage."
 NOTHING_TOLD = "Nothing that the traffic shows."
+NOTHING_TOGETHER = "Nothing that the calls of all clients together show."
+OTHER_CLIENTS = "Not told: the captures are not of the same clients."
+BY_CLIENT = "Told by client: all taken as one, they would tell of none of them."
+"""Where there are neither steps nor forecasts for that."""
+
+CLIENTS = 8
+"""Clients whose runs are told on a screen; JSON has all."""
+
 NOT_FORETOLD = "Not enough data: no files, or no round trip to go by, on both sides."
+FORETOLD_OF_NONE = (
+    "Not enough data: of each client, fewer than 30 stable calls tell what storage takes."
+)
 NO_FINDINGS = "None on either side."
 MOUNTS_ALONE = "Both captures hold a mount alone, and no call for files"
 NO_CALLS = "Neither capture holds a call for files"
@@ -71,6 +88,9 @@ GIVEN = {
 }
 """What a forecast was given, one after the other."""
 
+GIVEN_OF_CLIENT = {"set_up": "AFTER's RTT, persistence", "calls": "and AFTER's calls"}
+"""The same of one of several clients."""
+
 
 def in_a_sentence(result: Comparison) -> str:
     """How the run time changed, or whose is not known."""
@@ -96,6 +116,8 @@ def in_a_sentence(result: Comparison) -> str:
         ]
         return f"{'; '.join(each)}."
     before, after = units.duration(result.before.run_s), units.duration(result.after.run_s)
+    if not result.same_clients:
+        return f"BEFORE took {before} and AFTER {after}, but not of the same clients."
     if before == after:
         return f"Both runs took {after}."
     less = result.change_s < 0
@@ -133,7 +155,31 @@ def no_steps(result: Comparison) -> str | None:
     """What stands where there are no steps; None where there are."""
     if not ran(result):
         return "Not told: without calls for files there is no run."
-    return NO_STEPS if result.clear_from >= 1 else None
+    if result.clear_from >= 1:
+        return NO_STEPS
+    return None if result.as_one else _by_client(result)
+
+
+def not_foretold(result: Comparison) -> str:
+    """What stands where nothing is foretold."""
+    if result.as_one or not result.clients:
+        return NOT_FORETOLD
+    both = any(row.where == "both" for row in result.clients)
+    return FORETOLD_OF_NONE if both else OTHER_CLIENTS
+
+
+def foretold_clients(result: Comparison) -> list[tuple[str, ClientForetold]]:
+    """The forecasts of each of several clients; none where all are taken as one."""
+    if result.as_one:
+        return []
+    rows = [row for row in result.clients if row.where == "both"]
+    return [(row.client or "", each) for row in rows[:CLIENTS] for each in row.foretold]
+
+
+def _by_client(result: Comparison) -> str:
+    """Why steps and forecasts of all clients taken as one are not told."""
+    both = any(row.where == "both" for row in result.clients)
+    return BY_CLIENT if both else OTHER_CLIENTS
 
 
 def remarks(result: Comparison) -> list[str]:
@@ -160,7 +206,7 @@ def remarks(result: Comparison) -> list[str]:
         ]
         if missing:
             told.append(f"{title}: {', '.join(missing)}; what is counted there may be too little.")
-    told += _mounting(result)
+    told += _mounting(result) + _clients(result)
     vantages = {result.before.vantage, result.after.vantage}
     if len(vantages) > 1 and "unknown" not in vantages:
         told.append(
@@ -169,10 +215,52 @@ def remarks(result: Comparison) -> list[str]:
     return told
 
 
+def made_of(row: ClientChange) -> str:
+    """What a client's difference is made of, or which side it is on alone."""
+    if row.where != "both":
+        return f"only {'BEFORE' if row.where == 'went' else 'AFTER'}"
+    if not row.parts:
+        return "not told"
+    clear = [f"{TITLES[part.cause]} {signed(part.change_s)}" for part in row.parts if part.clear]
+    return ", ".join(clear) or "nothing clear"
+
+
+def about_clients(result: Comparison) -> list[str]:
+    """What the table of clients tells, and whether they only ran at other times."""
+    told = []
+    if any(row.where == "both" for row in result.clients):
+        least = "a twentieth"
+        if result.clear_from > NOTICEABLE:
+            least = units.share(result.clear_from)
+        told.append(
+            "Each from its first call to its last reply, mounting included. Told are the causes of "
+            f"its verdict that make {least} of its longer run or more."
+        )
+    whole_s = max(result.before.run_s, result.after.run_s)
+    moved = abs(result.change_s) >= NOTICEABLE * whole_s
+    if result.same_clients and moved and all(_same(row) for row in result.clients):
+        told.append("None took longer or shorter by itself: they ran at other times.")
+    return told
+
+
+def shown_clients(result: Comparison) -> list[ClientChange]:
+    """The clients that a screen tells, and those of both sides added up."""
+    return [*result.clients[:CLIENTS], *([result.together] if result.together else [])]
+
+
+def _same(row: ClientChange) -> bool:
+    """Whether a client's run took as long as before."""
+    if row.before is None or row.after is None or row.change_s is None:
+        return False
+    return abs(row.change_s) < NOTICEABLE * max(row.before.run_s, row.after.run_s)
+
+
 def about_causes(result: Comparison) -> list[str]:
     """What is to be said where no cause is known, and of what is not known."""
     told = []
-    if not result.causes:
+    if not result.causes and not result.as_one:
+        told.append(NOTHING_TOGETHER)
+    elif not result.causes:
         told.append(NOTHING_TOLD if result.left_open else NOTHING)
     if result.left_open:
         subjects = ", ".join(SUBJECTS[subject] for subject in result.left_open)
@@ -262,6 +350,35 @@ def _why_unknown(run: Run) -> str:
     if run.trust.mostly_unseen:
         return "most of its calls cannot be seen"
     return "its packets have no times"
+
+
+def _clients(result: Comparison) -> list[str]:
+    """Which clients run times are of, where there are several."""
+    if not result.clients:
+        return []
+    rows = {
+        where: [row.client or "" for row in result.clients if row.where == where]
+        for where in ("both", "went", "came")
+    }
+    told = []
+    if not rows["both"]:
+        told.append(
+            f"No client is in both captures (BEFORE: {some(rows['went'], NAMED)}; AFTER: "
+            f"{some(rows['came'], NAMED)}): nothing tells what changed for any of them."
+        )
+    else:
+        told += [
+            f"{some(rows[where], NAMED)} {'is' if len(rows[where]) == 1 else 'are'} in {title} "
+            "alone."
+            for where, title in (("went", "BEFORE"), ("came", "AFTER"))
+            if rows[where]
+        ]
+    if result.same_clients:
+        told.append(
+            "Run times are from the first call of any client to the last reply of any; what each "
+            "took stands under Clients."
+        )
+    return told
 
 
 def _mounting(result: Comparison) -> list[str]:

@@ -80,6 +80,7 @@ def screen(model: Model) -> RenderableType:
     parts += [_figures(model), *(note(sentence) for sentence in (*missing, *remarks(model)))]
     if model.what_if:
         parts += [heading("What if"), _what_if(model.what_if)]
+        parts += [note(line) for line in about_what_if(model)]
     if model.clients:
         parts += [heading("What if, by client"), by_client(model)]
         parts += [note(line) for line in more_clients(model)]
@@ -273,6 +274,27 @@ def remarks(model: Model) -> list[str]:
     return told
 
 
+def about_what_if(model: Model) -> list[str]:
+    """What ranges and forecasts with streams do not hold."""
+    told = []
+    if model.measured_s is not None and model.forecast_low_s is None:
+        told.append(
+            "So few files do not tell by how much another run would differ: no range holds that."
+        )
+    return told + about_streams(model)
+
+
+def about_streams(model: Model) -> list[str]:
+    """What a forecast with streams does not hold, where there is one."""
+    given = any(each.name == "concurrency" and each.source == "given" for each in model.inputs)
+    if not given and all(each.change != "streams" for each in model.what_if):
+        return []
+    return [
+        "Streams are taken to be under way all the time; where they begin and end apart, or wait "
+        "for the client's processors, they overlap less."
+    ]
+
+
 def several(model: Model, where: str) -> list[str]:
     """That clients are taken as one, where there are several.
 
@@ -282,10 +304,11 @@ def several(model: Model, where: str) -> list[str]:
     """
     if model.client_number < 2:
         return []
-    clients = units.count(model.client_number)
+    both = model.client_number == 2
+    clients = "both clients" if both else f"all {units.count(model.client_number)} clients"
     told = (
-        f"Forecasts take all {clients} clients as one: where they overlap, any of them may take "
-        "longer, or be done sooner"
+        f"Forecasts take {clients} as one: where they overlap, {'either' if both else 'any'} of "
+        "them may take longer, or be done sooner"
     )
     return [f"{told}; {where}." if model.clients else f"{told}."]
 
@@ -296,6 +319,12 @@ def more_clients(model: Model) -> list[str]:
         "Each with its own calls, round trip and overlap, mounting included; what clients make one "
         "another wait at the server stays as it was."
     ]
+    stored = STORED.intersection(told_changes(model))
+    if any(stored - {each.change for each in client.what_if} for client in model.clients):
+        told.append(
+            "No forecast with other storage stands where a client has fewer than 30 stable calls, "
+            "sent most of them again, or has as fast a storage already."
+        )
     if model.client_number > len(model.clients):
         shown, all_ = units.count(len(model.clients)), units.count(model.client_number)
         told.append(f"{shown} of {all_} clients, those that waited longest.")
@@ -358,6 +387,9 @@ SHORT = {
 }
 """Changes above a column."""
 
+STORED = frozenset(("async", "log_device", "local"))
+"""Those about storage."""
+
 
 def told_changes(model: Model) -> list[str]:
     """The changes that are told of any client."""
@@ -366,7 +398,7 @@ def told_changes(model: Model) -> list[str]:
 
 
 def by_client(model: Model) -> FittedTable:
-    """A row for each of several clients, a column for each change."""
+    """A row for each of several clients, a column for each change and what it rests on."""
     changes = told_changes(model)
     rows = []
     for client in model.clients:
@@ -374,20 +406,28 @@ def by_client(model: Model) -> FittedTable:
         rows.append(
             [
                 escape(client.client),
+                *(units.duration(found.get(name)) for name in changes),
                 units.count(client.calls),
-                *(units.duration(found[name]) if name in found else "-" for name in changes),
+                units.duration(client.rtt_s),
+                units.duration(client.persist_s),
+                units.number(client.concurrency),
             ]
         )
     columns = [
         Column("client", align="left", least=15),
-        Column("calls", 2),
         *(Column(SHORT[name], 1 if name in ("rtt", "local") else 0) for name in changes),
+        Column("calls", 2),
+        Column("round trip", 3),
+        Column("persistence", 3),
+        Column("at once", 3),
     ]
     return FittedTable(columns, rows, indent=2)
 
 
 def interval(each: Scenario) -> str:
-    """What most resamples give."""
+    """What most resamples give, where it has a width."""
+    if each.low_s is None:
+        return units.UNKNOWN
     low, high = units.duration(each.low_s), units.duration(each.high_s)
     return low if low == high else f"{low} to {high}"
 

@@ -331,7 +331,7 @@ def test_a_forecast_says_that_it_takes_all_clients_as_one() -> None:
     with trace_of(calls=rows, files=[file(1, "a")]) as trace:
         verdict = model(trace, Overrides(persist_s=0.02)).verdict
     assert verdict is not None
-    assert verdict.sentence.startswith("The time of all 2 clients, taken as one, would go into ")
+    assert verdict.sentence.startswith("The time of both clients, taken as one, would go into ")
     assert verdict.clients == ()
 
 

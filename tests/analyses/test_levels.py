@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcapnfs.analyses.levels import Levels, levels, most_at_once, open_at_begin
+from pcapnfs.analyses.levels import Levels, levels, most_at_once, often_at_once, open_at_begin
 from tests.unit.rows import trace_of
 
 Interval = tuple[int, int]
@@ -64,3 +64,21 @@ def test_levels_have_a_mean_and_a_peak() -> None:
     assert (found.busy_ns, found.peak, found.at_least_ns(2)) == (15, 3, 5)
     assert found.mean == pytest.approx(25 / 15)
     assert (Levels((9,)).busy_ns, Levels((9,)).peak, Levels((9,)).mean) == (0, 0, 0.0)
+
+
+@given(INTERVALS, st.sampled_from((0.05, 0.25, 0.5, 1.0)))
+def test_what_was_often_open_at_once_was_so_for_its_share(
+    intervals: list[Interval], share: float
+) -> None:
+    begin, end = arrays(intervals)
+    open_then = [open_at(intervals, instant) for instant in range(90)]
+    busy = sum(number > 0 for number in open_then)
+    most = max(
+        (
+            level
+            for level in range(1, len(intervals) + 1)
+            if busy and sum(number >= level for number in open_then) >= share * busy
+        ),
+        default=0,
+    )
+    assert often_at_once(begin, end, share) == most

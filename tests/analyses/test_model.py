@@ -14,7 +14,7 @@ from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.model import STREAMS, Model, model
 from pcapnfs.analyses.overrides import Overrides
 from pcapnfs.analyses.resampling import holdout_error, interval, resampled
-from pcapnfs.analyses.what_if import LOG_DEVICE_S, Change
+from pcapnfs.analyses.what_if import LOG_DEVICE_S, Change, Scenario
 from pcapnfs.errors import UsageError
 from pcapnfs.trace import Trace
 from pcapnfs.views.document import to_json
@@ -88,6 +88,13 @@ def trace() -> Iterator[Trace]:
     calls = run()
     with trace_of(files=objects(), calls=calls, connections=[connection(0.8, 0.001)]) as opened:
         yield opened
+
+
+def ends(found: Scenario) -> tuple[float, float]:
+    """The range of a forecast that has one."""
+    assert found.low_s is not None
+    assert found.high_s is not None
+    return found.low_s, found.high_s
 
 
 def inputs(found: Model) -> dict[str, tuple[Any, str]]:
@@ -173,8 +180,9 @@ def test_what_was_given_and_a_change_are_one_scenario_whichever_is_given(
 
 def test_less_waiting_takes_no_longer_at_most(trace: Trace) -> None:
     found = {each.change: each for each in model(trace, Overrides(streams=8)).what_if}
-    assert found["async"].high_s < found["log_device"].high_s < found["given"].high_s
-    assert found["async"].low_s < found["log_device"].low_s < found["given"].low_s
+    ranges = [ends(found[change]) for change in ("async", "log_device", "given")]
+    for ordered in zip(*ranges, strict=True):
+        assert list(ordered) == sorted(set(ordered))
 
 
 def test_what_would_happen_if(trace: Trace) -> None:
@@ -190,6 +198,47 @@ def test_what_would_happen_if(trace: Trace) -> None:
     assert by_name["streams"].forecast_s == pytest.approx(40 * 0.013 / STREAMS + client)
     assert by_name["local"].forecast_s == pytest.approx(40 * 3 * 0.0002 + client)
     assert by_name["async"].factor == pytest.approx(0.758 / (0.12 + client))
+
+
+@pytest.mark.parametrize(("streams", "told"), [(7, True), (8, False)])
+def test_no_more_streams_are_foretold_where_as_many_ran(streams: int, told: bool) -> None:
+    """Each begins 57 ms after the one before, so that fewer are under way on average."""
+    calls: list[Row] = []
+    for stream in range(streams):
+        for row in run():
+            times = {
+                name: int(str(row[name])) + stream * 57 * MILLISECOND
+                for name in row
+                if name.endswith("_time")
+            }
+            calls.append({**row, **times, "call": len(calls) + 1, "file": stream + 1})
+    with trace_of(
+        files=[file(stream + 1, f"f{stream}") for stream in range(streams)],
+        calls=calls,
+        connections=[connection(0.8, 0.001)],
+    ) as opened:
+        found, given = model(opened), model(opened, Overrides(streams=4))
+    assert 2 < float(inputs(found)["concurrency"][0]) < STREAMS - 1
+    assert ("streams" in {each.change for each in found.what_if}) is told
+    assert "streams" in {each.change for each in given.what_if}
+
+
+@pytest.mark.parametrize(("files", "told"), [(10, True), (9, False)])
+def test_a_range_without_width_is_none(files: int, told: bool) -> None:
+    """Of fewer than 10 files nothing shows how unlike others are."""
+    calls = [{**row, "file": place % files + 1} for place, row in enumerate(run(20))]
+    with trace_of(
+        files=objects(files), calls=calls, connections=[connection(0.8, 0.001)]
+    ) as opened:
+        found = model(opened)
+    by_name = {each.change: each for each in found.what_if}
+    assert (found.forecast_low_s is not None) is told
+    for name in ("measured", "async"):
+        assert (by_name[name].low_s is not None) is told
+        assert (by_name[name].high_s is not None) is told
+    # One after the other, or side by side: that can be told of any.
+    low, high = ends(by_name["streams"])
+    assert low < by_name["streams"].forecast_s < high
 
 
 def test_fewer_than_thirty_stable_calls_are_not_enough(trace: Trace) -> None:
@@ -358,7 +407,7 @@ def test_calls_of_unknown_outcome_may_be_stable_or_not() -> None:
     changed = by_name["async"]
     assert changed.forecast_s == pytest.approx(whole["async"].forecast_s + 20 * 0.005)
     assert changed.low_s == pytest.approx(whole["async"].forecast_s, rel=0.02)
-    assert changed.high_s >= changed.forecast_s
+    assert ends(changed)[1] >= changed.forecast_s
     fast = by_name["log_device"]
     part = 1 - LOG_DEVICE_S / 0.005
     assert fast.low_s == pytest.approx(fast.forecast_s - part * 20 * 0.005, rel=0.02)
@@ -590,7 +639,7 @@ def test_while_one_file_is_put_off_other_streams_go_on(status: str) -> None:
     client = 120 * 0.002
     assert streams.forecast_s == pytest.approx((4 + 40 * 0.013 + 0.001) / STREAMS + client)
     # Unless all of them need that file.
-    assert streams.high_s > 4
+    assert ends(streams)[1] > 4
     assert given.forecast_s == pytest.approx(streams.forecast_s)
     assert given.verdict is not None
     waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
@@ -661,7 +710,7 @@ def test_a_larger_wsize_saves_calls() -> None:
     saved = found["measured"].forecast_s - found["wsize"].forecast_s
     # Two round trips of 1 ms for each file, and perhaps the client's 2 ms.
     assert saved == pytest.approx(40 * 2 * 0.001, rel=0.02)
-    saved = found["measured"].forecast_s - found["wsize"].low_s
+    saved = found["measured"].forecast_s - ends(found["wsize"])[0]
     assert saved == pytest.approx(40 * 2 * 0.003, rel=0.05)
     # Where another file went in a larger WRITE, wsize is larger, and somebody wanted the pieces.
     last = rows[-1]["call"]

@@ -62,6 +62,7 @@ def test_a_service_without_port_is_not_registered() -> None:
         paths=(),
         flavours=(),
         went_on=False,
+        tried_s=0.0,
         frames=(1,),
     )
 
@@ -97,6 +98,42 @@ def test_a_client_that_reaches_files_later_went_on() -> None:
     for later in (call(2, "NULL", 1), granted(2, server="10.0.0.9"), call(2, "READ", None, file=1)):
         first = outcomes([tried, later])[0]
         assert (first.kind, first.went_on) == ("version", False)
+
+
+def test_a_try_lasts_until_something_works() -> None:
+    """Each call comes 10 ms after the one before it, by its number, and takes 1 ms."""
+
+    def tried_s(*worked: Row) -> float:
+        times = (1, 3, 5, 101, 103, 105)
+        tries = [rejected(number, "NULL", "PROG_UNAVAIL") for number in times]
+        (met,) = outcomes([*tries, *worked, call(900, "FSINFO", 1, file=1)])
+        assert met.went_on
+        return met.tried_s
+
+    assert tried_s() == pytest.approx(1.041)
+    for works in (
+        call(50, "GETATTR", 1, file=1),
+        granted(50),
+        call(50, "UMNT", 1, program=MOUNT, status=None, status_name=None),
+    ):
+        assert tried_s(works) == pytest.approx(0.082)
+    for fails in (
+        call(50, "NULL", 1),
+        refused(50, "MNT", "MNT3ERR_ACCES", program=MOUNT),
+        granted(50, server="10.0.0.9"),
+        call(50, "READ", None, file=1),
+    ):
+        calls = [rejected(number, "NULL", "PROG_UNAVAIL") for number in (1, 20, 101)]
+        first = outcomes([*calls, fails])[0]
+        assert first.tried_s == pytest.approx(1.001)
+
+
+def test_an_unmount_and_the_next_mount_are_no_try() -> None:
+    """Each asks once, and the port of MOUNT need not have been captured."""
+    twice = [rejected(number, "NULL", "PROG_UNAVAIL") for number in (1, 101)]
+    another = rejected(60, "MNT", "PROG_UNAVAIL")
+    (met,) = outcomes([*twice, another])
+    assert (met.calls, met.tried_s) == (3, 0)
 
 
 def test_one_that_was_refused_after_it_had_files_did_not() -> None:

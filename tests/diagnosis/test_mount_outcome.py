@@ -20,6 +20,7 @@ MET = MountOutcome(
     paths=(),
     flavours=(),
     went_on=False,
+    tried_s=0.0,
     frames=(4,),
 )
 
@@ -84,15 +85,33 @@ def test_a_directory_that_is_there_may_be_closed(status: str) -> None:
     assert seen.confidence == "likely"
 
 
-def test_versions_that_were_tried_first_are_a_note_and_flavours_none() -> None:
+def test_versions_that_were_tried_first_are_a_note_and_other_tries_none() -> None:
     tried = replace(MET, went_on=True)
     (seen,) = told(
         tried,
         replace(tried, kind="flavour"),
         replace(tried, kind="unregistered", asked=("100003 v3 udp",), statuses=(), frames=(9,)),
+        replace(tried, kind="program", asked=("UMNT mount3",), frames=(12,)),
     )
-    assert (seen.severity, seen.calls, seen.frames) == ("note", 2, (4, 9))
+    assert (seen.severity, seen.calls, seen.frames) == ("note", 2, (4, 12))
     assert "reached no file" not in seen.seen
+
+
+def test_a_transport_that_an_unmount_asks_for_is_none() -> None:
+    """Linux' umount asks for MOUNT by UDP first, and then by TCP."""
+    asked = replace(MET, kind="unregistered", asked=("100005 v3 udp",), statuses=(), calls=2)
+    assert told(replace(asked, went_on=True, tried_s=0.16)) == []
+    (seen,) = told(asked)
+    assert seen.severity == "warning"
+
+
+@pytest.mark.parametrize("kind", ["unregistered", "version", "program", "flavour", "invalid"])
+@pytest.mark.parametrize(("tried_s", "late"), [(1.0, True), (0.99, False)])
+def test_what_delayed_a_mount_is_told(kind: str, tried_s: float, late: bool) -> None:
+    found = told(replace(MET, kind=kind, went_on=True, tried_s=tried_s))
+    assert [seen.severity for seen in found].count("warning") == late
+    for seen in found:
+        assert ("met with nothing else for 1.00 s" in seen.seen) is late
 
 
 def test_a_mount_alone_is_a_note() -> None:

@@ -166,6 +166,8 @@ def listing_pairs() -> Iterator[Forecast]:
             found = model(trace)
         (saved,) = [each for each in found.what_if if each.change == "readdirplus"]
         assert found.measured_s is not None
+        assert saved.low_s is not None
+        assert saved.high_s is not None
         outside = float(step["duration_s"]) - found.measured_s
         yield Forecast(
             source=plain.name,

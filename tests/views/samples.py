@@ -40,6 +40,7 @@ from pcapnfs.analyses.verdict import Verdict as Bottleneck
 from pcapnfs.analyses.what_if import Scenario
 from pcapnfs.annotation import Annotation
 from pcapnfs.comparison.causes import Cause as Setting
+from pcapnfs.comparison.clients import ClientChange, ClientForetold, ClientPart, ClientRun
 from pcapnfs.comparison.comparing import Comparison
 from pcapnfs.comparison.comparing import Run as ComparedRun
 from pcapnfs.comparison.foretold import Foretold
@@ -1145,6 +1146,10 @@ def comparison() -> Comparison:
         after=replace(before, captures=("a.pcap0", "a.pcap1"), run_s=3.0),
         change_s=-27.0,
         factor=0.1,
+        same_clients=True,
+        as_one=True,
+        clients=(),
+        together=None,
         by_file=True,
         causes=(
             Setting(
@@ -1269,6 +1274,54 @@ def comparison() -> Comparison:
                 cost_after_s=1.5,
             ),
         ),
+    )
+
+
+def compared_client() -> ClientChange:
+    """One of several clients, on both sides."""
+    before = ClientRun(29.5, 27.9, 1_240, 1_220, 250e-6, 22.0e-3)
+    after = ClientRun(1.5, 0.9, 1_240, 1_220, 250e-6, 100e-6)
+    return ClientChange(
+        where="both",
+        client="10.0.0.2",
+        before=before,
+        after=after,
+        change_s=-28.0,
+        parts=(
+            ClientPart("persistence", 27.0, 0.1, -26.9, True),
+            ClientPart("client", 2.5, 0.6, -1.9, True),
+            ClientPart("server", 0.0, 0.8, 0.8, False),
+        ),
+        foretold=(
+            ClientForetold("set_up", 2.5, 1.5, 2.5 / 1.5 - 1),
+            ClientForetold("calls", 2.5, 1.5, 2.5 / 1.5 - 1),
+        ),
+    )
+
+
+def comparison_of_clients() -> Comparison:
+    """Of three clients, one of which is on one side alone."""
+    client = compared_client()
+    before = client.before
+    same = replace(
+        client,
+        client="2001:db8:85a3:8d3:1319:8a2e:370:7348",
+        before=before,
+        after=before,
+        change_s=0.0,
+        parts=(),
+        foretold=(),
+    )
+    gone = replace(same, where="went", client="10.0.0.4", after=None, change_s=None)
+    both = replace(client, client=None, change_s=-28.0, foretold=())
+    return replace(
+        comparison(),
+        same_clients=True,
+        as_one=False,
+        clients=(client, same, gone),
+        together=both,
+        steps=(),
+        foretold=(),
     )
 
 

@@ -19,7 +19,11 @@ from tests.views import samples
 
 SCREENS = Path(__file__).parent / "screens"
 
-RESULTS = {"compare": samples.comparison, "compare-poor": samples.poor_comparison}
+RESULTS = {
+    "compare": samples.comparison,
+    "compare-clients": samples.comparison_of_clients,
+    "compare-poor": samples.poor_comparison,
+}
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -214,3 +218,61 @@ def test_what_mounting_took_is_told_where_users_notice_it() -> None:
     unseen = replace(slow, after=replace(slow.after, known=False))
     for other in (result, unseen):
         assert not any(line.startswith("Mounting") for line in differences.remarks(other))
+
+
+def test_several_clients_are_told_one_by_one() -> None:
+    result = samples.comparison_of_clients()
+    text = samples.render(compare.screen(result), 200)
+    assert "10.0.0.4 is in BEFORE alone." in text
+    assert "persistence -26.9 s, the client itself -1.90 s" in text
+    assert text.count(differences.BY_CLIENT) == 1
+    for form in (page, markdown):
+        told = form.of_sections(compared.title(result), compared.sections(result), "comparison")
+        assert "persistence -26.9 s, the client itself -1.90 s" in told.replace("\u00a0", " ")
+    alone = samples.comparison()
+    assert "Clients" not in samples.render(compare.screen(alone), 140)
+    assert "clients" not in [section.anchor for section in compared.sections(alone)]
+
+
+def test_runs_of_other_clients_are_not_held_against_each_other() -> None:
+    whole = samples.comparison_of_clients()
+    (client, _, gone) = whole.clients
+    came = replace(gone, where="came", client="10.0.0.5", before=None, after=client.after)
+    result = replace(whole, same_clients=False, clients=(gone, came), together=None, factor=None)
+    assert differences.in_a_sentence(result) == (
+        "BEFORE took 30.0 s and AFTER 3.00 s, but not of the same clients."
+    )
+    text = samples.render(compare.screen(result), 140)
+    assert "No client is in both captures (BEFORE: 10.0.0.4; AFTER: 10.0.0.5)" in text
+    assert text.count(differences.OTHER_CLIENTS) == 2
+
+
+def test_clients_that_only_ran_at_other_times_are_said_to() -> None:
+    whole = samples.comparison_of_clients()
+    (moved, same, _) = whole.clients
+    apart = replace(whole, clients=(same, replace(same, client="10.0.0.7")))
+    assert any("at other times" in line for line in differences.about_clients(apart))
+    for other in (
+        replace(apart, clients=(same, moved)),
+        replace(apart, change_s=0.1),
+        replace(apart, same_clients=False),
+    ):
+        assert not any("at other times" in line for line in differences.about_clients(other))
+
+
+def test_more_clients_than_a_screen_has_are_counted() -> None:
+    whole = samples.comparison_of_clients()
+    (client, *_) = whole.clients
+    many = tuple(replace(client, client=f"10.0.1.{number}") for number in range(20))
+    text = samples.render(compare.screen(replace(whole, clients=many)), 140)
+    assert "12 more in JSON." in text
+    assert "10.0.1.7" in text
+    assert "10.0.1.8" not in text
+
+
+def test_why_nothing_is_foretold_of_several_clients() -> None:
+    whole = samples.comparison_of_clients()
+    few = tuple(replace(row, foretold=()) for row in whole.clients)
+    assert differences.not_foretold(replace(whole, clients=few)) == differences.FORETOLD_OF_NONE
+    unknown = replace(whole, clients=(), together=None, same_clients=False)
+    assert differences.not_foretold(unknown) == differences.NOT_FORETOLD

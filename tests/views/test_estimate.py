@@ -23,6 +23,11 @@ SCREENS = Path(__file__).parent / "screens"
 def results() -> dict[str, Model]:
     return {
         "estimate": samples.model(),
+        "estimate-clients": replace(
+            samples.model(),
+            client_number=2,
+            clients=samples.client_forecasts("10.0.0.2", "2001:db8:85a3:8d3:1319:8a2e:370:7348"),
+        ),
         "estimate-poor": samples.poor_model(),
         "estimate-given": model(
             None,
@@ -38,7 +43,7 @@ def results() -> dict[str, Model]:
 
 
 @pytest.mark.parametrize("width", [80, 140])
-@pytest.mark.parametrize("name", ["estimate", "estimate-poor", "estimate-given"])
+@pytest.mark.parametrize("name", results())
 def test_a_screen_looks_as_approved(name: str, width: int) -> None:
     text = samples.render(estimate.screen(results()[name]), width)
     approved = SCREENS / f"{name}-{width}.txt"
@@ -53,6 +58,31 @@ def test_numbers_are_whole_at_any_width(width: int) -> None:
     text = samples.render(estimate.screen(samples.model()), width)
     for number in ("15.4 s", "2.50 ms", "7.72 s"):
         assert number in text
+
+
+def test_streams_are_said_to_be_alike_where_any_are_foretold() -> None:
+    whole = samples.model()
+    assert any(each.change == "streams" for each in whole.what_if)
+    assert len(estimate.about_streams(whole)) == 1
+    others = tuple(each for each in whole.what_if if each.change != "streams")
+    assert estimate.about_streams(replace(whole, what_if=others)) == []
+    given = model(
+        None,
+        Overrides(files=10, rpcs_per_file=2, rtt_s=1, syncops_per_file=1, persist_s=1, streams=8),
+    )
+    assert len(estimate.about_streams(given)) == 1
+
+
+def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
+    whole = samples.model()
+    assert len(estimate.about_what_if(whole)) == 1
+    what_if = tuple(replace(each, low_s=None, high_s=None) for each in whole.what_if)
+    few = replace(whole, forecast_low_s=None, forecast_high_s=None, what_if=what_if)
+    assert any("another run" in line for line in estimate.about_what_if(few))
+    assert {estimate.interval(each) for each in what_if} == {"-"}
+    assert "another run" in samples.render(estimate.screen(few), 140)
+    given = replace(few, measured_s=None)
+    assert not any("another run" in line for line in estimate.about_what_if(given))
 
 
 def test_where_there_is_too_little_no_number_is_told() -> None:
@@ -176,3 +206,17 @@ def test_several_clients_are_said_to_be_taken_as_one() -> None:
     assert f"{told}; pcapnfs estimate tells what each would take." in estimate.lines(several())
     assert f"{told}." in estimate.remarks(replace(several(), clients=()))
     assert not any("as one" in line for line in estimate.remarks(samples.model()))
+    both = (
+        "Forecasts take both clients as one: where they overlap, either of them may take longer, "
+        "or be done sooner."
+    )
+    assert both in estimate.remarks(replace(several(), client_number=2, clients=()))
+
+
+def test_why_a_client_has_no_forecast_with_other_storage_is_told() -> None:
+    whole = several()
+    assert any("No forecast" in line for line in estimate.more_clients(whole))
+    every = replace(whole, clients=(whole.clients[0],))
+    assert not any("No forecast" in line for line in estimate.more_clients(every))
+    nobody = replace(whole, clients=(whole.clients[1],))
+    assert not any("No forecast" in line for line in estimate.more_clients(nobody))

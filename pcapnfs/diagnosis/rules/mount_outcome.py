@@ -1,4 +1,4 @@
-"""A mount that came to nothing, and why; or that is all there is."""
+"""A mount that came to nothing, or late, and why; or that is all there is."""
 
 from __future__ import annotations
 
@@ -9,24 +9,35 @@ from pcapnfs import units
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.diagnosis import wording
 from pcapnfs.diagnosis.finding import Advice, Confidence, Observed, Rule, Severity
+from pcapnfs.diagnosis.thresholds import Threshold, Values
 from pcapnfs.programs import MOUNT, NFS
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.mount_outcomes import MountOutcome
     from pcapnfs.diagnosis.material import Material
-    from pcapnfs.diagnosis.thresholds import Values
+
+LATE = Threshold(
+    "mount_outcome.late", 1.0, "s", "for how long a client that went on met with nothing else; "
+    "below, what the portmapper does not know is no finding, and the rest a note",
+    "default of this tool: users notice a second",
+)  # fmt: skip
 
 SERVICES = {str(NFS): "NFS", str(MOUNT): "MOUNT"}
 """Programs that the portmapper is asked for, by their number as text."""
 
 
-def judge(material: Material, _values: Values) -> Iterator[Observed]:
-    """One for each client, server and reason; of what a client went on without, one in all."""
+def judge(material: Material, values: Values) -> Iterator[Observed]:
+    """One for each client, server and reason; of what a client went on without, one in all.
+
+    That Linux's `umount` asks for a MOUNT by UDP, which few servers have, concerns nobody.
+    """
     went_on: dict[tuple[str, str], list[MountOutcome]] = {}
     for met in material.mount_outcomes:
         if not met.went_on:
             yield _JUDGED[met.kind](met)
-        elif met.kind != "flavour":  # Asking for another one is how clients find out.
+        elif met.tried_s >= values[LATE.name]:
+            yield _late(met)
+        elif met.kind not in ("flavour", "unregistered"):  # That is how clients find out.
             went_on.setdefault((met.client, met.server), []).append(met)
     for several in went_on.values():
         yield _negotiated(several)
@@ -230,6 +241,33 @@ def _alone(met: MountOutcome) -> Observed:
     )
 
 
+def _late(met: MountOutcome) -> Observed:
+    tried = units.duration(met.tried_s)
+    return Observed(
+        severity="warning",
+        title="The client got on only after the server did not have what it asked for",
+        seen=f"{_seen(met)} The client met with nothing else for {tried}.",
+        why="It asked again until the server had what it needs, or until it tried another way: a "
+        "service that was not started yet, or a version, transport or flavour that is switched "
+        "off. All that is done on the mount comes after it.",
+        advice=(
+            Advice(
+                "If the server was starting, let clients mount after it (Linux: _netdev, "
+                "x-systemd.automount); see what is registered now (rpcinfo -p SERVER)."
+            ),
+            Advice(
+                "Else name in the mount what the server has (vers=, mountvers=, proto=, sec=), so "
+                "that nothing is tried."
+            ),
+        ),
+        calls=met.calls,
+        confidence="certain",
+        data=units.counted(met.calls, "call"),
+        frames=met.frames,
+        about=(met.client, met.server),
+    )
+
+
 def _negotiated(several: list[MountOutcome]) -> Observed:
     calls = sum(met.calls for met in several)
     first = several[0]
@@ -237,13 +275,12 @@ def _negotiated(several: list[MountOutcome]) -> Observed:
         severity="note",
         title="The client tried what the server does not have, and got on without",
         seen=" ".join(_seen(met) for met in several),
-        why="That is how clients find out which versions and transports a server has: each try "
-        "costs a round trip or two as something is mounted or unmounted, and files are reached all "
-        "the same.",
+        why="That is how clients find out what a server has: each try costs a round trip or two as "
+        "something is mounted or unmounted, and files are reached all the same.",
         advice=(
             Advice(
                 "To be sure of the version, or to spare the tries, name it in the mount (vers=, "
-                "mountvers=, proto=)."
+                "mountvers=)."
             ),
         ),
         calls=calls,
@@ -283,4 +320,5 @@ RULE = Rule(
     "sections 2.6, 7 and 15.1; practice: 'requested NFS version or transport protocol is not "
     "supported'",
     judge=judge,
+    thresholds=(LATE,),
 )

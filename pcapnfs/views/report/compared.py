@@ -24,6 +24,7 @@ from pcapnfs.views.report.blocks import (
 )
 
 if TYPE_CHECKING:
+    from pcapnfs.comparison.clients import ClientForetold
     from pcapnfs.comparison.comparing import Comparison, Run
     from pcapnfs.views.report.blocks import Block
 
@@ -38,6 +39,7 @@ def sections(result: Comparison) -> tuple[Section, ...]:
     """The sections, from both runs to findings."""
     return (
         Section("runs", "Runs", _runs(result), ("calls", "stable")),
+        *_clients(result),
         Section("causes", "What must have changed", _causes(result)),
         Section("steps", "What the difference is made of", _steps(result), ("persistence",)),
         Section("foretold", "Foretold from the run before", _foretold(result)),
@@ -82,6 +84,39 @@ def _runs(result: Comparison) -> tuple[Block, ...]:
         table("Both runs", columns, rows),
         *(Paragraph(remark, "warning") for remark in differences.remarks(result)),
     )
+
+
+def _clients(result: Comparison) -> tuple[Section, ...]:
+    """A section for several clients; none of one."""
+    if not result.clients:
+        return ()
+    columns = (
+        Column("client", "name"),
+        Column("run time before"),
+        Column("after"),
+        Column("difference"),
+        Column("made of", "words"),
+        Column("calls before"),
+        Column("after"),
+        Column("stable before"),
+        Column("after"),
+    )
+    rows = []
+    for row in (*result.clients, *([result.together] if result.together else [])):
+        runs = (row.before, row.after)
+        rows.append(
+            (
+                name(row.client) if row.client is not None else words("added up"),
+                *(time(run.run_s if run else None) for run in runs),
+                Cell(differences.signed(row.change_s), row.change_s),
+                words(differences.made_of(row)),
+                *(total(run.calls if run else None) for run in runs),
+                *(total(run.stable_calls if run else None) for run in runs),
+            )
+        )
+    told = tuple(Paragraph(line, "note") for line in differences.about_clients(result))
+    found = table("What changed for each client", columns, rows)
+    return (Section("clients", "Clients", (found, *told), ("calls", "stable")),)
 
 
 def _causes(result: Comparison) -> tuple[Block, ...]:
@@ -136,8 +171,10 @@ def _steps(result: Comparison) -> tuple[Block, ...]:
 
 
 def _foretold(result: Comparison) -> tuple[Block, ...]:
+    if clients := differences.foretold_clients(result):
+        return (_foretold_clients(clients),)
     if not result.foretold:
-        return (Paragraph(differences.NOT_FORETOLD),)
+        return (Paragraph(differences.not_foretold(result)),)
     columns = (
         Column("given", "words"),
         Column("forecast"),
@@ -158,6 +195,27 @@ def _foretold(result: Comparison) -> tuple[Block, ...]:
         for each in result.foretold
     ]
     return (table("Forecasts of the run after, with 90 % of resamples", columns, rows),)
+
+
+def _foretold_clients(forecasts: list[tuple[str, ClientForetold]]) -> Block:
+    columns = (
+        Column("client", "name"),
+        Column("given", "words"),
+        Column("forecast"),
+        Column("measured"),
+        Column("error"),
+    )
+    rows = [
+        (
+            name(client),
+            words(differences.GIVEN_OF_CLIENT[each.given]),
+            time(each.forecast_s),
+            time(each.measured_s),
+            Cell(differences.error(each.error), each.error),
+        )
+        for client, each in forecasts
+    ]
+    return table("Forecasts by client, made from the run before", columns, rows)
 
 
 def _operations(result: Comparison) -> tuple[Block, ...]:

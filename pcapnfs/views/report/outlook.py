@@ -80,20 +80,28 @@ def _what_if(model: Model) -> Block:
             Cell("") if each.change == "measured" else blocks.mean(each.factor),
         ]
 
-    return blocks.table("What if", columns, [row(each) for each in model.what_if])
+    more = " ".join(view.about_what_if(model))
+    return blocks.table("What if", columns, [row(each) for each in model.what_if], more=more)
 
 
 def _by_client(model: Model) -> Block:
     changes = view.told_changes(model)
-    columns = [Column("client", "name"), Column("calls"), *(Column(view.SHORT[x]) for x in changes)]
+    columns = [
+        Column("client", "name"),
+        *(Column(view.SHORT[change]) for change in changes),
+        *(Column(title) for title in ("calls", "round trip", "persistence", "at once")),
+    ]
     rows = []
     for client in model.clients:
         found = {each.change: each.forecast_s for each in client.what_if}
         rows.append(
             [
                 blocks.name(client.client),
-                blocks.total(client.calls),
                 *(blocks.time(found.get(change)) for change in changes),
+                blocks.total(client.calls),
+                blocks.time(client.rtt_s),
+                blocks.time(client.persist_s),
+                blocks.mean(client.concurrency),
             ]
         )
     more = " ".join(view.more_clients(model))

@@ -1,0 +1,299 @@
+"""What changed for each client, where a capture holds several.
+
+Takes what was measured on both sides; gives a row for each client, matched by address, those of
+both sides added up, and whether a comparison may take all as one. Several clients taken as one tell
+of none of them: that run goes from the first call of any to the last reply of any, and is as long
+as before where the slowest is. What one client took is made of the causes of its own verdict, so
+that their differences add up to its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pcapnfs.analyses.client_forecasts import costs_of, tells_storage
+from pcapnfs.analyses.verdict import client_verdict
+from pcapnfs.analyses.what_if import Change
+from pcapnfs.comparison.gaps import NOTICEABLE
+from pcapnfs.comparison.matching import Where
+from pcapnfs.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from pcapnfs.analyses.client_clocks import ClientClock
+    from pcapnfs.analyses.measurement import Measurement
+
+IDLE = ("client", "unknown", "waiting", "locks", "loss")
+"""Causes that time before a client's first call and after its last reply is booked to, in the order
+in which it is taken from them."""
+
+
+class ClientRun(Record):
+    """What one client did on one side."""
+
+    run_s: float
+    """From its first call to its last reply, mounting included, seconds."""
+    waited_s: float
+    """Time of it in which any of its calls was outstanding, seconds."""
+    calls: int
+    """Its calls of NFS and NFSACL."""
+    stable_calls: int
+    """Stable ones."""
+    rtt_s: float | None
+    """Round trip that it saw, seconds; where nothing tells its own, that of all clients; None when
+    nothing tells that either, and of several clients."""
+    persist_s: float | None
+    """What its stable calls took longer than that, mean, seconds; None with fewer than 30 of them,
+    where most were sent again, and of several clients."""
+
+
+class ClientForetold(Record):
+    """A forecast of one client's run after, made from the one before."""
+
+    given: str
+    """What was given to it of the run after: `set_up` (the network's round trip and persistence),
+    or `calls` (also calls and stable calls)."""
+    forecast_s: float
+    """The forecast, seconds."""
+    measured_s: float
+    """What the client took after, from its first call to its last reply, seconds."""
+    error: float | None
+    """Forecast by measured, less 1; negative: foretold too short. None when that took no time."""
+
+
+class ClientPart(Record):
+    """What one cause brings."""
+
+    cause: str
+    """As of the verdict: `persistence`, `round_trips`, `transfer`, `waiting`, `path`, `loss`,
+    `locks`, `server`, `unknown` or `client`."""
+    before_s: float
+    """What of the client's run it took before, seconds."""
+    after_s: float
+    """The same after."""
+    change_s: float
+    """How much longer the client's run took because of it, seconds; negative: shorter."""
+    clear: bool
+    """It is a twentieth of the client's longer run or more, and more than what the captures lack
+    could make (`clear_from`)."""
+
+
+class ClientChange(Record):
+    """One client on both sides, or on one of them."""
+
+    where: Where
+    """`both`, `came` (only after) or `went` (only before)."""
+    client: str | None
+    """Its address; None of all clients of both sides, whose runs are added up."""
+    before: ClientRun | None
+    """What it did before; None where it made no call."""
+    after: ClientRun | None
+    """What it did after; None likewise."""
+    change_s: float | None
+    """How much longer its run took after, seconds; negative: shorter; None on one side only."""
+    parts: tuple[ClientPart, ...]
+    """What that is made of, the largest first: they add up to it. Empty on one side only, where
+    nothing tells a round trip, and where what the captures lack could make all of it."""
+    foretold: tuple[ClientForetold, ...]
+    """What its run before would have foretold of the one after; empty where `parts` is, where too
+    few stable calls tell what storage takes, and of several clients."""
+
+
+def client_changes(
+    before: Measurement, after: Measurement, *, clear_from: float = NOTICEABLE
+) -> tuple[ClientChange, ...]:
+    """The clients of both sides, who waited longest first, then those of one side.
+
+    Empty where neither side has several.
+
+    Args:
+        before: What was measured before, each client's clock with it.
+        after: What was measured after, likewise.
+        clear_from: Part of a client's longer run that a clear part must have.
+    """
+    if before.clients is None and after.clients is None:
+        return ()
+    first, second = _called(before), _called(after)
+    rows = [
+        _change(client, first.get(client), second.get(client), clear_from)
+        for client in first.keys() | second.keys()
+    ]
+    return tuple(
+        sorted(rows, key=lambda row: (row.where != "both", -_waited_s(row), str(row.client)))
+    )
+
+
+def together(
+    rows: tuple[ClientChange, ...], *, clear_from: float = NOTICEABLE
+) -> ClientChange | None:
+    """The clients of both sides added up; None with fewer than two of them.
+
+    Args:
+        rows: All clients.
+        clear_from: Part of the longer sum of their runs that a clear part must have.
+    """
+    runs = [(row.before, row.after) for row in rows if row.before and row.after]
+    if len(runs) < 2:
+        return None
+    before, after = (_added([run for run in side if run]) for side in zip(*runs, strict=True))
+    told = [row.parts for row in rows if row.where == "both"]
+    causes: dict[str, tuple[float, float]] = {}
+    for part in (part for parts in told for part in parts):
+        first, second = causes.get(part.cause, (0.0, 0.0))
+        causes[part.cause] = first + part.before_s, second + part.after_s
+    return ClientChange(
+        where="both",
+        client=None,
+        before=before,
+        after=after,
+        change_s=after.run_s - before.run_s,
+        # Of one that tells nothing, they would not add up.
+        parts=_parts(causes, clear_from * max(before.run_s, after.run_s)) if all(told) else (),
+        foretold=(),
+    )
+
+
+def same_clients(before: Measurement, after: Measurement) -> bool:
+    """Whether both sides are mostly of the same clients: of calls, and of the time they waited.
+
+    The only client of either side is taken for the same, whatever its address.
+    """
+    first, second = _called(before), _called(after)
+    if len(first) <= 1 and len(second) <= 1:
+        return True
+    return _mostly(first, second.keys()) and _mostly(second, first.keys())
+
+
+def as_one(before: Measurement, after: Measurement) -> bool:
+    """Whether one client makes nearly all of both sides, so that all taken as one tell of it."""
+    first, second = _called(before), _called(after)
+    if len(first) <= 1 and len(second) <= 1:
+        return True
+    return any(
+        _mostly(first, {client}) and _mostly(second, {client})
+        for client in first.keys() & second.keys()
+    )
+
+
+def _mostly(clocks: Mapping[str, ClientClock], clients: AbstractSet[str]) -> bool:
+    """Whether nearly all calls, and the time they took, are of some of the clients."""
+    kept = [clock for client, clock in clocks.items() if client in clients]
+    waited_s = sum(clock.waited_s for clock in clocks.values())
+    calls = sum(clock.calls for clock in clocks.values())
+    return (
+        sum(clock.calls for clock in kept) >= (1 - NOTICEABLE) * calls
+        and sum(clock.waited_s for clock in kept) >= (1 - NOTICEABLE) * waited_s
+    )
+
+
+def _called(measured: Measurement) -> dict[str, ClientClock]:
+    """The clocks of the clients that called NFS, by address."""
+    alone = () if measured.alone is None else (measured.alone,)
+    clocks = alone if measured.clients is None else measured.clients.each
+    return {clock.client: clock for clock in clocks if clock.calls}
+
+
+def _change(
+    client: str, before: ClientClock | None, after: ClientClock | None, clear_from: float
+) -> ClientChange:
+    change_s: float | None = None
+    parts: tuple[ClientPart, ...] = ()
+    forecasts: tuple[ClientForetold, ...] = ()
+    where: Where = "went" if after is None else "came"
+    if before is not None and after is not None:
+        where, change_s = "both", after.active_s - before.active_s
+        if clear_from < 1 and before.rtt_s is not None and after.rtt_s is not None:
+            first, second = _causes(before), _causes(after)
+            parts = _parts(
+                {cause: (first[cause], second[cause]) for cause in first},
+                clear_from * max(before.active_s, after.active_s),
+            )
+            forecasts = _foretold(before, after)
+    return ClientChange(
+        where=where,
+        client=client,
+        before=None if before is None else _run(before),
+        after=None if after is None else _run(after),
+        change_s=change_s,
+        parts=parts,
+        foretold=forecasts,
+    )
+
+
+def _foretold(before: ClientClock, after: ClientClock) -> tuple[ClientForetold, ...]:
+    """The run after from the one before; nothing where a side does not tell its storage."""
+    if not (tells_storage(before) and tells_storage(after)):
+        return ()
+    added = 0.0
+    if before.network_rtt_s is not None and after.network_rtt_s is not None:
+        added = after.network_rtt_s - before.network_rtt_s
+    # Without stable calls after, nothing is known of the storage, and it does not matter.
+    persist = after.persist_s if after.stable_calls else None
+    set_up = Change(rtt_added_s=added, persist_s=persist)
+    calls = Change(rpcs_per_file=float(after.calls), syncops_per_file=float(after.stable_calls))
+    costs, measured = costs_of(before), after.active_s
+    cases = {"set_up": set_up, "calls": set_up.then(calls)}
+    forecasts = {given: change.of(costs).forecast_s for given, change in cases.items()}
+    return tuple(
+        ClientForetold(given, time_s, measured, time_s / measured - 1 if measured > 0 else None)
+        for given, time_s in forecasts.items()
+    )
+
+
+def _added(runs: list[ClientRun]) -> ClientRun:
+    """Runs added up, as if one had followed the other."""
+    return ClientRun(
+        run_s=sum(run.run_s for run in runs),
+        waited_s=sum(run.waited_s for run in runs),
+        calls=sum(run.calls for run in runs),
+        stable_calls=sum(run.stable_calls for run in runs),
+        rtt_s=None,
+        persist_s=None,
+    )
+
+
+def _run(clock: ClientClock) -> ClientRun:
+    told = clock.rtt_s is not None and clock.stable_calls and tells_storage(clock)
+    return ClientRun(
+        run_s=clock.active_s,
+        waited_s=clock.waited_s,
+        calls=clock.calls,
+        stable_calls=clock.stable_calls,
+        rtt_s=clock.rtt_s,
+        persist_s=clock.persist_s if told else None,
+    )
+
+
+def _parts(causes: Mapping[str, tuple[float, float]], least_s: float) -> tuple[ClientPart, ...]:
+    """The causes on both sides, the largest difference first."""
+    rows = [
+        ClientPart(
+            cause=cause,
+            before_s=before,
+            after_s=after,
+            change_s=after - before,
+            clear=abs(after - before) >= least_s,
+        )
+        for cause, (before, after) in sorted(causes.items())
+    ]
+    return tuple(sorted(rows, key=lambda row: -abs(row.change_s)))
+
+
+def _causes(clock: ClientClock) -> dict[str, float]:
+    """What a client's run went into: its verdict's causes from its first call to its last reply."""
+    parts = {each.cause: each.time_s for each in client_verdict(clock).causes}
+    # Asked for in vain after its last call: in the verdict, but no part of its run.
+    parts["waiting"] -= clock.in_vain_s
+    outside = sum(parts.values()) - clock.active_s
+    for cause in IDLE:
+        taken = min(max(0.0, parts[cause]), max(0.0, outside))
+        parts[cause] -= taken
+        outside -= taken
+    return parts
+
+
+def _waited_s(row: ClientChange) -> float:
+    """What it waited, on the side where that was longer, seconds."""
+    return max(run.waited_s for run in (row.before, row.after) if run is not None)

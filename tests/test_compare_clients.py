@@ -1,0 +1,186 @@
+"""What `compare` says of captures of several clients: of each by itself, not of all as one."""
+
+from __future__ import annotations
+
+import pytest
+
+import pcapnfs
+from pcapnfs.comparison.clients import ClientChange
+from pcapnfs.comparison.comparing import Comparison, of_sides
+from pcapnfs.comparison.side import Side, gather
+from pcapnfs.record import replace
+from tests.oracles.corpus import lab_captures, require_corpus
+from tests.unit.rows import MILLISECOND, START_NS, Row, call, file, meta, trace_of
+
+DISK, OTHER = "10.0.0.3", "10.0.0.4"
+
+
+def calls_of(
+    client: str, stable_ms: float, number: int = 100, *, later_ms: int = 0, other_ms: float = 1
+) -> list[Row]:
+    """So many calls, one every 10 ms: 40 small ones, and CREATEs behind them."""
+    base = 10_000 * int(client.rsplit(".", 1)[1])
+    rows: list[Row] = []
+    for place in range(1, number + 1):
+        small = place <= 40
+        row = call(
+            place,
+            "GETATTR" if small else "CREATE",
+            other_ms if small else stable_ms,
+            client=client,
+            file=1,
+            stability="unstable" if small else "stable",
+        )
+        times = {
+            key: int(str(row[key])) + later_ms * MILLISECOND for key in row if key.endswith("_time")
+        }
+        rows.append({**row, **times, "call": base + place})
+    return rows
+
+
+def side(*calls: list[Row]) -> Side:
+    ends = meta(end_ns=START_NS + 4000 * MILLISECOND)
+    rows = [row for client in calls for row in client]
+    with trace_of(ends, calls=rows, files=[file(1, "a")]) as trace:
+        return gather(trace)
+
+
+def compared(before: Side, after: Side) -> tuple[Comparison, dict[str | None, ClientChange]]:
+    result = of_sides(before, after)
+    return result, {row.client: row for row in result.clients}
+
+
+def causes(row: ClientChange) -> dict[str, float]:
+    return {part.cause: part.change_s for part in row.parts}
+
+
+def test_one_client_that_became_faster_beside_one_that_did_not() -> None:
+    """Taken as one, both runs are as long."""
+    before = side(calls_of(DISK, 9), calls_of(OTHER, 9))
+    after = side(calls_of(DISK, 1), calls_of(OTHER, 9))
+    result, clients = compared(before, after)
+    assert result.change_s == pytest.approx(0, abs=1e-9)
+    assert result.same_clients
+    assert not result.as_one
+    assert (result.steps, result.foretold) == ((), ())
+    assert set(clients) == {DISK, OTHER}
+    disk, other = clients[DISK], clients[OTHER]
+    assert disk.before is not None
+    assert disk.after is not None
+    assert disk.before.run_s == pytest.approx(0.999)
+    assert disk.before.persist_s == pytest.approx(0.008)
+    assert disk.after.persist_s == pytest.approx(0)
+    # The next call begins when it did: what storage no longer takes is the client's own.
+    assert causes(disk)["persistence"] == pytest.approx(-60 * 0.008)
+    assert causes(disk)["client"] == pytest.approx(59 * 0.008)
+    assert disk.parts[0].cause == "persistence"
+    assert disk.parts[0].clear
+    assert not any(part.clear for part in other.parts)
+    assert [each.given for each in disk.foretold] == ["set_up", "calls"]
+    assert disk.foretold[0].forecast_s == pytest.approx(0.999 - 60 * 0.008)
+    assert other.foretold[0].error == pytest.approx(0)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_parts_add_up_to_each_client_and_to_all(swapped: bool) -> None:
+    sides = (
+        side(calls_of(DISK, 9), calls_of(OTHER, 5)),
+        side(calls_of(DISK, 2, 70, other_ms=3), calls_of(OTHER, 6, later_ms=300)),
+    )
+    result, clients = compared(*(sides[::-1] if swapped else sides))
+    for row in (*clients.values(), result.together):
+        assert row is not None
+        assert row.change_s is not None
+        assert sum(causes(row).values()) == pytest.approx(row.change_s, abs=1e-9)
+        for run, total in (
+            (row.before, sum(part.before_s for part in row.parts)),
+            (row.after, sum(part.after_s for part in row.parts)),
+        ):
+            assert run is not None
+            assert total == pytest.approx(run.run_s, abs=1e-9)
+    assert result.together is not None
+    assert result.together.client is None
+    assert result.together.change_s == pytest.approx(
+        sum(row.change_s or 0 for row in clients.values())
+    )
+
+
+def test_clients_that_ran_at_other_times_changed_in_nothing() -> None:
+    before = side(calls_of(DISK, 9), calls_of(OTHER, 9))
+    after = side(calls_of(DISK, 9), calls_of(OTHER, 9, later_ms=1500))
+    result, clients = compared(before, after)
+    assert result.change_s == pytest.approx(1.5)
+    assert all(row.change_s == 0 for row in clients.values())
+    assert not any(part.clear for row in clients.values() for part in row.parts)
+
+
+def test_a_client_of_one_side_is_held_against_nothing() -> None:
+    both, alone = side(calls_of(DISK, 9), calls_of(OTHER, 9)), side(calls_of(DISK, 9))
+    for before, after, where in ((both, alone, "went"), (alone, both, "came")):
+        result, clients = compared(before, after)
+        assert clients[OTHER].where == where
+        assert clients[OTHER].change_s is None
+        assert (clients[OTHER].parts, clients[OTHER].foretold) == ((), ())
+        assert clients[DISK].change_s == 0
+        assert result.together is None
+        assert (result.same_clients, result.as_one, result.factor) == (False, False, None)
+        assert (result.steps, result.foretold) == ((), ())
+
+
+def test_other_clients_are_not_taken_for_the_same() -> None:
+    result, clients = compared(
+        side(calls_of(DISK, 9), calls_of(OTHER, 9)),
+        side(calls_of("10.0.0.5", 9), calls_of("10.0.0.6", 9)),
+    )
+    assert {row.where for row in clients.values()} == {"came", "went"}
+    assert not result.same_clients
+    assert result.factor is None
+
+
+def test_the_only_client_is_the_same_under_another_address() -> None:
+    result, clients = compared(side(calls_of(DISK, 9)), side(calls_of(OTHER, 1)))
+    assert clients == {}
+    assert result.same_clients
+    assert result.as_one
+    assert result.steps
+
+
+def test_a_client_with_hardly_a_call_makes_no_several() -> None:
+    """`showmount`, or a look at the root, beside the run that was captured."""
+    with_it = side(calls_of(DISK, 9), calls_of(OTHER, 9, 2))
+    result, clients = compared(with_it, side(calls_of(DISK, 1)))
+    assert clients[OTHER].where == "went"
+    assert result.same_clients
+    assert result.as_one
+    assert result.steps
+
+
+def test_where_stable_calls_are_too_few_nothing_is_foretold() -> None:
+    before, after = (side(calls_of(DISK, 9, 60), calls_of(OTHER, 9, 60)) for _ in range(2))
+    _, clients = compared(before, after)
+    assert all(row.foretold == () for row in clients.values())
+    assert all(row.parts for row in clients.values())
+
+
+def test_what_captures_lack_leaves_parts_open() -> None:
+    before, after = side(calls_of(DISK, 9), calls_of(OTHER, 9)), side(calls_of(DISK, 9))
+    lossy = replace(before, trust=replace(before.trust, dropped_packets=10**6))
+    _, clients = compared(lossy, after)
+    assert clients[DISK].parts == ()
+    assert clients[DISK].change_s == 0
+
+
+@pytest.mark.parametrize("version", ["v3", "v42"])
+def test_a_client_took_as_long_by_its_own_capture_as_by_the_server_s(version: str) -> None:
+    require_corpus()
+    files = {capture.name: capture.files for capture in lab_captures()}
+    sides = []
+    for where in ("server", "client1"):
+        with pcapnfs.open(files[f"k61-two-clients-{version}-{where}"]) as trace:
+            sides.append(gather(trace))
+    result, clients = compared(*sides)
+    (both,) = [row for row in clients.values() if row.where == "both"]
+    assert both.before is not None
+    assert both.before.run_s == pytest.approx(both.after.run_s if both.after else 0, rel=1e-3)
+    assert not any(part.clear for part in both.parts)
+    assert not result.same_clients

@@ -23,6 +23,7 @@ from pcapnfs.analyses.call_times import (
     persistence,
     round_trip,
 )
+from pcapnfs.analyses.idle_time import IdleTime, divided
 from pcapnfs.analyses.logins import Logins
 from pcapnfs.analyses.network_path import NOTHING, Way
 from pcapnfs.analyses.outstanding import KINDS
@@ -159,40 +160,30 @@ class ClientClock(Record):
         known = min(left, sum(self.longer_s.get(row, 0.0) for row in KINDS if row != "unknown"))
         left -= known
         lost = min(left, sum(self.lost_of(row) for row in KINDS if row != "unknown"))
-        moving, late = self.lost_of("transfer"), self.lost_of("client")
+        moving, idle = self.lost_of("transfer"), self.idle
         return {
             "persistence": persisted,
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s - moving,
-            "waiting": self.budget.waiting_s + self.connecting_s + self.in_vain_s,
+            "waiting": self.budget.waiting_s + idle.unreached_s,
             "path": path + known,
-            "loss": lost + unsure + moving + late,
+            "loss": lost + unsure + moving + idle.late_s,
             "server": left - lost,
             "unknown": unknown,
-            "locks": self.lock_s,
-            "client": self.budget.client_s
-            - late
-            - self.lock_s
-            - self.connecting_s
-            - self.in_vain_s,
+            "locks": idle.locks_s,
+            "client": idle.client_s,
         }
 
     @property
-    def lock_s(self) -> float:
-        """What it waited for locks while nothing was lost, seconds."""
-        return min(self.locked_s, self.budget.client_s - self.lost_of("client"))
-
-    @property
-    def connecting_s(self) -> float:
-        """What it waited for a connection, without these, seconds."""
-        left = self.budget.client_s - self.lost_of("client") - self.lock_s
-        return min(self.unreached_s, max(0.0, left))
-
-    @property
-    def in_vain_s(self) -> float:
-        """What it waited for one to the end, likewise, seconds."""
-        left = self.budget.client_s - self.lost_of("client") - self.lock_s - self.connecting_s
-        return min(self.vain_s, max(0.0, left))
+    def idle(self) -> IdleTime:
+        """The time in which it had no call under way."""
+        return divided(
+            self.budget.client_s,
+            late_s=self.lost_of("client"),
+            locks_s=self.locked_s,
+            connecting_s=self.unreached_s,
+            vain_s=self.vain_s,
+        )
 
     def lost_of(self, row: str) -> float:
         """For how long calls stood still for what was lost, of a row of the budget, seconds.

@@ -28,6 +28,7 @@ from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses import vain_connections as _vain_connections
 from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
+from pcapnfs.analyses.budget import book
 from pcapnfs.analyses.call_times import (
     MEANS,
     KindOfStable,
@@ -37,7 +38,7 @@ from pcapnfs.analyses.call_times import (
     round_trip,
     slow_s,
 )
-from pcapnfs.analyses.client_clocks import ClientClocks, client_clocks
+from pcapnfs.analyses.client_clocks import ByClient, ClientClocks, client_clocks
 from pcapnfs.analyses.clock_ticks import clock
 from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
@@ -49,14 +50,13 @@ from pcapnfs.analyses.queued import may_wait, waits
 from pcapnfs.analyses.sealing import sealing
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slower_by_client
-from pcapnfs.analyses.stalled_calls import stood_still_by_client
+from pcapnfs.analyses.stalled_calls import StoodStill, stood_still_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
 from pcapnfs.analyses.timeline import (
     PAUSE_S,
     Locked,
     Longer,
     Lost,
-    StoodStill,
     Timeline,
     timeline,
 )
@@ -349,25 +349,25 @@ def measure(
     queued = _queued_s(trace, calls) if source in MEANS else {}
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
     if len(calls.clients) > 1:
-        locked = {each.client: each.time_s for each in calls.lock_gaps}
-        still = stood_still_by_client(trace)
-        lacking = trust(trace).lacks_much
+        known_of = ByClient(
+            ways=network.ways,
+            lost_s=lost_by_client(trace),
+            longer_s=slower_by_client(trace),
+            locked_s={each.client: each.time_s for each in calls.lock_gaps},
+            unreached_s=unreached,
+            vain_s=vain,
+            logins=logged_in,
+            stood_still=stood_still_by_client(trace),
+            queued_s=queued,
+        )
         clocks = client_clocks(
             found,
             calls,
-            network.ways,
-            rtt,
-            booked,
-            lost_s=lost_by_client(trace),
-            longer_s=slower_by_client(trace),
-            locked_s=locked,
-            unreached_s=unreached,
-            vain_s=vain,
-            logged_in=logged_in,
-            stood_still=still,
-            queued_s=queued,
+            booked or book(found),
+            known_of,
+            rtt_s=rtt,
             queue_s=queue,
-            lacking=lacking,
+            lacking=trust(trace).lacks_much,
         )
     return Measurement(
         files=files,

@@ -183,8 +183,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             vain_s=measured.vain_s,
             lacking=measured.lacking,
             login_s=measured.login_s,
-            stood_still_s=measured.stood_still.calls_s,
-            stood_still_calls=measured.stood_still.calls,
+            stood_still=measured.stood_still,
             queue_s=measured.queue_s,
         )
     )
@@ -318,8 +317,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         resent=clock.resent,
         lacking=clock.lacking,
         login_s=clock.login_s,
-        stood_still_s=clock.stood_still[0],
-        stood_still_calls=clock.stood_still[1],
+        stood_still=clock.stood_still,
         queue_s=clock.queue_s,
     )
 

@@ -19,8 +19,8 @@ from pcapnfs.analyses import late_connections as _late_connections
 from pcapnfs.analyses import logins as _logins
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
-from pcapnfs.analyses import queued as _queued
 from pcapnfs.analyses import sealing as _sealing
+from pcapnfs.analyses import server_queue as _server_queue
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses import trust as _trust
@@ -46,8 +46,8 @@ from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.late_connections import unreached_s
 from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
-from pcapnfs.analyses.queued import may_wait, waits
 from pcapnfs.analyses.sealing import sealing
+from pcapnfs.analyses.server_queue import may_wait, waits_by_client
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slower_by_client
 from pcapnfs.analyses.stalled_calls import StoodStill, stood_still_by_client
@@ -82,7 +82,7 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
-    _queued.READS,
+    _server_queue.READS,
     _trust.READS,
     _untold.READS,
     _late_connections.READS,
@@ -427,7 +427,7 @@ def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:
     if not may_wait(alone, behind):
         return {}
     found: dict[str, float] = {}
-    for each in waits(trace):
+    for each in waits_by_client(trace):
         found[each.client] = found.get(each.client, 0.0) + each.time_s
     return found
 

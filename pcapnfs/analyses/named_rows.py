@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
     Row = dict[str, Any]
+    """A row by the names of its columns."""
 
 
-def by_name(answer: duckdb.DuckDBPyConnection) -> list[Row]:
-    """All rows of the query that a connection answers, by the names of its columns."""
+def by_name(answer: duckdb.DuckDBPyConnection, most: int | None = None) -> list[Row]:
+    """The rows of the query that a connection answers, by the names of its columns.
+
+    Args:
+        answer: The connection.
+        most: How many rows are taken, of those that were not; None: all.
+    """
     names = [name for name, *_ in answer.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+    rows = answer.fetchall() if most is None else answer.fetchmany(most)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def rows(

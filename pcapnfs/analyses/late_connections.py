@@ -128,7 +128,7 @@ def _late(trace: Trace) -> list[dict[str, Any]]:
     if not any_late(trace):
         return []
     with closing(trace.cursor()) as cursor:
-        return by_name(cursor.execute(_LATE, {"late": LATE_NS, "examples": EXAMPLES}))
+        return list(by_name(cursor.execute(_LATE, {"late": LATE_NS, "examples": EXAMPLES})))
 
 
 @once

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import costs, parts
+from pcapnfs.analyses import costs, named_rows, parts
 from pcapnfs.analyses.costs import (
     DATA,
     MOVED,
@@ -25,7 +25,6 @@ from pcapnfs.analyses.costs import (
     prepare,
     totals,
 )
-from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import seconds, whole
 from pcapnfs.record import Record
@@ -211,9 +210,8 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
             """,
             {"start": trace.meta.start_ns},
         )
-        while rows := by_name(cursor, FILES_AT_A_TIME):
-            for row in rows:
-                yield _file_cost(row, ops)
+        for row in named_rows.each(cursor, FILES_AT_A_TIME):
+            yield _file_cost(row, ops)
 
 
 def _files(some: str) -> str:

@@ -138,7 +138,7 @@ def pergroup(
             """,
             {"start": trace.meta.start_ns},
         )
-        rows = by_name(answer)
+        rows = list(by_name(answer))
     return PerGroup(
         by=by,
         groups=tuple(_group_cost(row) for row in rows),

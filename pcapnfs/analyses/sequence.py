@@ -339,7 +339,7 @@ def _file(about: Row, names: tuple[KnownName, ...], steps: tuple[Step, ...]) -> 
 
 
 def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Step, ...]]:
-    rows = named_rows.rows(
+    answer = named_rows.rows(
         trace,
         f"""
         with {OWNED}, {STEPS}, {WANTED}
@@ -359,6 +359,7 @@ def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Ste
         """,
         {"files": given.text(files), "start": trace.meta.start_ns},
     )
+    rows = list(answer)
     operations = _operations(trace, [integer(row["call"]) for row in rows])
     found: dict[int, list[Step]] = {}
     for row in rows:

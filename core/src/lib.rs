@@ -3,7 +3,9 @@
 //! The way of the data, one stage per module, each knowing only those above it in this list:
 //! files → [`capture`] → packets → [`packet`] → segments → [`stream`] → bytes in order → [`rpc`] →
 //! call/reply pairs → [`nfs`] → operations → [`names`] → files and paths → [`table`] → Arrow.
-//! [`decode`] is the whole pipeline in one screen; [`redact`] looks on and writes the capture anew, [`annotate`] writes it with comments. [`walk`] answers questions about rows in order, [`intervals`] about times that overlap.
+//! [`decode`] is the whole pipeline; [`redact`] looks on and writes the capture anew, [`annotate`]
+//! writes it with comments. [`walk`] answers questions about rows in order, [`intervals`] about
+//! times that overlap.
 //!
 //! The promise: arbitrary bytes are safe. No input makes this crate panic, and its memory stays
 //! within named limits (each constant says what happens beyond it) plus one entry per file handle.

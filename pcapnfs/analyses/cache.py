@@ -9,7 +9,7 @@ and the like are observations: they can show that somebody else changed the file
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses import directions as _directions
@@ -19,6 +19,7 @@ from pcapnfs.analyses.change_ids import age_s, change_ids
 from pcapnfs.analyses.delegations import Delegations, delegations
 from pcapnfs.analyses.directions import directions
 from pcapnfs.analyses.mount_options import Mount, mounts
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.texts import among
 from pcapnfs.analyses.transfer_sizes import MOVING, READ_OPERATIONS
@@ -29,6 +30,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     import duckdb
 
+    from pcapnfs.analyses.named_rows import Row
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -215,12 +217,10 @@ def of_learned(
         cursor.execute("insert into held from walked")
         cursor.unregister("walked")
     cursor.execute(_BY_FILE)
-    (totals,) = cursor.execute(_TOTALS).fetchall()
-    (
-        revalidations, by_getattr, by_open, by_verify, first, unchanged, own, other, unknown,
-        objects, time, invalidations, reread, saved, learnt,
-    ) = totals  # fmt: skip
-    compared = integer(unchanged) + integer(own) + integer(other)
+    (totals,) = by_name(cursor.execute(_TOTALS))
+    compared = sum(
+        integer(totals[name]) for name in ("unchanged", "changed_by_self", "changed_by_other")
+    )
     ((not_atomic,),) = cursor.execute(
         "select count(*) from operations "
         "where not change_atomic and executed and change_before <> change_after"
@@ -231,29 +231,29 @@ def of_learned(
     ).fetchall()
     # Without anything learnt, all is nothing, or nothing is known.
     lacks, one_way = untold(trace), directions(trace).mostly
-    untaught = integer(learnt) == 0 and (lacks.unplaced or one_way)
+    untaught = integer(totals["learnt"]) == 0 and (lacks.unplaced or one_way)
 
-    def count(number: object) -> int | None:
-        return known(integer(number), unless=untaught)
+    def count(name: str) -> int | None:
+        return known(integer(totals[name]), unless=untaught)
 
     return Cache(
-        revalidations=count(revalidations),
-        by_getattr=count(by_getattr),
-        by_open=count(by_open),
-        by_verify=count(by_verify),
-        first_sight=count(first),
-        unchanged=count(unchanged),
-        unchanged_share=integer(unchanged) / compared if compared else None,
-        changed_by_self=count(own),
-        changed_by_other=count(other),
-        unknown=count(unknown),
+        revalidations=count("revalidations"),
+        by_getattr=count("by_getattr"),
+        by_open=count("by_open"),
+        by_verify=count("by_verify"),
+        first_sight=count("first_sight"),
+        unchanged=count("unchanged"),
+        unchanged_share=integer(totals["unchanged"]) / compared if compared else None,
+        changed_by_self=count("changed_by_self"),
+        changed_by_other=count("changed_by_other"),
+        unknown=count("unknown"),
         without_file=integer(without_file),
-        objects=count(objects),
-        revalidation_s=known(seconds(time) or 0.0, unless=untaught),
-        invalidations=count(invalidations),
-        not_atomic=count(not_atomic),
-        bytes_reread=count(reread),
-        bytes_saved=count(saved),
+        objects=count("objects"),
+        revalidation_s=known(seconds(totals["time"]) or 0.0, unless=untaught),
+        invalidations=count("invalidations"),
+        not_atomic=known(integer(not_atomic), unless=untaught),
+        bytes_reread=count("reread"),
+        bytes_saved=count("saved"),
         intervals=() if untaught else _intervals(cursor),
         delegations=delegations(cursor, untold=lacks.unnamed),
         mounts=mounts(trace, cursor),
@@ -306,12 +306,18 @@ _BY_FILE = """
     from asked_about left join held using (mount, file)
 """
 
-_TOTALS = """
-    select sum(revalidations), sum(by_getattr), sum(by_open), sum(by_verify), sum(first_sight),
-           sum(unchanged), sum(changed_by_self), sum(changed_by_other), sum(unknown),
-           count(*) filter (revalidations > 0), sum(time), sum(invalidations),
-           (select sum(reread) from held), (select sum(saved) from held), count(*)
-    from asked_about
+_SUMMED = (
+    "revalidations", "by_getattr", "by_open", "by_verify", "first_sight", "unchanged",
+    "changed_by_self", "changed_by_other", "unknown", "time", "invalidations",
+)  # fmt: skip
+"""What is added up over objects."""
+
+_TOTALS = f"""
+    select {", ".join(f"sum(its.{name}) as {name}" for name in _SUMMED)},
+           count(*) filter (its.revalidations > 0) as objects,
+           (select sum(reread) from held) as reread, (select sum(saved) from held) as saved,
+           count(*) as learnt
+    from asked_about as its
 """
 
 
@@ -383,34 +389,30 @@ def _files(cursor: duckdb.DuckDBPyConnection, top: int, sort: Sort) -> tuple[Fil
         )
         select file, path, client, server, role, revalidations, unchanged, changed_by_self,
                changed_by_other, invalidations, median, time, bytes_reread, bytes_saved,
-               coalesce(recalls, 0)
+               coalesce(recalls, 0) as recalls
         from most left join ages using (mount, file) left join recalls using (mount, file)
         order by {_ORDER[sort]}
         """
-    ).fetchall()
-    return tuple(_file_cache(row) for row in rows)
+    )
+    return tuple(_file_cache(row) for row in by_name(rows))
 
 
-def _file_cache(row: tuple[Any, ...]) -> FileCache:
-    """Read a row of the query in `_files`, column by column."""
-    (
-        file, path, client, server, role, revalidations, unchanged, own, other, invalidations,
-        median, time, reread, saved, recalls,
-    ) = row  # fmt: skip
+def _file_cache(row: Row) -> FileCache:
+    """Read a row of the query in `_files`."""
     return FileCache(
-        file=integer(file),
-        path=str(path),
-        client=str(client),
-        server=str(server),
-        role=str(role),
-        revalidations=integer(revalidations),
-        unchanged=integer(unchanged),
-        changed_by_self=integer(own),
-        changed_by_other=integer(other),
-        invalidations=integer(invalidations),
-        interval_p50_s=median,
-        time_s=seconds(time) or 0.0,
-        bytes_reread=integer(reread),
-        bytes_saved=integer(saved),
-        recalls=integer(recalls),
+        file=integer(row["file"]),
+        path=str(row["path"]),
+        client=str(row["client"]),
+        server=str(row["server"]),
+        role=str(row["role"]),
+        revalidations=integer(row["revalidations"]),
+        unchanged=integer(row["unchanged"]),
+        changed_by_self=integer(row["changed_by_self"]),
+        changed_by_other=integer(row["changed_by_other"]),
+        invalidations=integer(row["invalidations"]),
+        interval_p50_s=row["median"],
+        time_s=seconds(row["time"]) or 0.0,
+        bytes_reread=integer(row["bytes_reread"]),
+        bytes_saved=integer(row["bytes_saved"]),
+        recalls=integer(row["recalls"]),
     )

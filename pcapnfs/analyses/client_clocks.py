@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs.analyses.arrays import by_group, median, pieces
-from pcapnfs.analyses.budget import Booked, Budget, book, budgets
+from pcapnfs.analyses.budget import Booked, Budget, budgets
 from pcapnfs.analyses.call_times import (
     MEANS,
     KindOfStable,
@@ -23,10 +23,12 @@ from pcapnfs.analyses.call_times import (
     persistence,
     round_trip,
 )
+from pcapnfs.analyses.idle_time import IdleTime, divided
 from pcapnfs.analyses.logins import Logins
 from pcapnfs.analyses.network_path import NOTHING, Way
 from pcapnfs.analyses.outstanding import KINDS
 from pcapnfs.analyses.service_time import NANOSECONDS
+from pcapnfs.analyses.stalled_calls import StoodStill
 from pcapnfs.analyses.traffic import OTHERS
 from pcapnfs.record import Record
 
@@ -92,20 +94,20 @@ class ClientClock(Record):
     seconds."""
     locked_s: float
     """The part of its own time in which it waited for locks, seconds."""
-    unreached_s: float = 0.0
+    unreached_s: float
     """The part of its own time in which it waited for a connection, seconds."""
-    vain_s: float = 0.0
+    vain_s: float
     """The same after its last call, where it had none to the end, seconds."""
-    stood_still: tuple[float, int] = (0.0, 0)
-    """What a few of its calls stood still, added up, seconds, and how many they are."""
-    apart_s: float = 0.0
+    stood_still: StoodStill
+    """What a few of its calls stood still."""
+    apart_s: float
     """For how long calls that mount and unmount were outstanding, added up, seconds; they are in
     its clock."""
-    lacking: bool = False
+    lacking: bool
     """The capture lacks so much that calls may have been under way where none is (trust)."""
-    login_s: float = 0.0
+    login_s: float
     """What calls that log in took longer than a round trip each, seconds: no work on files."""
-    queue_s: float = 0.0
+    queue_s: float
     """What of the round trip a call waited until its server was done with others, mean, seconds."""
 
     @property
@@ -159,40 +161,30 @@ class ClientClock(Record):
         known = min(left, sum(self.longer_s.get(row, 0.0) for row in KINDS if row != "unknown"))
         left -= known
         lost = min(left, sum(self.lost_of(row) for row in KINDS if row != "unknown"))
-        moving, late = self.lost_of("transfer"), self.lost_of("client")
+        moving, idle = self.lost_of("transfer"), self.idle
         return {
             "persistence": persisted,
             "round_trips": round_trips,
             "transfer": self.budget.transfer_s - moving,
-            "waiting": self.budget.waiting_s + self.connecting_s + self.in_vain_s,
+            "waiting": self.budget.waiting_s + idle.unreached_s,
             "path": path + known,
-            "loss": lost + unsure + moving + late,
+            "loss": lost + unsure + moving + idle.late_s,
             "server": left - lost,
             "unknown": unknown,
-            "locks": self.lock_s,
-            "client": self.budget.client_s
-            - late
-            - self.lock_s
-            - self.connecting_s
-            - self.in_vain_s,
+            "locks": idle.locks_s,
+            "client": idle.client_s,
         }
 
     @property
-    def lock_s(self) -> float:
-        """What it waited for locks while nothing was lost, seconds."""
-        return min(self.locked_s, self.budget.client_s - self.lost_of("client"))
-
-    @property
-    def connecting_s(self) -> float:
-        """What it waited for a connection, without these, seconds."""
-        left = self.budget.client_s - self.lost_of("client") - self.lock_s
-        return min(self.unreached_s, max(0.0, left))
-
-    @property
-    def in_vain_s(self) -> float:
-        """What it waited for one to the end, likewise, seconds."""
-        left = self.budget.client_s - self.lost_of("client") - self.lock_s - self.connecting_s
-        return min(self.vain_s, max(0.0, left))
+    def idle(self) -> IdleTime:
+        """The time in which it had no call under way."""
+        return divided(
+            self.budget.client_s,
+            late_s=self.lost_of("client"),
+            locks_s=self.locked_s,
+            connecting_s=self.unreached_s,
+            vain_s=self.vain_s,
+        )
 
     def lost_of(self, row: str) -> float:
         """For how long calls stood still for what was lost, of a row of the budget, seconds.
@@ -201,6 +193,29 @@ class ClientClock(Record):
             row: One of `budget.ROWS`.
         """
         return min(self.lost_s.get(row, 0.0), float(getattr(self.budget, f"{row}_s")))
+
+
+class ByClient(Record):
+    """What is known of clients besides their calls, by address; who is not there has none of it."""
+
+    ways: Mapping[str, Way]
+    """What TCP tells of its network."""
+    lost_s: Mapping[str, Mapping[str, float]]
+    """By row of the budget, for how long calls stood still for what was lost, seconds."""
+    longer_s: Mapping[str, Mapping[str, float]]
+    """The same of what calls took longer because the path was longer for a while."""
+    locked_s: Mapping[str, float]
+    """What of its own time it waited for locks, seconds."""
+    unreached_s: Mapping[str, float]
+    """The same of what it waited for a connection."""
+    vain_s: Mapping[str, float]
+    """The same after its last call, where it had none to the end."""
+    logins: Mapping[str, Logins]
+    """Its calls that log in."""
+    stood_still: Mapping[str, StoodStill]
+    """What a few of its calls stood still."""
+    queued_s: Mapping[str, float]
+    """What its small calls waited until a server was done with others, together, seconds."""
 
 
 class ClientClocks(Record):
@@ -218,44 +233,24 @@ class ClientClocks(Record):
 def client_clocks(
     calls: Outstanding,
     line: Timeline,
-    ways: Mapping[str, Way],
-    rtt_s: float | None,
-    booked: Booked | None = None,
-    lost_s: Mapping[str, Mapping[str, float]] | None = None,
-    longer_s: Mapping[str, Mapping[str, float]] | None = None,
-    locked_s: Mapping[str, float] | None = None,
-    unreached_s: Mapping[str, float] | None = None,
-    vain_s: Mapping[str, float] | None = None,
-    logged_in: Mapping[str, Logins] | None = None,
-    stood_still: Mapping[str, tuple[float, int]] | None = None,
-    queued_s: Mapping[str, float] | None = None,
-    queue_s: float = 0.0,
+    booked: Booked,
+    known: ByClient,
     *,
-    lacking: bool = False,
+    rtt_s: float | None,
+    queue_s: float,
+    lacking: bool,
 ) -> ClientClocks:
     """The clock of each client.
 
     Args:
         calls: When calls were outstanding.
         line: The calls of all clients on one line of time.
-        ways: By client, what TCP tells of its network.
+        booked: The calls added up.
+        known: What else is known of each client.
         rtt_s: The round trip that the calls of all clients show, seconds; None when nothing tells.
-        booked: The calls added up, where that is known already.
-        lost_s: By client and row of the budget, for how long calls stood still for what was lost,
-            seconds.
-        longer_s: The same of what calls took longer because the path was longer for a while.
-        locked_s: By client, what of its own time it waited for locks, seconds.
-        unreached_s: The same of what it waited for a connection.
-        vain_s: The same after its last call, where it had none to the end.
-        logged_in: By client, its calls that log in.
-        stood_still: By client, what a few of its calls stood still, added up, seconds, and how many
-            they are.
-        queued_s: By client, what its small calls waited until a server was done with others,
-            together, seconds.
-        queue_s: What of the round trip of all clients that is, seconds.
+        queue_s: What of it a call waited until its server was done with others, seconds.
         lacking: The capture lacks so much that calls may have been under way where none is.
     """
-    booked = booked or book(calls)
     total, own = budgets(calls, booked, top=CLIENTS)
     # Under TLS, time without any call that is seen is not the client's own.
     waited = booked.waited_ns.sum(axis=1) / NANOSECONDS
@@ -272,13 +267,13 @@ def client_clocks(
         small = line.service_s[mine[line.own_small[mine]]]
         timed = mine[line.own_timed[mine]]
         service = line.service_s[timed]
-        way = ways.get(client, NOTHING)
+        way = known.ways.get(client, NOTHING)
         rtt, source = round_trip(small, way, bool(line.own_enough[place]))
         queue = 0.0
         if rtt is None:
             rtt, queue = rtt_s, queue_s
         elif source in MEANS:
-            queue = min(rtt, (queued_s or {}).get(client, 0.0) / len(small))
+            queue = min(rtt, known.queued_s.get(client, 0.0) / len(small))
         found.append(
             ClientClock(
                 client=client,
@@ -298,15 +293,15 @@ def client_clocks(
                 stable_mean_s=float(service.mean()) if len(service) else None,
                 stable_median_s=median(service) if len(service) else None,
                 kinds=kinds_of_stable(service, line.operation[timed], line.operations, rtt),
-                lost_s=(lost_s or {}).get(client, {}),
-                longer_s=(longer_s or {}).get(client, {}),
-                locked_s=(locked_s or {}).get(client, 0.0),
-                unreached_s=(unreached_s or {}).get(client, 0.0),
-                vain_s=(vain_s or {}).get(client, 0.0),
-                stood_still=(stood_still or {}).get(client, (0.0, 0)),
+                lost_s=known.lost_s.get(client, {}),
+                longer_s=known.longer_s.get(client, {}),
+                locked_s=known.locked_s.get(client, 0.0),
+                unreached_s=known.unreached_s.get(client, 0.0),
+                vain_s=known.vain_s.get(client, 0.0),
+                stood_still=known.stood_still.get(client, StoodStill()),
                 apart_s=float(line.apart_s[place]),
                 lacking=lacking,
-                login_s=(logged_in or {}).get(client, Logins()).beyond_s(rtt or 0.0),
+                login_s=known.logins.get(client, Logins()).beyond_s(rtt or 0.0),
                 queue_s=queue,
             )
         )

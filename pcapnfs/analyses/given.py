@@ -25,5 +25,18 @@ def rows(name: str, kind: str) -> str:
         name: The parameter whose value is the text.
         kind: The type of the values.
     """
-    # An empty text has no values, but one part.
-    return f"unnest(string_split(nullif(${name}, ''), '{BETWEEN}')::{kind}[])"
+    return f"unnest(string_split({_given(name)}, '{BETWEEN}')::{kind}[])"
+
+
+def places(name: str) -> str:
+    """SQL: the place of each value, from 0, in the order of its `rows`.
+
+    Args:
+        name: The parameter whose value is the text.
+    """
+    return f"unnest(range(len(string_split({_given(name)}, '{BETWEEN}'))))"
+
+
+def _given(name: str) -> str:
+    """SQL: the text, or NULL without values: an empty text has one part."""
+    return f"nullif(${name}, '')"

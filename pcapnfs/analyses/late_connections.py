@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcapnfs import columns
 from pcapnfs.analyses.examples import EXAMPLES
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -85,34 +86,21 @@ def late_connections(trace: Trace) -> tuple[LateConnections, ...]:
     idle = _idle(_stretches(trace))
     return tuple(
         LateConnections(
-            client=client,
-            server=server,
-            connections=integer(many),
-            longest_s=seconds(longest) or 0.0,
-            idle_s=seconds(idle[client, server]) or 0.0,
-            resent=integer(resent),
-            attempts=integer(attempts),
-            refusals=integer(refusals),
-            challenges=integer(challenges),
-            resent_answers=integer(answers),
-            syn_s=seconds(syn),
-            lossy=lossy,
-            frames=tuple(frames),
+            client=row["client"],
+            server=row["server"],
+            connections=integer(row["connections"]),
+            longest_s=seconds(row["longest"]) or 0.0,
+            idle_s=seconds(idle[row["client"], row["server"]]) or 0.0,
+            resent=integer(row["resent"]),
+            attempts=integer(row["attempts"]),
+            refusals=integer(row["refusals"]),
+            challenges=integer(row["challenges"]),
+            resent_answers=integer(row["resent_answers"]),
+            syn_s=seconds(row["syn"]),
+            lossy=row["lossy"],
+            frames=tuple(row["frames"]),
         )
-        for (
-            client,
-            server,
-            many,
-            longest,
-            resent,
-            attempts,
-            refusals,
-            challenges,
-            answers,
-            syn,
-            lossy,
-            frames,
-        ) in _late(trace)
+        for row in _late(trace)
     )
 
 
@@ -135,12 +123,12 @@ def any_late(trace: Trace) -> bool:
 
 
 @once
-def _late(trace: Trace) -> list[tuple[Any, ...]]:
+def _late(trace: Trace) -> list[dict[str, Any]]:
     """Late connections by client and server."""
     if not any_late(trace):
         return []
     with closing(trace.cursor()) as cursor:
-        return cursor.execute(_LATE, {"late": LATE_NS, "examples": EXAMPLES}).fetchall()
+        return list(by_name(cursor.execute(_LATE, {"late": LATE_NS, "examples": EXAMPLES})))
 
 
 @once
@@ -183,11 +171,13 @@ _ASKED = """
 _ANY = f"select exists ({_ASKED})"
 
 _LATE = f"""
-    select client, server, count(*), max(opened - asked), sum(greatest(syns, 1) - 1),
-           sum(attempts), sum(refusals), sum(challenge_acks), sum(greatest(syn_acks, 1) - 1),
-           max(syn_rtt), bool_and(lossy),
-           (list(first_frame order by opened - asked desc, first_frame))[:$examples]
-    from ({_ASKED}) group by client, server order by 4 desc, client, server
+    select client, server, count(*) as connections, max(opened - asked) as longest,
+           sum(greatest(syns, 1) - 1) as resent, sum(late.attempts) as attempts,
+           sum(late.refusals) as refusals, sum(challenge_acks) as challenges,
+           sum(greatest(syn_acks, 1) - 1) as resent_answers, max(syn_rtt) as syn,
+           bool_and(late.lossy) as lossy,
+           (list(first_frame order by opened - asked desc, first_frame))[:$examples] as frames
+    from ({_ASKED}) as late group by client, server order by longest desc, client, server
 """
 
 _IDLE = f"""

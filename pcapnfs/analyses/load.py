@@ -4,7 +4,7 @@ Takes the answered calls of all clients at a server; gives the service times of 
 need neither data nor storage, by the number of calls under way when they were sent. What is the
 network's is in all of them alike, so that what grows is the server's, or the link's before it;
 calls that stood still for lost segments are left out. Where it grows, also how many of them waited
-until the server was done with another call (`queued`).
+until the server was done with another call (`server_queue`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcapnfs import columns
-from pcapnfs.analyses import parts, queued, shares, tcp_stalls, traffic
+from pcapnfs.analyses import parts, server_queue, shares, tcp_stalls, traffic
 from pcapnfs.analyses.arrays import (
     by_group,
     counted,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pcapnfs.trace import Trace
 
 READS = columns.together(
-    queued.READS,
+    server_queue.READS,
     shares.READS,
     tcp_stalls.STALLED_READS,
     traffic.READS,
@@ -89,7 +89,7 @@ class Load(Record):
     """Calls answered."""
     bands: tuple[Band, ...]
     """From few calls under way to many; up to twice `least` each."""
-    queued: queued.Queued | None
+    queued: server_queue.ServerQueue | None
     """Those that waited for another call; None where service times do not grow with the load."""
 
 
@@ -132,7 +132,8 @@ def load(trace: Trace) -> tuple[Load, ...]:
             )
             bands.append((told, small[members[largest(took, EXAMPLES)]].tolist()))
         found.append((server, number, bands))
-    waits = queued.queued(trace, [server for server, _, bands in found if _grows(bands)])
+    slowed = [server for server, _, bands in found if _grows(bands)]
+    queues = server_queue.server_queues(trace, slowed)
     frames = _frames(
         trace, [call for *_, bands in found for _, longest in bands for call in longest]
     )
@@ -144,7 +145,7 @@ def load(trace: Trace) -> tuple[Load, ...]:
                 replace(told, frames=tuple(frames[call] for call in longest))
                 for told, longest in bands
             ),
-            queued=waits.get(server),
+            queued=queues.get(server),
         )
         for server, number, bands in found
     )

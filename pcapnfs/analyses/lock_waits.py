@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import population
+from pcapnfs.analyses import named_rows, population
 from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.service_time import integer, seconds
@@ -131,44 +131,27 @@ def lock_waits(trace: Trace) -> tuple[LockWaits, ...]:
     if not NEEDS.met(trace):
         return ()
     _register(trace)
-    rows = trace.rows(_WAITS, {"files": FILES_SHOWN, "examples": EXAMPLES})
+    rows = named_rows.rows(trace, _WAITS, {"files": FILES_SHOWN, "examples": EXAMPLES})
     return tuple(
         LockWaits(
-            client=client,
-            server=server,
-            protocols=tuple(sorted(protocols)),
-            locks=integer(locks),
-            refused=integer(refused),
-            waits=integer(waits),
-            granted=integer(granted),
-            told=integer(told),
-            polled=integer(polled),
-            interval_s=seconds(interval),
-            waited_s=seconds(waited) or 0.0,
-            longest_s=seconds(longest),
-            late_s=seconds(late) or 0.0,
-            holders=tuple(sorted(set(holders))),
-            paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
-            frames=tuple(frames),
+            client=row["client"],
+            server=row["server"],
+            protocols=tuple(sorted(row["protocols"])),
+            locks=integer(row["locks"]),
+            refused=integer(row["refused"]),
+            waits=integer(row["waits"]),
+            granted=integer(row["granted"]),
+            told=integer(row["told"]),
+            polled=integer(row["polled"]),
+            interval_s=seconds(row["interval"]),
+            waited_s=seconds(row["waited"]) or 0.0,
+            longest_s=seconds(row["longest"]),
+            late_s=seconds(row["late"]) or 0.0,
+            holders=tuple(sorted(set(row["holders"]))),
+            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            frames=tuple(row["frames"]),
         )
-        for (
-            client,
-            server,
-            protocols,
-            locks,
-            refused,
-            waits,
-            granted,
-            told,
-            polled,
-            interval,
-            waited,
-            longest,
-            late,
-            holders,
-            paths,
-            frames,
-        ) in rows
+        for row in rows
     )
 
 
@@ -278,15 +261,17 @@ _WAITS = """
         ) using (call)
         where operations.op = 'LOCK' group by client, server
     )
-    select client, server, any_value(protocols), any_value(locks), sum(refused), count(*),
-           count(ended), count(*) filter (notice), sum(polled), any_value(interval),
-           sum(greatest(last - coalesce(alone, begun), 0)), max(ended - begun),
-           sum(ended - unlocked) filter (freed),
-           list_sort(coalesce(list(distinct holder) filter (freed), [])),
+    select client, server, any_value(protocols) as protocols, any_value(locks) as locks,
+           sum(refused) as refused, count(*) as waits, count(ended) as granted,
+           count(*) filter (notice) as told, sum(polled) as polled,
+           any_value("interval") as "interval",
+           sum(greatest(last - coalesce(alone, begun), 0)) as waited,
+           max(ended - begun) as longest, sum(ended - unlocked) filter (freed) as late,
+           list_sort(coalesce(list(distinct holder) filter (freed), [])) as holders,
            coalesce((list(path order by last - begun desc, frame, path)
-                filter (path is not null))[:10 * $files], []),
-           (list(frame order by last - begun desc, frame))[:$examples]
+                filter (path is not null))[:10 * $files], []) as paths,
+           (list(frame order by last - begun desc, frame))[:$examples] as frames
     from judged join locks using (client, server) left join asking using (client, server)
                 left join (select files.file, path from files) using (file)
-    group by client, server order by 11 desc, client, server
+    group by client, server order by waited desc, client, server
 """

@@ -19,8 +19,8 @@ from pcapnfs.analyses import late_connections as _late_connections
 from pcapnfs.analyses import logins as _logins
 from pcapnfs.analyses import network_path as _network_path
 from pcapnfs.analyses import outstanding as _outstanding
-from pcapnfs.analyses import queued as _queued
 from pcapnfs.analyses import sealing as _sealing
+from pcapnfs.analyses import server_queue as _server_queue
 from pcapnfs.analyses import storage_clock
 from pcapnfs.analyses import timeline as _timeline
 from pcapnfs.analyses import trust as _trust
@@ -28,6 +28,7 @@ from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses import vain_connections as _vain_connections
 from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
+from pcapnfs.analyses.budget import book
 from pcapnfs.analyses.call_times import (
     MEANS,
     KindOfStable,
@@ -37,7 +38,7 @@ from pcapnfs.analyses.call_times import (
     round_trip,
     slow_s,
 )
-from pcapnfs.analyses.client_clocks import ClientClock, ClientClocks, client_clocks
+from pcapnfs.analyses.client_clocks import ByClient, ClientClock, ClientClocks, client_clocks
 from pcapnfs.analyses.clock_ticks import clock
 from pcapnfs.analyses.clocks_apart import clocks_apart
 from pcapnfs.analyses.directions import directions
@@ -46,18 +47,17 @@ from pcapnfs.analyses.late_connections import unreached_s
 from pcapnfs.analyses.levels import often_at_once
 from pcapnfs.analyses.logins import Logins, logins
 from pcapnfs.analyses.network_path import NetworkPath, network_path
-from pcapnfs.analyses.queued import may_wait, waits
 from pcapnfs.analyses.sealing import sealing
+from pcapnfs.analyses.server_queue import may_wait, waits_by_client
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slower_by_client
-from pcapnfs.analyses.stalled_calls import stood_still_by_client
+from pcapnfs.analyses.stalled_calls import StoodStill, stood_still_by_client
 from pcapnfs.analyses.tcp_stalls import lost_by_client
 from pcapnfs.analyses.timeline import (
     PAUSE_S,
     Locked,
     Longer,
     Lost,
-    StoodStill,
     Timeline,
     timeline,
 )
@@ -83,7 +83,7 @@ READS = columns.together(
     _network_path.READS,
     _directions.READS,
     _sealing.READS,
-    _queued.READS,
+    _server_queue.READS,
     _trust.READS,
     _untold.READS,
     _late_connections.READS,
@@ -364,25 +364,25 @@ def measure(
     queue = min(rtt or 0.0, sum(queued.values()) / max(1, len(small)))
     several = len(calls.clients) > 1
     if several or each:
-        locked = {gaps.client: gaps.time_s for gaps in calls.lock_gaps}
-        still = stood_still_by_client(trace)
-        lacking = trust(trace).lacks_much
+        known_of = ByClient(
+            ways=network.ways,
+            lost_s=lost_by_client(trace),
+            longer_s=slower_by_client(trace),
+            locked_s={gaps.client: gaps.time_s for gaps in calls.lock_gaps},
+            unreached_s=unreached,
+            vain_s=vain,
+            logins=logged_in,
+            stood_still=stood_still_by_client(trace),
+            queued_s=queued,
+        )
         clocks = client_clocks(
             found,
             calls,
-            network.ways,
-            rtt,
-            booked,
-            lost_s=lost_by_client(trace),
-            longer_s=slower_by_client(trace),
-            locked_s=locked,
-            unreached_s=unreached,
-            vain_s=vain,
-            logged_in=logged_in,
-            stood_still=still,
-            queued_s=queued,
+            booked or book(found),
+            known_of,
+            rtt_s=rtt,
             queue_s=queue,
-            lacking=lacking,
+            lacking=trust(trace).lacks_much,
         )
     return Measurement(
         files=files,
@@ -453,7 +453,7 @@ def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:
     if not may_wait(alone, behind):
         return {}
     found: dict[str, float] = {}
-    for each in waits(trace):
+    for each in waits_by_client(trace):
         found[each.client] = found.get(each.client, 0.0) + each.time_s
     return found
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import costs, parts
+from pcapnfs.analyses import costs, named_rows, parts
 from pcapnfs.analyses.costs import (
     DATA,
     MOVED,
@@ -30,6 +30,7 @@ from pcapnfs.analyses.service_time import seconds, whole
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.named_rows import Row
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -201,16 +202,16 @@ def file_costs(trace: Trace, selection: Selection) -> Iterator[FileCost]:
         cursor.execute(
             f"""
             select most.* replace (first_time - $start as first_time,
-                                   last_time - $start as last_time), last_time - first_time, times
+                                   last_time - $start as last_time),
+                   last_time - first_time as lifetime, times
             from (from most {best}) as most
                  left join (select file, times from costs) as counted using (file)
             {ordered}
             """,
             {"start": trace.meta.start_ns},
         )
-        while rows := cursor.fetchmany(FILES_AT_A_TIME):
-            for row in rows:
-                yield _file_cost(row, ops)
+        for row in named_rows.each(cursor, FILES_AT_A_TIME):
+            yield _file_cost(row, ops)
 
 
 def _files(some: str) -> str:
@@ -285,43 +286,37 @@ def _operations(trace: Trace) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows)
 
 
-def _file_cost(row: tuple[Any, ...], ops: tuple[str, ...]) -> FileCost:
-    """Read a row of the query in `file_costs`, column by column."""
-    (
-        file, path, export, server, handle, fileid, role, type_, size, removed,
-        calls, stable_calls, directory_calls, time, stable_time,
-        bytes_read, bytes_written, errors, revalidations, retransmitted,
-        first_frame, last_frame, first, last, lifetime, times,
-    ) = row  # fmt: skip
-    pairs = zip(ops, times, strict=True) if times else ()
+def _file_cost(row: Row, ops: tuple[str, ...]) -> FileCost:
+    """Read a row of the query in `file_costs`."""
+    pairs = zip(ops, row["times"], strict=True) if row["times"] else ()
     kinds = [(op, count) for op, count in pairs if count]
     kinds.sort(key=lambda kind: -kind[1])
     return FileCost(
-        file=file,
-        path=path,
-        export=export,
-        server=server,
-        handle=handle,
-        fileid=fileid,
-        role=role,
-        type=type_,
-        size_bytes=size,
-        removed=removed,
-        calls=calls,
+        file=row["file"],
+        path=row["path"],
+        export=row["export"],
+        server=row["server"],
+        handle=row["handle"],
+        fileid=row["fileid"],
+        role=row["role"],
+        type=row["type"],
+        size_bytes=row["size"],
+        removed=row["removed"],
+        calls=row["calls"],
         ops=dict(kinds),
-        stable_calls=stable_calls,
-        directory_calls=directory_calls,
-        time_s=seconds(time) or 0.0,
-        stable_s=seconds(stable_time) or 0.0,
-        unstable_s=seconds(time - stable_time) or 0.0,
-        bytes_read=whole(bytes_read),
-        bytes_written=whole(bytes_written),
-        errors=errors,
-        revalidations=revalidations,
-        retransmitted=retransmitted,
-        first_frame=first_frame,
-        last_frame=last_frame,
-        first_s=seconds(first),
-        last_s=seconds(last),
-        lifetime_s=seconds(lifetime),
+        stable_calls=row["stable_calls"],
+        directory_calls=row["directory_calls"],
+        time_s=seconds(row["time"]) or 0.0,
+        stable_s=seconds(row["stable_time"]) or 0.0,
+        unstable_s=seconds(row["time"] - row["stable_time"]) or 0.0,
+        bytes_read=whole(row["bytes_read"]),
+        bytes_written=whole(row["bytes_written"]),
+        errors=row["errors"],
+        revalidations=row["revalidations"],
+        retransmitted=row["retransmitted"],
+        first_frame=row["first_frame"],
+        last_frame=row["last_frame"],
+        first_s=seconds(row["first_time"]),
+        last_s=seconds(row["last_time"]),
+        lifetime_s=seconds(row["lifetime"]),
     )

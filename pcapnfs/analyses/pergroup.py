@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns
 from pcapnfs.analyses import costs
@@ -22,12 +22,14 @@ from pcapnfs.analyses.costs import (
     prepare,
     totals,
 )
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.owners import OBJECTS, OWNED
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.named_rows import Row
     from pcapnfs.trace import Trace
 
 READS = columns.together(costs.READS, columns.of(calls="client uid"))
@@ -121,23 +123,26 @@ def pergroup(
     selection = Selection(top=top, show_all=show_all, match=match)
     with closing(trace.cursor()) as cursor:
         prepare(cursor, _tables(by), {"members": selection.parameters()})
-        rows = cursor.execute(
+        answer = cursor.execute(
             f"""
-            select count(*) over (), costs.member, files, calls, stable_calls, time, stable_time,
-                   case when moves is null then 0 else bytes_read end,
-                   case when moves is null then 0 else bytes_written end,
+            select count(*) over () as groups, costs.member, files, calls, stable_calls, time,
+                   stable_time,
+                   case when moves is null then 0 else bytes_read end as bytes_read,
+                   case when moves is null then 0 else bytes_written end as bytes_written,
                    errors, revalidations, retransmitted,
-                   first_frame, last_frame, first_time - $start, last_time - $start
+                   first_frame, last_frame, first_time - $start as first,
+                   last_time - $start as last
             from costs left join bytes on bytes.member is not distinct from costs.member
                  left join questions on questions.member is not distinct from costs.member
             order by time desc, calls desc, costs.member nulls last limit {top or "all"}
             """,
             {"start": trace.meta.start_ns},
-        ).fetchall()
+        )
+        rows = list(by_name(answer))
     return PerGroup(
         by=by,
-        groups=tuple(_group_cost(row[1:]) for row in rows),
-        group_count=integer(rows[0][0]) if rows else 0,
+        groups=tuple(_group_cost(row) for row in rows),
+        group_count=integer(rows[0]["groups"]) if rows else 0,
         **totals(trace, selection),
     )
 
@@ -184,26 +189,22 @@ _GROUP: Mapping[By, str] = {
 """What each call of a file is grouped under."""
 
 
-def _group_cost(row: tuple[Any, ...]) -> GroupCost:
-    (
-        group, files, calls, stable_calls, time, stable_time, bytes_read, bytes_written,
-        errors, revalidations, retransmitted, first_frame, last_frame, first, last,
-    ) = row  # fmt: skip
+def _group_cost(row: Row) -> GroupCost:
     return GroupCost(
-        group=group,
-        files=integer(files),
-        calls=integer(calls),
-        stable_calls=integer(stable_calls),
-        time_s=seconds(time) or 0.0,
-        stable_s=seconds(stable_time) or 0.0,
-        unstable_s=seconds(time - stable_time) or 0.0,
-        bytes_read=whole(bytes_read),
-        bytes_written=whole(bytes_written),
-        errors=integer(errors),
-        revalidations=integer(revalidations),
-        retransmitted=integer(retransmitted),
-        first_frame=integer(first_frame),
-        last_frame=integer(last_frame),
-        first_s=seconds(first) or 0.0,
-        last_s=seconds(last) or 0.0,
+        group=row["member"],
+        files=integer(row["files"]),
+        calls=integer(row["calls"]),
+        stable_calls=integer(row["stable_calls"]),
+        time_s=seconds(row["time"]) or 0.0,
+        stable_s=seconds(row["stable_time"]) or 0.0,
+        unstable_s=seconds(row["time"] - row["stable_time"]) or 0.0,
+        bytes_read=whole(row["bytes_read"]),
+        bytes_written=whole(row["bytes_written"]),
+        errors=integer(row["errors"]),
+        revalidations=integer(row["revalidations"]),
+        retransmitted=integer(row["retransmitted"]),
+        first_frame=integer(row["first_frame"]),
+        last_frame=integer(row["last_frame"]),
+        first_s=seconds(row["first"]) or 0.0,
+        last_s=seconds(row["last"]) or 0.0,
     )

@@ -9,12 +9,13 @@ warm attribute cache, would have saved.
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pcapnfs import columns, walks
 from pcapnfs.analyses import former_names, listings, order, parts, population
 from pcapnfs.analyses import untold as _untold
 from pcapnfs.analyses.change_ids import ASKS_STATE
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.service_time import integer, seconds, whole
 from pcapnfs.analyses.texts import among, place
 from pcapnfs.analyses.untold import known, untold
@@ -24,6 +25,7 @@ from pcapnfs.record import Record
 if TYPE_CHECKING:
     import duckdb
 
+    from pcapnfs.analyses.named_rows import Row
     from pcapnfs.trace import Trace
 
 READS = columns.together(
@@ -211,9 +213,9 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
         cursor.execute(_OBJECTS)
         cursor.execute(_TOLD)
         cursor.execute(_BY_DIRECTORY)
-        (totals,) = cursor.execute(_TOTALS).fetchall()
+        (totals,) = by_name(cursor.execute(_TOTALS))
         return _readdir(
-            totals if totals[0] is not None else None,
+            totals if totals["plain"] is not None else None,
             _follow_ups(cursor, walk.walls()),
             sort,
             _directories(cursor, top, sort),
@@ -222,7 +224,7 @@ def readdir(trace: Trace, *, top: int = 20, sort: Sort = "time") -> Readdir:
 
 
 def _readdir(
-    totals: tuple[Any, ...] | None,
+    totals: Row | None,
     found: dict[bool, FollowUps],
     sort: Sort,
     shown: tuple[DirectoryListing, ...],
@@ -240,41 +242,42 @@ def _readdir(
     """
     # Without a listing all is nothing, or nothing is known.
     nothing = None if untold else 0
-    (
-        plain, plus, unknown, v4_plain, v4_plus, directories, listings, entries, size, time,
-        largest, lost, won, asked, asked_time, follow_ups, follow_up_time, told, untouched,
-    ) = totals or (*[nothing] * 10, None, *[nothing] * 8)  # fmt: skip
+    none = dict.fromkeys(("directories", *_SUMMED), nothing)
+    all_of = totals or {**none, "largest": None}
 
-    def told_apart(count: object) -> int | None:
+    def told_apart(name: str) -> int | None:
         """How many are known to be of a kind, where that is not known of all."""
-        return None if count is None else known(integer(count), unless=bool(unknown))
+        number = all_of[name]
+        return None if number is None else known(integer(number), unless=bool(all_of["unknown"]))
 
     after = {
-        plus: found.get(plus, None if follow_ups is None else FollowUps(0, 0, 0, 0, 0.0, 0.0))
+        plus: found.get(
+            plus, None if all_of["follow_ups"] is None else FollowUps(0, 0, 0, 0, 0.0, 0.0)
+        )
         for plus in (False, True)
     }
     return Readdir(
-        readdir_calls=told_apart(plain),
-        readdirplus_calls=told_apart(plus),
-        unknown_calls=whole(unknown),
-        v4_plain_calls=told_apart(v4_plain),
-        v4_plus_calls=told_apart(v4_plus),
-        directories=whole(directories),
-        listings=whole(listings),
-        entries=whole(entries),
-        bytes=whole(size),
-        time_s=seconds(time),
-        largest_request_bytes=whole(largest),
-        plus_lost=told_apart(lost),
-        plus_won_back=told_apart(won),
-        revalidations=whole(asked),
-        revalidation_s=seconds(asked_time),
-        follow_ups=whole(follow_ups),
-        follow_up_s=seconds(follow_up_time),
+        readdir_calls=told_apart("plain"),
+        readdirplus_calls=told_apart("plus"),
+        unknown_calls=whole(all_of["unknown"]),
+        v4_plain_calls=told_apart("v4_plain"),
+        v4_plus_calls=told_apart("v4_plus"),
+        directories=whole(all_of["directories"]),
+        listings=whole(all_of["listings"]),
+        entries=whole(all_of["entries"]),
+        bytes=whole(all_of["bytes"]),
+        time_s=seconds(all_of["time"]),
+        largest_request_bytes=whole(all_of["largest"]),
+        plus_lost=told_apart("lost"),
+        plus_won_back=told_apart("won"),
+        revalidations=whole(all_of["asked"]),
+        revalidation_s=seconds(all_of["asked_time"]),
+        follow_ups=whole(all_of["follow_ups"]),
+        follow_up_s=seconds(all_of["follow_up_time"]),
         after_plain=after[False],
         after_plus=after[True],
-        plus_entries=whole(told),
-        untouched=whole(untouched),
+        plus_entries=whole(all_of["plus_entries"]),
+        untouched=whole(all_of["untouched"]),
         sort=sort,
         shown=shown,
     )
@@ -396,12 +399,17 @@ _BY_DIRECTORY = f"""
          left join told using (directory)
 """
 
-_TOTALS = """
-    select sum(plain), sum(plus), sum(unknown), sum(v4_plain), sum(v4_plus),
-           nullif(count(directory), 0), sum(listings), sum(entries), sum(bytes), sum(time),
-           max(largest), sum(lost), sum(won), sum(asked), sum(asked_time), sum(follow_ups),
-           sum(follow_up_time), sum(plus_entries), sum(untouched)
-    from by_directory
+_SUMMED = (
+    "plain", "plus", "unknown", "v4_plain", "v4_plus", "listings", "entries", "bytes", "time",
+    "lost", "won", "asked", "asked_time", "follow_ups", "follow_up_time", "plus_entries",
+    "untouched",
+)  # fmt: skip
+"""What is added up over directories."""
+
+_TOTALS = f"""
+    select nullif(count(directory), 0) as directories, max(its.largest) as largest,
+           {", ".join(f"sum(its.{name}) as {name}" for name in _SUMMED)}
+    from by_directory as its
 """
 
 
@@ -438,33 +446,34 @@ def _directories(
         order by {_ORDER[sort]}
         limit {top if top else "all"}
         """
-    ).fetchall()
-    return tuple(_directory(row) for row in rows)
+    )
+    return tuple(_directory(row) for row in by_name(rows))
 
 
-def _directory(row: tuple[Any, ...]) -> DirectoryListing:
-    """Read a row of the query in `_directories`, column by column."""
-    (
-        directory, path, server, plain, plus, unknown, listings, entries, size, time, lost, won,
-        asked, asked_time, follow_ups, follow_up_time, told, untouched,
-    ) = row  # fmt: skip
+def _directory(row: Row) -> DirectoryListing:
+    """Read a row of the query in `_directories`."""
+
+    def told_apart(name: str) -> int | None:
+        """How many are of a kind; None where that is not known of all."""
+        return known(integer(row[name]), unless=row["unknown"] > 0)
+
     return DirectoryListing(
-        file=integer(directory),
-        path=str(path),
-        server=str(server),
-        readdir_calls=known(integer(plain), unless=unknown > 0),
-        readdirplus_calls=known(integer(plus), unless=unknown > 0),
-        unknown_calls=integer(unknown),
-        listings=whole(listings),
-        entries=whole(entries),
-        bytes=whole(size),
-        time_s=seconds(time),
-        plus_lost=known(integer(lost), unless=unknown > 0),
-        plus_won_back=known(integer(won), unless=unknown > 0),
-        revalidations=integer(asked),
-        revalidation_s=seconds(asked_time) or 0.0,
-        follow_ups=whole(follow_ups),
-        follow_up_s=seconds(follow_up_time),
-        plus_entries=whole(told),
-        untouched=whole(untouched),
+        file=integer(row["directory"]),
+        path=str(row["path"]),
+        server=str(row["server"]),
+        readdir_calls=told_apart("plain"),
+        readdirplus_calls=told_apart("plus"),
+        unknown_calls=integer(row["unknown"]),
+        listings=whole(row["listings"]),
+        entries=whole(row["entries"]),
+        bytes=whole(row["bytes"]),
+        time_s=seconds(row["time"]),
+        plus_lost=told_apart("lost"),
+        plus_won_back=told_apart("won"),
+        revalidations=integer(row["asked"]),
+        revalidation_s=seconds(row["asked_time"]) or 0.0,
+        follow_ups=whole(row["follow_ups"]),
+        follow_up_s=seconds(row["follow_up_time"]),
+        plus_entries=whole(row["plus_entries"]),
+        untouched=whole(row["untouched"]),
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import population, shares
 from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.same_calls import NOT_READY
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
@@ -79,39 +80,27 @@ def recalls(trace: Trace) -> tuple[Recalls, ...]:
     with closing(trace.cursor()) as cursor:
         cursor.execute(_RECALLED)
         cursor.execute(_MET, {"before": BEFORE_NS, "not_ready": list(NOT_READY)})
-        rows = cursor.execute(_BY_HOLDER, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
+        rows = by_name(cursor.execute(_BY_HOLDER, {"files": FILES_SHOWN, "examples": EXAMPLES}))
         booked = cursor.execute(_ROWS).fetchall()
     times: dict[tuple[str, str], dict[str, float]] = {}
     for holder, server, row, time in booked:
         times.setdefault((holder, server), {})[row] = seconds(time) or 0.0
     return tuple(
         Recalls(
-            holder=holder,
-            server=server,
-            recalled=integer(recalled),
-            files=integer(files),
-            returned=integer(returned),
-            total_s=seconds(total) or 0.0,
-            longest_s=seconds(longest),
-            waiting=tuple(waiting or ()),
-            calls=integer(calls),
-            time_s=times.get((holder, server), {}),
-            paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
-            frames=tuple(frames),
+            holder=row["holder"],
+            server=row["server"],
+            recalled=integer(row["recalled"]),
+            files=integer(row["files"]),
+            returned=integer(row["returned"]),
+            total_s=seconds(row["total"]) or 0.0,
+            longest_s=seconds(row["longest"]),
+            waiting=tuple(row["waiting"] or ()),
+            calls=integer(row["calls"]),
+            time_s=times.get((row["holder"], row["server"]), {}),
+            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            frames=tuple(row["frames"]),
         )
-        for (
-            holder,
-            server,
-            recalled,
-            files,
-            returned,
-            total,
-            longest,
-            waiting,
-            calls,
-            paths,
-            frames,
-        ) in rows
+        for row in rows
     )
 
 
@@ -169,12 +158,13 @@ _BY_HOLDER = """
         select holder, server, list_sort(list(distinct client)) as clients, count(*) as calls
         from met group by holder, server
     )
-    select holder, server, count(*), count(distinct file), count(ended), sum(ended - begun),
-           max(ended - begun), any_value(clients), any_value(calls),
+    select holder, server, count(*) as recalled, count(distinct file) as files,
+           count(ended) as returned, sum(ended - begun) as total, max(ended - begun) as longest,
+           any_value(clients) as waiting, any_value(calls) as calls,
            coalesce((list(path order by coalesce(ended - begun, 0) desc, frame, path)
-                filter (path is not null))[:10 * $files], []),
-           (list(frame order by coalesce(ended - begun, 0) desc, frame))[:$examples]
+                filter (path is not null))[:10 * $files], []) as paths,
+           (list(frame order by coalesce(ended - begun, 0) desc, frame))[:$examples] as frames
     from recalled left join waiting using (holder, server)
                   left join (select files.file, path from files) using (file)
-    group by holder, server order by sum(ended - begun) desc nulls last, holder, server
+    group by holder, server order by total desc nulls last, holder, server
 """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import population, same_calls, shares
 from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.outstanding import PAUSE_LIMIT_NS
 from pcapnfs.analyses.same_calls import PUT_OFF
 from pcapnfs.analyses.service_time import integer, seconds
@@ -88,38 +89,24 @@ def refusals(trace: Trace) -> tuple[Refusals, ...]:
     same_calls.register(trace)
     shares.register(trace)
     with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(_REFUSALS, parameters).fetchall()
+        rows = by_name(cursor.execute(_REFUSALS, parameters))
     return tuple(
         Refusals(
-            client=client,
-            server=server,
-            status=status,
-            calls=integer(calls),
-            waits=integer(waits),
-            unfinished=integer(unfinished),
-            recalled=integer(recalled),
-            operations=tuple(operations),
-            paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
-            longest_s=seconds(longest),
-            time_s=seconds(time) or 0.0,
-            recalled_s=seconds(recalled_time) or 0.0,
-            frames=tuple(frames),
+            client=row["client"],
+            server=row["server"],
+            status=row["status"],
+            calls=integer(row["calls"]),
+            waits=integer(row["waits"]),
+            unfinished=integer(row["unfinished"]),
+            recalled=integer(row["recalled"]),
+            operations=tuple(row["operations"]),
+            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            longest_s=seconds(row["longest"]),
+            time_s=seconds(row["time"]) or 0.0,
+            recalled_s=seconds(row["recalled_time"]) or 0.0,
+            frames=tuple(row["frames"]),
         )
-        for (
-            client,
-            server,
-            status,
-            calls,
-            waits,
-            unfinished,
-            recalled,
-            operations,
-            paths,
-            longest,
-            time,
-            recalled_time,
-            frames,
-        ) in rows
+        for row in rows
     )
 
 
@@ -174,12 +161,14 @@ _REFUSALS = f"""
             select client, server, status, op, sum(calls) as calls from placed group by all
         ) group by client, server, status
     )
-    select client, server, status, sum(calls), count(*), count(*) filter (ended is null),
-           count(*) filter (was_recalled), any_value(operations),
+    select client, server, status, sum(calls) as calls, count(*) as waits,
+           count(*) filter (ended is null) as unfinished,
+           count(*) filter (was_recalled) as recalled, any_value(operations) as operations,
            coalesce((list(path order by coalesce(ended, begun) - begun desc, frame, path)
-                filter (path is not null))[:10 * $files], []),
-           max(ended - begun), sum(time), sum(time) filter (was_recalled),
-           (list(frame order by coalesce(ended, begun) - begun desc, frame))[:$examples]
+                filter (path is not null))[:10 * $files], []) as paths,
+           max(ended - begun) as longest, sum(placed.time) as "time",
+           sum(placed.time) filter (was_recalled) as recalled_time,
+           (list(frame order by coalesce(ended, begun) - begun desc, frame))[:$examples] as frames
     from placed join operations_told using (client, server, status)
-    group by client, server, status order by sum(time) desc, client, server, status
+    group by client, server, status order by sum(placed.time) desc, client, server, status
 """

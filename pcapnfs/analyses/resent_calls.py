@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import restarts, round_trip, shares
 from pcapnfs.analyses.examples import EXAMPLES
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.service_time import NANOSECONDS, integer, seconds
 from pcapnfs.analyses.trust import DUPLICATE_REPLY, LATE_RETRANSMISSION
 from pcapnfs.record import Record
@@ -97,44 +98,29 @@ def resent_calls(trace: Trace) -> tuple[ResentCalls, ...]:
     with closing(trace.cursor()) as cursor:
         restarts.reconnected(trace, cursor)
         cursor.execute(_RESENT, reasons | known)
-        pairs = cursor.execute(_PAIRS, {"examples": EXAMPLES}).fetchall()
+        pairs = by_name(cursor.execute(_PAIRS, {"examples": EXAMPLES}))
         rows = cursor.execute(_ROWS).fetchall()
     times: dict[tuple[str, str], dict[str, float]] = {}
     for client, server, row, time in rows:
         times.setdefault((client, server), {})[row] = seconds(time) or 0.0
     return tuple(
         ResentCalls(
-            client=client,
-            server=server,
-            transports=tuple(transports),
-            calls=integer(calls),
-            resent=integer(resent),
-            moved=integer(moved),
-            repeated=integer(repeated),
-            duplicate_replies=integer(duplicates),
-            answered_twice=integer(twice),
-            answered_late=integer(late),
-            usual_s=seconds(usual),
-            resent_s=seconds(slow),
-            time_s=times.get((client, server), {}),
-            frames=tuple(sorted([*frames, *replies])[:EXAMPLES]),
+            client=row["client"],
+            server=row["server"],
+            transports=tuple(row["transports"]),
+            calls=integer(row["calls"]),
+            resent=integer(row["resent"]),
+            moved=integer(row["moved"]),
+            repeated=integer(row["repeated"]),
+            duplicate_replies=integer(row["duplicate_replies"]),
+            answered_twice=integer(row["answered_twice"]),
+            answered_late=integer(row["answered_late"]),
+            usual_s=seconds(row["usual"]),
+            resent_s=seconds(row["slow"]),
+            time_s=times.get((row["client"], row["server"]), {}),
+            frames=tuple(sorted([*row["frames"], *row["replies"]])[:EXAMPLES]),
         )
-        for (
-            client,
-            server,
-            transports,
-            calls,
-            resent,
-            moved,
-            repeated,
-            duplicates,
-            twice,
-            late,
-            usual,
-            slow,
-            frames,
-            replies,
-        ) in pairs
+        for row in pairs
     )
 
 
@@ -184,14 +170,16 @@ _PAIRS = """
         from calls semi join resent using (client, server) where not callback
         group by client, server
     )
-    select client, server, list_sort(list(distinct transport)), any_value(calls), count(*),
-           count(*) filter (moved), sum(repeated), sum(duplicates),
-           count(*) filter (duplicates > 0),
-           count(*) filter (duplicates > 0 and not had_answer and not soon),
-           any_value(usual), median(srt),
-           list(call_frame order by call_frame)[:$examples],
+    select client, server, list_sort(list(distinct transport)) as transports,
+           any_value(calls) as calls, count(*) as resent, count(*) filter (moved) as moved,
+           sum(repeated) as repeated, sum(duplicates) as duplicate_replies,
+           count(*) filter (duplicates > 0) as answered_twice,
+           count(*) filter (duplicates > 0 and not had_answer and not soon) as answered_late,
+           any_value(usual) as usual, median(srt) as slow,
+           list(call_frame order by call_frame)[:$examples] as frames,
            coalesce((list(duplicate order by duplicate) filter (duplicate is not null))[:2], [])
-    from resent join usual using (client, server)
+               as replies
+    from resent as again join usual using (client, server)
     group by client, server order by count(*) desc, client, server
 """
 

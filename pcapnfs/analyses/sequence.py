@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, lookup, offloads, owners, steps
+from pcapnfs.analyses import given, lookup, named_rows, offloads, owners, steps
 from pcapnfs.analyses.owners import OWNED
 from pcapnfs.analyses.service_time import integer, seconds, text, whole
 from pcapnfs.analyses.steps import STEPS
@@ -20,6 +20,7 @@ from pcapnfs.errors import UsageError
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
+    from pcapnfs.analyses.named_rows import Row
     from pcapnfs.trace import Trace
 
 
@@ -272,7 +273,8 @@ def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
 
 
 def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSequence]:
-    rows = trace.rows(
+    rows = named_rows.rows(
+        trace,
         f"""
         with {OWNED}, {WANTED},
         sums as (
@@ -287,23 +289,20 @@ def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSeq
             where handle is not null group by identity
         )
         select file, path, export, server, fileid, role, size, removed, handles,
-               coalesce(calls, 0), coalesce(stable, 0), time, stable_time, lifetime
+               coalesce(calls, 0) as calls, coalesce(stable, 0) as stable, time, stable_time,
+               lifetime
         from files semi join wanted using (file)
              left join sums using (file) left join known using (file)
         """,
         {"files": given.text(files)},
     )
-    about = {integer(row[0]): row[1:] for row in rows}
+    about = {integer(row["file"]): row for row in rows}
     names = _names(trace, files)
-    calls = {file: integer(told[CALLS]) for file, told in about.items()}
+    calls = {file: integer(told["calls"]) for file, told in about.items()}
     for some in _few_steps(files, calls, limit):
         steps = _steps(trace, some, limit)
         for file in some:
-            yield _file(file, about[file], names.get(file, ()), steps.get(file, ()))
-
-
-CALLS = 8
-"""Where the number of its calls stands in what is asked about a file."""
+            yield _file(about[file], names.get(file, ()), steps.get(file, ()))
 
 
 def _few_steps(files: Numbers[int], calls: Mapping[int, int], limit: int) -> Iterator[Numbers[int]]:
@@ -318,42 +317,40 @@ def _few_steps(files: Numbers[int], calls: Mapping[int, int], limit: int) -> Ite
     yield files[begin:]
 
 
-def _file(
-    file: int, about: tuple[Any, ...], names: tuple[KnownName, ...], steps: tuple[Step, ...]
-) -> FileSequence:
-    path, export, server, fileid, role, size, removed, handles = about[:CALLS]
-    calls, stable, time, stable_time, lifetime = about[CALLS:]
+def _file(about: Row, names: tuple[KnownName, ...], steps: tuple[Step, ...]) -> FileSequence:
     return FileSequence(
-        file=file,
-        path=str(path),
-        export=text(export),
-        server=str(server),
-        handles=tuple(handles or ()),
-        fileid=whole(fileid),
-        role=str(role),
-        size_bytes=whole(size),
-        removed=bool(removed),
+        file=about["file"],
+        path=str(about["path"]),
+        export=text(about["export"]),
+        server=str(about["server"]),
+        handles=tuple(about["handles"] or ()),
+        fileid=whole(about["fileid"]),
+        role=str(about["role"]),
+        size_bytes=whole(about["size"]),
+        removed=bool(about["removed"]),
         names=names,
-        calls=integer(calls),
-        stable_calls=integer(stable),
-        time_s=seconds(time) or 0.0,
-        stable_s=seconds(stable_time) or 0.0,
-        lifetime_s=seconds(lifetime),
+        calls=integer(about["calls"]),
+        stable_calls=integer(about["stable"]),
+        time_s=seconds(about["time"]) or 0.0,
+        stable_s=seconds(about["stable_time"]) or 0.0,
+        lifetime_s=seconds(about["lifetime"]),
         steps=steps,
     )
 
 
 def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Step, ...]]:
-    rows = trace.rows(
+    answer = named_rows.rows(
+        trace,
         f"""
         with {OWNED}, {STEPS}, {WANTED}
         select file, call, step, protocol, call_first_frame, call_frame, reply_first_frame,
-               reply_frame, call_time - $start,
+               reply_frame, call_time - $start as start,
                call_first_time - max(coalesce(reply_time, call_time)) over (
-                   in_order rows between unbounded preceding and 1 preceding),
+                   in_order rows between unbounded preceding and 1 preceding) as gap,
                srt, stability,
                case when coalesce(rpc_status, 'SUCCESS') <> 'SUCCESS' then rpc_status
-                    when coalesce(status, 0) <> 0 then coalesce(status_name, status::varchar) end,
+                    when coalesce(status, 0) <> 0 then coalesce(status_name, status::varchar) end
+                   as status,
                client, uid, transmissions
         from steps semi join wanted using (file)
         window in_order as (partition by file order by call_time, call)
@@ -362,35 +359,32 @@ def _steps(trace: Trace, files: Numbers[int], limit: int) -> dict[int, tuple[Ste
         """,
         {"files": given.text(files), "start": trace.meta.start_ns},
     )
-    operations = _operations(trace, [integer(row[1]) for row in rows])
+    rows = list(answer)
+    operations = _operations(trace, [integer(row["call"]) for row in rows])
     found: dict[int, list[Step]] = {}
-    for file, *row in rows:
-        step = _step(row, operations.get(integer(row[0]), ()))
-        found.setdefault(integer(file), []).append(step)
+    for row in rows:
+        step = _step(row, operations.get(integer(row["call"]), ()))
+        found.setdefault(integer(row["file"]), []).append(step)
     return {file: tuple(steps) for file, steps in found.items()}
 
 
-def _step(row: list[Any], operations: tuple[Operation, ...]) -> Step:
-    (
-        call, step, protocol, call_first, call_frame, reply_first, reply_frame,
-        start, gap, srt, stability, status, client, uid, transmissions,
-    ) = row  # fmt: skip
+def _step(row: Row, operations: tuple[Operation, ...]) -> Step:
     return Step(
-        call=integer(call),
-        step=str(step),
-        version=str(protocol),
-        call_first_frame=integer(call_first),
-        call_frame=integer(call_frame),
-        reply_first_frame=whole(reply_first),
-        reply_frame=whole(reply_frame),
-        start_s=seconds(start) or 0.0,
-        gap_s=seconds(gap),
-        srt_s=seconds(srt),
-        stability=str(stability),
-        status=text(status),
-        client=str(client),
-        uid=whole(uid),
-        transmissions=integer(transmissions),
+        call=integer(row["call"]),
+        step=str(row["step"]),
+        version=str(row["protocol"]),
+        call_first_frame=integer(row["call_first_frame"]),
+        call_frame=integer(row["call_frame"]),
+        reply_first_frame=whole(row["reply_first_frame"]),
+        reply_frame=whole(row["reply_frame"]),
+        start_s=seconds(row["start"]) or 0.0,
+        gap_s=seconds(row["gap"]),
+        srt_s=seconds(row["srt"]),
+        stability=str(row["stability"]),
+        status=text(row["status"]),
+        client=str(row["client"]),
+        uid=whole(row["uid"]),
+        transmissions=integer(row["transmissions"]),
         operations=operations,
     )
 

@@ -111,7 +111,16 @@ class StalledCalls(Record):
 
 
 class StoodStill(Record):
-    """Such calls, for who has nothing to tell of them."""
+    """What such calls took longer than is usual, added up."""
+
+    calls_s: float = 0.0
+    """Seconds."""
+    calls: int = 0
+    """How many calls these are."""
+
+
+class Excess(Record):
+    """The same of each, with an element for each call."""
 
     call: NDArray[np.uint64]
     """Number of each (table calls), ascending."""
@@ -149,17 +158,17 @@ def stalled_calls(trace: Trace) -> tuple[StalledCalls, ...]:
     )
 
 
-def stood_still(trace: Trace) -> StoodStill | None:
-    """The calls; None where there are none."""
-    return StoodStill(**trace.arrays(_LONGER)) if register(trace) else None
+def excess(trace: Trace) -> Excess | None:
+    """What each took longer; None where there are none."""
+    return Excess(**trace.arrays(_LONGER)) if register(trace) else None
 
 
-def stood_still_by_client(trace: Trace) -> dict[str, tuple[float, int]]:
-    """What they took longer than is usual, by client, added up, seconds, and how many they are."""
+def stood_still_by_client(trace: Trace) -> dict[str, StoodStill]:
+    """What those of each client took longer."""
     if not register(trace):
         return {}
     return {
-        client: (seconds(longer) or 0.0, integer(calls))
+        client: StoodStill(seconds(longer) or 0.0, integer(calls))
         for client, longer, calls in trace.rows(_BY_CLIENT)
     }
 

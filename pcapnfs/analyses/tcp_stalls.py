@@ -21,7 +21,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
-from pcapnfs.analyses import given, queued_replies, round_trip, shares, traffic
+from pcapnfs.analyses import given, named_rows, queued_replies, round_trip, shares, traffic
 from pcapnfs.analyses.examples import EXAMPLES
 from pcapnfs.analyses.once import once
 from pcapnfs.analyses.same_calls import NOT_READY
@@ -136,42 +136,30 @@ class TcpStalls(Record):
 
 def tcp_stalls(trace: Trace) -> tuple[TcpStalls, ...]:
     """Count, for each client and server with TCP between them."""
-    pairs = trace.rows(_PAIRS)
+    pairs = named_rows.rows(trace, _PAIRS)
     times, examples, longest = _stalls(trace.rows(_STALLED)) if register(trace) else ({}, {}, {})
     return tuple(
         TcpStalls(
-            client=client,
-            server=server,
-            connections=integer(connections),
-            segments=integer(segments),
-            client_resent=integer(client_resent),
-            server_resent=integer(server_resent),
-            spurious=integer(spurious),
-            out_of_order=integer(disordered),
-            client_zero_window_s=seconds(client_zero) or 0.0,
-            server_zero_window_s=seconds(server_zero) or 0.0,
-            client_shut=integer(client_shut),
-            server_shut=integer(server_shut),
-            stalls=len(examples.get((client, server), ())),
-            time_s=times.get((client, server), {}),
-            longest_s=seconds(longest.get((client, server), (0, None))[0]) or 0.0,
-            longest_from_ns=longest.get((client, server), (0, None))[1],
-            frames=tuple(examples.get((client, server), ())[:EXAMPLES]),
+            client=row["client"],
+            server=row["server"],
+            connections=integer(row["connections"]),
+            segments=integer(row["segments"]),
+            client_resent=integer(row["client_resent"]),
+            server_resent=integer(row["server_resent"]),
+            spurious=integer(row["spurious"]),
+            out_of_order=integer(row["out_of_order"]),
+            client_zero_window_s=seconds(row["client_zero_window"]) or 0.0,
+            server_zero_window_s=seconds(row["server_zero_window"]) or 0.0,
+            client_shut=integer(row["client_shut"]),
+            server_shut=integer(row["server_shut"]),
+            stalls=len(examples.get(pair, ())),
+            time_s=times.get(pair, {}),
+            longest_s=seconds(longest.get(pair, (0, None))[0]) or 0.0,
+            longest_from_ns=longest.get(pair, (0, None))[1],
+            frames=tuple(examples.get(pair, ())[:EXAMPLES]),
         )
-        for (
-            client,
-            server,
-            connections,
-            segments,
-            client_resent,
-            server_resent,
-            spurious,
-            disordered,
-            client_zero,
-            server_zero,
-            client_shut,
-            server_shut,
-        ) in pairs
+        for row in pairs
+        for pair in [(row["client"], row["server"])]
     )
 
 
@@ -247,12 +235,17 @@ def _stalls(
 
 
 _PAIRS = """
-    select client, server, count(*), sum(client_segments + server_segments), sum(client_resent),
-           sum(server_resent), sum(client_spurious + server_spurious), sum(out_of_order),
-           sum(client_zero_window), sum(server_zero_window),
-           count(*) filter (client_zero_window > 0), count(*) filter (server_zero_window > 0)
-    from connections where transport = 'TCP'
-    group by client, server order by 4 desc, client, server
+    select client, server, count(*) as connections,
+           sum(client_segments + server_segments) as segments,
+           sum(its.client_resent) as client_resent, sum(its.server_resent) as server_resent,
+           sum(client_spurious + server_spurious) as spurious,
+           sum(its.out_of_order) as out_of_order,
+           sum(its.client_zero_window) as client_zero_window,
+           sum(its.server_zero_window) as server_zero_window,
+           count(*) filter (its.client_zero_window > 0) as client_shut,
+           count(*) filter (its.server_zero_window > 0) as server_shut
+    from connections as its where transport = 'TCP'
+    group by client, server order by segments desc, client, server
 """
 
 _SENT_AGAIN = """

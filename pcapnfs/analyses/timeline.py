@@ -29,6 +29,7 @@ from pcapnfs.analyses.outstanding import KINDS, TRANSFER, WAITING, outstanding
 from pcapnfs.analyses.same_calls import NOT_READY, PUT_OFF
 from pcapnfs.analyses.service_time import NANOSECONDS
 from pcapnfs.analyses.slower_path import slowed
+from pcapnfs.analyses.stalled_calls import StoodStill
 from pcapnfs.analyses.tcp_stalls import stalled
 from pcapnfs.analyses.tcp_timeouts import CUT_S
 from pcapnfs.analyses.texts import among, position
@@ -138,15 +139,6 @@ class Longer(Record):
     """How many calls these are."""
     unknown_s: float = 0.0
     """The part of it of calls without a known outcome."""
-
-
-class StoodStill(Record):
-    """What a few calls took longer because the server stood still for them, seconds."""
-
-    calls_s: float = 0.0
-    """Added up over calls."""
-    calls: int = 0
-    """How many calls these are."""
 
 
 class Locked(Record):
@@ -427,7 +419,7 @@ def _in_line(
 
 def _stood_still(trace: Trace, calls: Outstanding, shows: Flags) -> StoodStill:
     """What a few calls took while the server stood still: they show nothing of others."""
-    found = _stalled_calls.stood_still(trace)
+    found = _stalled_calls.excess(trace)
     if found is None:
         return StoodStill()
     shows[find(calls.call, found.call)] = False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pcapnfs import columns
 from pcapnfs.analyses import shares, silent_calls
 from pcapnfs.analyses.examples import EXAMPLES, FILES_SHOWN
+from pcapnfs.analyses.named_rows import by_name
 from pcapnfs.analyses.service_time import integer, seconds
 from pcapnfs.record import Record
 
@@ -81,50 +82,30 @@ def unanswered(trace: Trace) -> tuple[Unanswered, ...]:
     shares.register(trace)
     silent_calls.register(trace)
     with closing(trace.cursor()) as cursor:
-        rows = cursor.execute(_PAIRS, {"files": FILES_SHOWN, "examples": EXAMPLES}).fetchall()
+        rows = by_name(cursor.execute(_PAIRS, {"files": FILES_SHOWN, "examples": EXAMPLES}))
     return tuple(
         Unanswered(
-            client=client,
-            server=server,
-            calls=integer(calls),
-            asked=integer(asked),
-            answered=integer(answered),
-            answered_later=integer(later),
-            answered_again=integer(again),
-            operations=tuple(operations),
-            paths=tuple(dict.fromkeys(paths))[:FILES_SHOWN],
-            large=integer(large),
-            resent=integer(resent),
-            repeated=integer(repeated),
-            given_up=integer(given_up),
-            cut_short=integer(cut_short),
-            datagrams=datagrams,
-            lossy=lossy,
-            longest_s=seconds(longest) or 0.0,
-            time_s=seconds(time) or 0.0,
-            frames=tuple(frames),
+            client=row["client"],
+            server=row["server"],
+            calls=integer(row["calls"]),
+            asked=integer(row["asked"]),
+            answered=integer(row["answered"]),
+            answered_later=integer(row["answered_later"]),
+            answered_again=integer(row["answered_again"]),
+            operations=tuple(row["operations"]),
+            paths=tuple(dict.fromkeys(row["paths"]))[:FILES_SHOWN],
+            large=integer(row["large"]),
+            resent=integer(row["resent"]),
+            repeated=integer(row["repeated"]),
+            given_up=integer(row["given_up"]),
+            cut_short=integer(row["cut_short"]),
+            datagrams=row["datagrams"],
+            lossy=row["lossy"],
+            longest_s=seconds(row["longest"]) or 0.0,
+            time_s=seconds(row["share"]) or 0.0,
+            frames=tuple(row["frames"]),
         )
-        for (
-            client,
-            server,
-            calls,
-            asked,
-            answered,
-            later,
-            again,
-            operations,
-            paths,
-            large,
-            resent,
-            repeated,
-            given_up,
-            cut_short,
-            datagrams,
-            lossy,
-            longest,
-            time,
-            frames,
-        ) in rows
+        for row in rows
     )
 
 
@@ -137,13 +118,13 @@ _PAIRS = """
     ),
     others as (
         select client, server, count(*) as asked, count(reply_time) as answered,
-               count(*) filter (call_time > begun and reply_time <= ended) as later,
-               count(*) filter (reply_time > ended) as again
+               count(*) filter (call_time > begun and reply_time <= ended) as answered_later,
+               count(*) filter (reply_time > ended) as answered_again
         from calls join first using (client, server)
         where not callback group by client, server
     ),
     of_connections as (
-        select client, server, sum(resent) as segments
+        select client, server, sum(resent) as resent
         from (
             select client, server, connection, min(resent) as resent from silent group by all
         )
@@ -160,16 +141,18 @@ _PAIRS = """
         from (select client, server, op, count(*) as calls from silent group by all)
         group by client, server
     )
-    select client, server, count(*) as calls, any_value(asked), any_value(answered),
-           any_value(later), any_value(again), any_value(operations),
+    select client, server, count(*) as calls, any_value(asked) as asked,
+           any_value(answered) as answered, any_value(answered_later) as answered_later,
+           any_value(answered_again) as answered_again, any_value(operations) as operations,
            coalesce((list(path order by call_frame, path)
-                filter (path is not null))[:10 * $files], []),
-           count(*) filter (large), any_value(segments), sum(transmissions - 1),
-           count(*) filter (given_up), count(*) filter (cut_short), bool_and(transport = 'UDP'),
-           any_value(lossy), max(waited), sum(share),
+                filter (path is not null))[:10 * $files], []) as paths,
+           count(*) filter (large) as large, any_value(of_connections.resent) as resent,
+           sum(transmissions - 1) as repeated, count(*) filter (given_up) as given_up,
+           count(*) filter (cut_short) as cut_short, bool_and(transport = 'UDP') as datagrams,
+           any_value(lossy) as lossy, max(waited) as longest, sum(share) as share,
            list_sort(list_distinct(
-               list(call_frame order by call_frame)[:2 * $examples]))[:$examples]
+               list(call_frame order by call_frame)[:2 * $examples]))[:$examples] as frames
     from named join others using (client, server) join of_connections using (client, server)
                join kinds using (client, server)
-    group by client, server order by max(waited) desc, client, server
+    group by client, server order by longest desc, client, server
 """

@@ -46,18 +46,8 @@ PAUSE_NS = 300_000_000_000
 class VainConnections(Record):
     """Those of one client to one port of a server."""
 
-    client: str
-    """Address of the client."""
-    server: str
-    """Address of the server."""
-    port: int
-    """The port that it asked for."""
-    attempts: int
-    """Attempts: SYNs that only repeat others belong to one."""
-    syns: int
-    """SYNs in all."""
-    refusals: int
-    """Resets by which the server, or a firewall, answered them."""
+    asked: Vain
+    """What it asked for, and how often."""
     since_s: float
     """When the first SYN was sent, seconds after the capture's first packet."""
     lasted_s: float
@@ -71,8 +61,6 @@ class VainConnections(Record):
     """That time where the client had made calls before and sent none meanwhile, without what
     calls were under way at its begin, seconds; else 0. What several share is that of the one which
     began first."""
-    frame: int
-    """The first frame of the last attempt."""
 
 
 def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
@@ -85,18 +73,12 @@ def vain_connections(trace: Trace) -> tuple[VainConnections, ...]:
     )
     return tuple(
         VainConnections(
-            client=span.vain.client,
-            server=span.vain.server,
-            port=span.vain.port,
-            attempts=span.vain.attempts,
-            syns=span.vain.syns,
-            refusals=span.vain.refusals,
+            asked=span.vain,
             since_s=(span.since - start) / NANOSECONDS,
             lasted_s=(span.until - span.since) / NANOSECONDS,
             waits=span.waits,
             connected=span.connected,
             idle_s=cost.get(place, 0) / NANOSECONDS,
-            frame=span.vain.frame,
         )
         for place, span in spans
     )
@@ -136,7 +118,7 @@ def _spans(trace: Trace) -> tuple[_Span, ...]:
         return ()
     with closing(trace.cursor()) as cursor:
         rows = cursor.execute(
-            _BESIDE,
+            _CONNECTED,
             {
                 "clients": given.text(vain.client for vain in asked),
                 "servers": given.text(vain.server for vain in asked),
@@ -182,16 +164,14 @@ def _costs(trace: Trace) -> tuple[tuple[int, int, bool], ...]:
     return tuple(found)
 
 
-_PLACE = f"unnest(range(len(string_split($clients, '{given.BETWEEN}')))) as place"
-
 # A connection that was there between two attempts parts them.
-_BESIDE = f"""
+_CONNECTED = f"""
     with asked as materialized (
         select {given.rows("clients", "varchar")} as client,
                {given.rows("servers", "varchar")} as server,
                {given.rows("ports", "uinteger")} as port,
                {given.rows("first", "bigint")} as first, {given.rows("last", "bigint")} as last,
-               {_PLACE}
+               {given.places("clients")} as place
     )
     select place, max(last_time) filter (first_time > first and last_time < last),
            min(first_time) filter (first_time > last)
@@ -204,7 +184,7 @@ _IDLE = f"""
     with asked as materialized (
         select {given.rows("clients", "varchar")} as client,
                {given.rows("since", "bigint")} as since, {given.rows("until", "bigint")} as until,
-               {_PLACE}
+               {given.places("clients")} as place
     ),
     ended as (
         select calls.client, calls.server as other, call_first_time, call_time, reply_time,

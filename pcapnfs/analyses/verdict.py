@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.idle_time import divided
 from pcapnfs.analyses.verdict_evidence import (
     LARGE_SHARE,
     Evidence,
@@ -112,9 +113,12 @@ def verdict(evidence: Evidence) -> Verdict:
     left -= path
     # What calls stood still was seen of each; the round trip is a mean, too long for other calls.
     lost = min(evidence.lost_s / costs.concurrency, left + costs.round_trips_s)
-    late = min(evidence.lost_idle_s, costs.client_time_s)
-    locks = min(evidence.locked_s, costs.client_time_s - late)
-    unreached = min(evidence.unreached_s, costs.client_time_s - late - locks)
+    idle = divided(
+        costs.client_time_s,
+        late_s=evidence.lost_idle_s,
+        locks_s=evidence.locked_s,
+        connecting_s=evidence.unreached_s,
+    )
     round_trips = costs.round_trips_s - max(0.0, lost - left)
     left = max(0.0, left - lost)
     waited = costs.files * costs.rpcs_per_file * evidence.queue_s / costs.concurrency
@@ -124,13 +128,13 @@ def verdict(evidence: Evidence) -> Verdict:
         "persistence": persistence,
         "round_trips": round_trips - queue,
         "transfer": max(0.0, transfer),
-        "waiting": waiting + unreached + evidence.vain_s,
+        "waiting": waiting + idle.unreached_s + evidence.vain_s,
         "path": path,
-        "loss": lost + late,
-        "locks": locks,
+        "loss": lost + idle.late_s,
+        "locks": idle.locks_s,
         "server": left - unknown + queue,
         "unknown": unknown,
-        "client": costs.client_time_s - late - locks - unreached,
+        "client": idle.client_s,
     }
     causes = causes_of(_seen(evidence, _owned(evidence, parts)))
     named = named_of(causes)
@@ -179,8 +183,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             vain_s=measured.vain_s,
             lacking=measured.lacking,
             login_s=measured.login_s,
-            stood_still_s=measured.stood_still.calls_s,
-            stood_still_calls=measured.stood_still.calls,
+            stood_still=measured.stood_still,
             queue_s=measured.queue_s,
         )
     )
@@ -260,8 +263,9 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts["persistence"] = persistence
     parts = _owned(evidence, parts)
     causes = causes_of(_seen(evidence, parts))
-    known = clock.lost_of("client") + clock.lock_s + clock.connecting_s
-    idle = max(0.0, clock.active_s - clock.waited_s - known)
+    idle = clock.idle
+    known = idle.late_s + idle.locks_s + idle.connecting_s
+    unused = max(0.0, clock.active_s - clock.waited_s - known)
     wall = clock.budget.wall_s
     if clock.active_s < ACTIVE_SHARE * wall:
         told += f" ({units.duration(clock.active_s)} from its first call to its last reply)"
@@ -270,7 +274,7 @@ def _of_client(clock: ClientClock, told: str) -> ClientVerdict:
         parts = _without_mounting(clock, parts)
         counted = causes_of(_seen(evidence, parts))
         told += f". {_mounting(clock.apart_s)}"
-    named = named_of(causes_of(_seen(evidence, parts | {"client": idle})))
+    named = named_of(causes_of(_seen(evidence, parts | {"client": unused})))
     told_reasons = reasons(evidence, counted, named, storage, always=True) if named else ""
     return ClientVerdict(
         client=clock.client,
@@ -313,8 +317,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         resent=clock.resent,
         lacking=clock.lacking,
         login_s=clock.login_s,
-        stood_still_s=clock.stood_still[0],
-        stood_still_calls=clock.stood_still[1],
+        stood_still=clock.stood_still,
         queue_s=clock.queue_s,
     )
 

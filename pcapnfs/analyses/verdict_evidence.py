@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pcapnfs import units
 from pcapnfs.analyses.formula import Costs
+from pcapnfs.analyses.stalled_calls import StoodStill
 from pcapnfs.record import Record
 
 if TYPE_CHECKING:
@@ -120,10 +121,8 @@ class Evidence(Record):
     """The same after its last call, where it had none to the end."""
     login_s: float = 0.0
     """What calls that log in took longer than a round trip each."""
-    stood_still_s: float = 0.0
-    """What a few calls stood still, added up."""
-    stood_still_calls: int = 0
-    """How many."""
+    stood_still: StoodStill = StoodStill()
+    """What a few calls stood still."""
     lacking: bool = False
     """The capture lacks so much that calls may have been under way where none is."""
     queue_s: float = 0.0
@@ -244,7 +243,7 @@ def _served(evidence: Evidence, causes: tuple[Cause, ...]) -> str:
     """What the server took longer than a round trip for."""
     other = "reads, listings, and what else took longer than a round trip"
     server = _server_s(causes)
-    still_s, many = evidence.stood_still_s, evidence.stood_still_calls
+    still_s, many = evidence.stood_still.calls_s, evidence.stood_still.calls
     if many and still_s / evidence.costs.concurrency >= server / 2:
         each = " each" if many > 1 else ""
         return (

@@ -285,7 +285,7 @@ def _causes(clock: ClientClock) -> dict[str, float]:
     """What a client's run went into: its verdict's causes from its first call to its last reply."""
     parts = {each.cause: each.time_s for each in client_verdict(clock).causes}
     # Asked for in vain after its last call: in the verdict, but no part of its run.
-    parts["waiting"] -= clock.in_vain_s
+    parts["waiting"] -= clock.idle.vain_s
     outside = sum(parts.values()) - clock.active_s
     for cause in IDLE:
         taken = min(max(0.0, parts[cause]), max(0.0, outside))

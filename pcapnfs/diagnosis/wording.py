@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.text import some
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.failures import Failures
@@ -22,9 +23,7 @@ def places(paths: Iterable[str]) -> str:
 
 def several(names: Sequence[str]) -> str:
     """The first of them, and how many more there are; not escaped."""
-    if len(names) <= NAMED:
-        return ", ".join(names)
-    return f"{', '.join(names[:NAMED])} and {units.count(len(names) - NAMED)} more"
+    return some(names, NAMED, visible=str)
 
 
 def refused(pair: Failures) -> str:

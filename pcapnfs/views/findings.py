@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pcapnfs import units
-from pcapnfs.diagnosis.wording import several
-from pcapnfs.text import escape, sentence
+from pcapnfs.diagnosis.wording import NAMED
+from pcapnfs.text import escape, sentence, some
 from pcapnfs.views.columns import Column, FittedTable
 from pcapnfs.views.parts import note
 from pcapnfs.views.prose import Prose
@@ -145,7 +145,7 @@ def where(found: Finding, told: Callable[[str], str]) -> str:
     """Clients and servers that it concerns, the first of many; each as `told` writes it."""
     abouts = [subject.about for subject in found.alike] or [found.about]
     return " → ".join(
-        several([told(address) for address in dict.fromkeys(addresses)])
+        some(tuple(dict.fromkeys(addresses)), NAMED, told)
         for addresses in zip(*abouts, strict=True)
     )
 

@@ -20,9 +20,9 @@ from pcapnfs.analyses import given
 )
 def test_values_come_back(values: list[int | str], kind: str) -> None:
     with duckdb.connect() as database:
-        query = f"select {given.rows('some', kind)} as value"
+        query = f"select {given.places('some')}, {given.rows('some', kind)}"
         found = database.execute(query, {"some": given.text(values)}).fetchall()
-    assert [value for (value,) in found] == values
+    assert found == list(enumerate(values))
 
 
 def test_lists_side_by_side_keep_together() -> None:

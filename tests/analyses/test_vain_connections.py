@@ -45,18 +45,12 @@ def told(
 def test_who_waited_and_for_how_long() -> None:
     assert told(ASKED) == (
         VainConnections(
-            client="10.0.0.2",
-            server="10.0.0.1",
-            port=2049,
-            attempts=1,
-            syns=3,
-            refusals=0,
+            asked=ASKED,
             since_s=4.0,
             lasted_s=6.0,
             waits=True,
             connected=False,
             idle_s=6.0,
-            frame=9,
         ),
     )
 
@@ -155,5 +149,8 @@ def test_time_is_counted_once_and_the_longest_is_told_first() -> None:
     """The portmapper was asked a second before."""
     portmapper = replace(ASKED, port=111, first_ns=ASKED.first_ns - 1_000 * MILLISECOND)
     first, second = told(ASKED, portmapper)
-    assert [(pair.port, pair.lasted_s) for pair in (first, second)] == [(111, 7.0), (2049, 6.0)]
+    assert [(pair.asked.port, pair.lasted_s) for pair in (first, second)] == [
+        (111, 7.0),
+        (2049, 6.0),
+    ]
     assert (first.idle_s, second.idle_s) == (7.0, 0.0)

@@ -7,22 +7,29 @@ import pytest
 from pcapnfs.analyses.vain_connections import VainConnections
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.rules.no_connection import RULE
+from pcapnfs.meta import Vain
 from pcapnfs.record import replace
 from tests.diagnosis.material import nothing, seen_by
 
-VAIN = VainConnections(
+ASKED = Vain(
     client="10.0.0.2",
     server="10.0.0.1",
     port=2049,
     attempts=2,
     syns=8,
     refusals=0,
+    first_ns=30_000_000_000,
+    last_ns=110_000_000_000,
+    frame=9,
+)
+
+VAIN = VainConnections(
+    asked=ASKED,
     since_s=30.0,
     lasted_s=90.0,
     waits=True,
     connected=False,
     idle_s=90.0,
-    frame=9,
 )
 
 
@@ -47,17 +54,19 @@ def test_who_asked_and_for_how_long_is_told_and_claimed() -> None:
     ],
 )
 def test_what_was_refused(refusals: int, syns: int, told: str) -> None:
-    pair = replace(VAIN, refusals=refusals, syns=syns)
+    asked = replace(ASKED, refusals=refusals, syns=syns)
+    pair = replace(VAIN, asked=asked)
     (seen,) = seen_by(RULE, nothing(vain_connections=(pair,)))
     assert told in seen.seen
     assert "refused" in seen.title
     assert any("systemctl status nfs-server" in each.action for each in seen.advice)
-    (seen,) = seen_by(RULE, nothing(vain_connections=(replace(pair, port=111),)))
+    portmapper = replace(VAIN, asked=replace(asked, port=111))
+    (seen,) = seen_by(RULE, nothing(vain_connections=(portmapper,)))
     assert any("rpcbind" in each.action for each in seen.advice)
 
 
 def test_who_did_something_else_is_warned() -> None:
-    other = replace(VAIN, idle_s=0.0, attempts=1, syns=1, waits=False)
+    other = replace(VAIN, asked=replace(ASKED, attempts=1, syns=1), idle_s=0.0, waits=False)
     (seen,) = seen_by(RULE, nothing(vain_connections=(other,)))
     assert (seen.severity, seen.confidence, seen.claims) == ("warning", "likely", ())
     assert seen.seen == (

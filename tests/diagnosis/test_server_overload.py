@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcapnfs.analyses.load import Band, Load
-from pcapnfs.analyses.queued import Queued
+from pcapnfs.analyses.server_queue import ServerQueue
 from pcapnfs.diagnosis.finding import Claim
 from pcapnfs.diagnosis.material import Material
 from pcapnfs.diagnosis.rules.server_overload import RULE
@@ -50,13 +50,13 @@ def test_a_little_less_is_not(bands: tuple[Band, ...]) -> None:
     assert seen_by(RULE, found(*bands)) == []
 
 
-QUEUED = Queued(
+QUEUED = ServerQueue(
     alone=20, alone_s=0.0003, behind=50, waited=40, elsewhere=30, waited_s=0.024, time_s=0.7,
     frames=(11, 13),
 )  # fmt: skip
 
 
-def queue(small: Queued) -> Material:
+def queue(small: ServerQueue) -> Material:
     return replace(bound_by("client"), load=(Load("10.0.0.1", 500, (IDLE,), small),))
 
 

@@ -13,13 +13,17 @@ from tests.unit.rows import ROOT
 
 PACKAGE = ROOT / "pcapnfs"
 
+STAGES = ("analyses", "diagnosis", "comparison", "verify", "views", "cli")
+"""The folders in the order in which results go through them."""
+
+WHOLES = ("pcapnfs.summary", "pcapnfs.report", "pcapnfs.annotation")
+"""What puts results of stages together: for the command line alone."""
+
 FORBIDDEN = {
     "analyses": (
         "typer",
         "rich",
         "jinja2",
-        "pcapnfs.views",
-        "pcapnfs.cli",
         "pcapnfs._core",
         "scapy",
     ),
@@ -38,8 +42,6 @@ FORBIDDEN = {
         "rich",
         "duckdb",
         "numpy",
-        "pcapnfs.views",
-        "pcapnfs.cli",
         "pcapnfs._core",
         "pcapnfs.opening",
         "pcapnfs.trace",
@@ -49,14 +51,12 @@ FORBIDDEN = {
         "typer",
         "rich",
         "duckdb",
-        "pcapnfs.views",
-        "pcapnfs.cli",
         "pcapnfs._core",
         "pcapnfs.opening",
         "pcapnfs.trace",
         "scapy",
     ),
-    "verify": ("typer", "rich", "pcapnfs.views", "pcapnfs.cli", "pcapnfs._core", "scapy"),
+    "verify": ("typer", "rich", "pcapnfs._core", "scapy"),
     "cli": ("duckdb", "numpy", "pcapnfs._core", "scapy"),
 }
 """What a folder never imports, not even inside a function. Imports for types alone are allowed."""
@@ -111,6 +111,17 @@ def test_layers_know_only_what_they_may(folder: str) -> None:
         file.name: found
         for file in files
         if (found := hits(file, FORBIDDEN[folder], top_level=False))
+    } == {}
+
+
+@pytest.mark.parametrize("place", range(len(STAGES) - 1))
+def test_no_stage_asks_a_later_one(place: int) -> None:
+    later = tuple(f"pcapnfs.{stage}" for stage in STAGES[place + 1 :])
+    files = sorted((PACKAGE / STAGES[place]).rglob("*.py"))
+    assert {
+        file.name: found
+        for file in files
+        if (found := hits(file, (*later, *WHOLES), top_level=False))
     } == {}
 
 

@@ -41,7 +41,7 @@ def _late_s(material: Material, found: Bottleneck) -> float:
     vain = (
         pair.idle_s
         for pair in material.vain_connections
-        if pair.client in found.about or (pair.connected and not found.about)
+        if pair.asked.client in found.about or (pair.connected and not found.about)
     )
     return sum(late) + sum(vain)
 

@@ -13,6 +13,7 @@ from pcapnfs.diagnosis.thresholds import Threshold, Values
 if TYPE_CHECKING:
     from pcapnfs.analyses.vain_connections import VainConnections
     from pcapnfs.diagnosis.material import Material
+    from pcapnfs.meta import Vain
 
 LEAST = Threshold(
     "no_connection.least", 1.0, "s", "from the first SYN to the last, or to the capture's end; "
@@ -26,6 +27,7 @@ PORTMAPPER = 111
 def judge(material: Material, values: Values) -> Iterator[Observed]:
     """One for each client and port of a server."""
     for pair in material.vain_connections:
+        asked = pair.asked
         if pair.lasted_s < values[LEAST.name]:
             continue
         claims = (Claim("client", pair.idle_s),) if pair.idle_s else ()
@@ -38,23 +40,24 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
             seen=_seen(pair),
             why=why,
             advice=advice,
-            confidence="certain" if pair.syns > 1 or pair.refusals else "likely",
-            data=units.counted(pair.syns, "SYN"),
-            frames=(pair.frame,),
+            confidence="certain" if asked.syns > 1 or asked.refusals else "likely",
+            data=units.counted(asked.syns, "SYN"),
+            frames=(asked.frame,),
             claims=claims,
-            about=(pair.client, pair.server),
-            display_filter=f"tcp.port == {pair.port} && tcp.flags.syn == 1",
+            about=(asked.client, asked.server),
+            display_filter=f"tcp.port == {asked.port} && tcp.flags.syn == 1",
         )
 
 
 def _seen(pair: VainConnections) -> str:
-    one = pair.syns == 1
-    text = f"The client sent {units.counted(pair.syns, 'SYN')}"
-    if 1 < pair.attempts < pair.syns:
-        text += f" in {units.counted(pair.attempts, 'attempt')}"
+    asked = pair.asked
+    one = asked.syns == 1
+    text = f"The client sent {units.counted(asked.syns, 'SYN')}"
+    if 1 < asked.attempts < asked.syns:
+        text += f" in {units.counted(asked.attempts, 'attempt')}"
     text += (
-        f" to port {pair.port}, {'' if one else 'the first '}{units.duration(pair.since_s)} after "
-        f"the capture's begin. {_answers(pair)} {units.duration(pair.lasted_s)}"
+        f" to port {asked.port}, {'' if one else 'the first '}{units.duration(pair.since_s)} "
+        f"after the capture's begin. {_answers(asked)} {units.duration(pair.lasted_s)}"
     )
     text += f"; {_ended(pair)}."
     if pair.idle_s:
@@ -69,23 +72,24 @@ def _ended(pair: VainConnections) -> str:
     return "then it got a connection" if pair.connected else "then it gave up"
 
 
-def _answers(pair: VainConnections) -> str:
+def _answers(asked: Vain) -> str:
     """What came of the SYNs, up to how long it lasted."""
-    if not pair.refusals:
+    if not asked.refusals:
         return "Nobody answered for"
-    which = "All were" if pair.refusals >= pair.syns else f"{units.count(pair.refusals)} were"
-    return f"{which if pair.refusals > 1 else '1 was'} refused (RST), and none accepted in"
+    which = "All were" if asked.refusals >= asked.syns else f"{units.count(asked.refusals)} were"
+    return f"{which if asked.refusals > 1 else '1 was'} refused (RST), and none accepted in"
 
 
 def _told(pair: VainConnections) -> tuple[str, str, tuple[Advice, ...]]:
     """Title, reason and advice, by what the server answered and what was asked for."""
+    asked = pair.asked
     waits = (
         "A client connects when a call waits for it, so that programs on the mount stand still"
         f"{', though no call is to be seen' if pair.idle_s else ''}. "
     )
-    if pair.port == PORTMAPPER:
+    if asked.port == PORTMAPPER:
         waits = "A mount asks the portmapper before anything else, and waits for it. "
-    if pair.refusals:
+    if asked.refusals:
         return (
             "No connection: the client's SYNs were refused",
             f"{waits}The server's host answered that nothing listens there, or a firewall did so: "
@@ -95,11 +99,11 @@ def _told(pair: VainConnections) -> tuple[str, str, tuple[Advice, ...]]:
                     "Look at the server whether rpcbind runs (ss -tln 'sport = :111'). NFSv4 needs "
                     "no portmapper."
                 )
-                if pair.port == PORTMAPPER
+                if asked.port == PORTMAPPER
                 else Advice(
                     "Look at the server whether its NFS service runs (systemctl status nfs-server; "
-                    f"ss -tln 'sport = :{pair.port}'), and why not. A client asks again after 3 s, "
-                    "then after twice as long each time, up to 5 min."
+                    f"ss -tln 'sport = :{asked.port}'), and why not. A client asks again after "
+                    "3 s, then after twice as long each time, up to 5 min."
                 ),
             ),
         )

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
-from pcapnfs.analyses.queued import ALONE, NEARLY_ALL
+from pcapnfs.analyses.server_queue import ALONE, NEARLY_ALL
 from pcapnfs.diagnosis.finding import Advice, Claim, Observed, Rule
 from pcapnfs.diagnosis.severity import by_cost
 from pcapnfs.diagnosis.thresholds import Threshold, Values
 
 if TYPE_CHECKING:
     from pcapnfs.analyses.load import Load
-    from pcapnfs.analyses.queued import Queued
+    from pcapnfs.analyses.server_queue import ServerQueue
     from pcapnfs.diagnosis.material import Material
 
 RATIO = Threshold(
@@ -87,13 +87,13 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
         )
 
 
-def _queues(small: Queued, values: Values) -> bool:
+def _queues(small: ServerQueue, values: Values) -> bool:
     return small.alone >= ALONE and small.waited >= max(
         values[LEAST.name], values[QUEUED.name] * small.behind
     )
 
 
-def _queue(server: Load, small: Queued, material: Material) -> Observed:
+def _queue(server: Load, small: ServerQueue, material: Material) -> Observed:
     """Small calls stand behind others, as far as all of them take."""
     claims = (Claim("unstable", small.time_s),)
     elsewhere = (

@@ -5,7 +5,8 @@ were under way there, and how many of them waited until another one, of another 
 was answered, and were answered right after that. A server that has a thread to spare answers them
 at once, whatever others wait for. Two calls of one directory may wait for each other on any server,
 which locks it (so CREATE and LOOKUP), and what comes behind much data waits for the link; they are
-no proof. Of servers where nearly all wait so, also for how long each client's do.
+no proof. Of servers where nearly all wait so, also for how long each client's do. What waits
+for its connection instead is in `queued_replies`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ NEARLY_ALL = 0.8
 """Share of the small calls that came while others were under way which must have waited for one."""
 
 
-class Queued(Record):
+class ServerQueue(Record):
     """Small calls at one server."""
 
     alone: int
@@ -76,7 +77,7 @@ class Queued(Record):
     """Example frames: of those that waited longest."""
 
 
-class Waits(Record):
+class ClientWaits(Record):
     """Small calls of one client to a server at which calls queue."""
 
     client: str
@@ -90,7 +91,7 @@ class Waits(Record):
 
 
 def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
-    """Whether `waits` can find any: to ask for each call what it waited for takes a while.
+    """Whether `waits_by_client` can find any: to ask what each call waited for takes a while.
 
     Args:
         alone: Service times of the small calls that came while no other was under way, seconds.
@@ -103,7 +104,7 @@ def may_wait(alone: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
     return most >= max(TIMES_AS_LONG * usual, usual + LEAST_NS / NANOSECONDS)
 
 
-def waits(trace: Trace) -> tuple[Waits, ...]:
+def waits_by_client(trace: Trace) -> tuple[ClientWaits, ...]:
     """What small calls waited at servers where nearly all that came behind another one did."""
     rows = trace.rows(
         _WAITS,
@@ -117,12 +118,12 @@ def waits(trace: Trace) -> tuple[Waits, ...]:
         },
     )
     return tuple(
-        Waits(client, server, integer(calls), seconds(time_ns) or 0.0)
+        ClientWaits(client, server, integer(calls), seconds(time_ns) or 0.0)
         for client, server, calls, time_ns in rows
     )
 
 
-def queued(trace: Trace, servers: Sequence[str]) -> dict[str, Queued]:
+def server_queues(trace: Trace, servers: Sequence[str]) -> dict[str, ServerQueue]:
     """Measure these servers; one without such calls is not in it."""
     if not servers:
         return {}
@@ -138,7 +139,7 @@ def queued(trace: Trace, servers: Sequence[str]) -> dict[str, Queued]:
         },
     )
     return {
-        server: Queued(
+        server: ServerQueue(
             alone=integer(alone),
             alone_s=seconds(alone_ns) or 0.0,
             behind=integer(behind),

@@ -6,7 +6,7 @@ import pytest
 
 from pcapnfs.analyses.load import load
 from pcapnfs.analyses.measurement import measure
-from pcapnfs.analyses.queued import Queued, Waits, queued, waits
+from pcapnfs.analyses.server_queue import ClientWaits, ServerQueue, server_queues, waits_by_client
 from pcapnfs.analyses.verdict import measured_verdict
 from tests.unit.rows import MILLISECOND, START_NS, Row, call, trace_of
 
@@ -34,9 +34,9 @@ def create(number: int, since_ms: float, until_ms: float, **columns: object) -> 
 ALONE = at(1, "GETATTR", 0, 1, file=1)
 
 
-def behind(*calls: Row) -> Queued:
+def behind(*calls: Row) -> ServerQueue:
     with trace_of(calls=[ALONE, *calls]) as trace:
-        return queued(trace, [SERVER])[SERVER]
+        return server_queues(trace, [SERVER])[SERVER]
 
 
 def test_what_is_answered_right_after_another_waited_for_it() -> None:
@@ -83,8 +83,8 @@ def test_behind_data_that_is_answered_later_it_may_wait_for_the_link() -> None:
 
 def test_without_a_call_alone_nobody_knows_how_long_it_takes() -> None:
     with trace_of(calls=[create(2, 10, 40), at(3, "GETATTR", 20, 41, file=1)]) as trace:
-        assert queued(trace, [SERVER]) == {}
-        assert queued(trace, []) == {}
+        assert server_queues(trace, [SERVER]) == {}
+        assert server_queues(trace, []) == {}
 
 
 def test_it_is_asked_only_where_service_times_grow_with_the_load() -> None:
@@ -112,10 +112,10 @@ def one_thread(apart: int = 0) -> list[Row]:
 
 def test_where_nearly_all_wait_for_others_calls_queue() -> None:
     with trace_of(calls=one_thread()) as trace:
-        found = waits(trace)
+        found = waits_by_client(trace)
         measured = measure(trace)
         verdict = measured_verdict(measured)
-    assert found == (Waits("10.0.0.2", SERVER, 45, 0.76),)
+    assert found == (ClientWaits("10.0.0.2", SERVER, 45, 0.76),)
     # What is left of a round trip is what a call takes alone.
     assert measured.queue_s == pytest.approx(40 * 0.019 / 45)
     assert measured.rtt_s == pytest.approx(measured.queue_s + 0.001)
@@ -128,5 +128,5 @@ def test_where_nearly_all_wait_for_others_calls_queue() -> None:
 @pytest.mark.parametrize("calls", [one_thread(apart=9), one_thread()[2:], one_thread()[:60]])
 def test_where_some_do_not_or_few_do_nothing_queues(calls: list[Row]) -> None:
     with trace_of(calls=calls) as trace:
-        assert waits(trace) == ()
+        assert waits_by_client(trace) == ()
         assert measure(trace).queue_s == 0

@@ -340,6 +340,8 @@ def measure(
     apart = clocks_apart(trace).untold
     untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
+    if rtt is not None and source == "gaps" and not len(small):
+        rtt, network = _less_moving(rtt, network, calls)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
@@ -412,6 +414,19 @@ def measure(
         times_untold=apart,
         capture_s=((trace.meta.end_ns or 0) - (trace.meta.start_ns or 0)) / NANOSECONDS,
     )
+
+
+def _less_moving(
+    bound_s: float, network: NetworkPath, calls: Timeline
+) -> tuple[float, NetworkPath]:
+    """A round trip of which only replies tell how long it is at most, without what moved meanwhile.
+
+    Replies that come behind the bytes of others are late for these: a full link is no longer one.
+    """
+    moved_s = calls.transfer_s + calls.postponed_s
+    left_s = max(0.0, calls.waited_s - moved_s) / max(1, int(calls.counted.sum()))
+    rtt = min(bound_s, left_s)
+    return rtt, replace(network, way=replace(network.way, rtt_s=rtt))
 
 
 def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:

@@ -283,6 +283,38 @@ def test_captured_at_the_server_the_network_is_added() -> None:
     assert found.forecast_s == pytest.approx(found.measured_s)
 
 
+def reading(files: int = FILES, moving_ms: float = 10) -> Trace:
+    """READs, two under way at any time, whose replies fill the link one after the other.
+
+    Nothing else tells the round trip, as in a capture of a copy that is under way: of 20 ms that a
+    READ takes, it waits 10 for the reply before, and its own is on the wire for the rest.
+    """
+    rows: list[Row] = []
+    for number in range(1, files + 1):
+        sent = START_NS + int(number * moving_ms * MILLISECOND)
+        first = sent + int(moving_ms * MILLISECOND)
+        end = first + int(moving_ms * MILLISECOND)
+        times = {"call_first_time": sent, "call_time": sent, "reply_first_time": first}
+        times |= {"reply_time": end, "srt": end - sent, "connection": 0}
+        rows.append(call(number, "READ", 1, file=1, stability="read", **times))
+    late = {"server_turns": files, "server_turn_min": 8 * MILLISECOND}
+    late |= {"server_turn_rtt": 10 * MILLISECOND, "client_acks": files}
+    late |= {"client_ack_min": 1_000, "client_ack_rtt": 20_000}
+    return trace_of(
+        files=[file(1, "large")], calls=rows, connections=[{**connection(None, None), **late}]
+    )
+
+
+def test_a_full_link_is_no_round_trip() -> None:
+    with reading() as trace:
+        found = model(trace)
+    assert found.rtt_source == "gaps"
+    assert found.rtt_s == pytest.approx(0, abs=0.001)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert found.verdict is not None
+    assert found.verdict.named == ("transfer",)
+
+
 def test_a_pause_is_counted_once_and_not_by_call() -> None:
     told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
     with trace_of(told, files=objects(), calls=run(pause_ms=1500)) as trace:

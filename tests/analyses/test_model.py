@@ -629,6 +629,24 @@ def test_while_one_file_is_put_off_other_streams_go_on(status: str) -> None:
     assert waiting.time_s == pytest.approx(4 / STREAMS, rel=0.01)
 
 
+def test_streams_move_no_bytes_faster_over_a_link_that_is_full() -> None:
+    """Unless it is not: then they share that time as well."""
+    with reading() as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+        local = model(trace, Overrides(streams=STREAMS)).what_if[-1]
+    streams = next(each for each in found.what_if if each.change == "streams")
+    measured = float(found.measured_s or 0.0)
+    assert streams.forecast_s == pytest.approx(measured, rel=0.05)
+    assert found.concurrency is not None
+    assert streams.low_s == pytest.approx(measured * found.concurrency / STREAMS, rel=0.05)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    assert given.verdict.named == ("transfer",)
+    assert local.change == "local"
+    assert local.forecast_s == pytest.approx(0, abs=0.001)
+
+
 def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:
     """Most stable calls were sent again: what they took is the wait for that."""
     rows = [{**row, "transmissions": 2} if row["stability"] == "stable" else row for row in run()]

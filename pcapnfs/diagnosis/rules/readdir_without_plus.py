@@ -78,7 +78,9 @@ def _why(pair: ListingCosts) -> str:
 def _advice(pair: ListingCosts) -> Iterator[Advice]:
     only_4 = pair.plain_versions == (4,)
     heeded = " Linux heeds it with NFSv4, too." if only_4 else ""
-    never = "" if pair.plus_calls else " macOS and FreeBSD ask only if told so: mount with rdirplus."
+    never = (
+        "" if pair.plus_calls else " macOS and FreeBSD ask only if told so: mount with rdirplus."
+    )
     yield Advice(
         f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} {CHECK}"
     )

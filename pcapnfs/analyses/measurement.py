@@ -29,6 +29,7 @@ from pcapnfs.analyses import vain_connections as _vain_connections
 from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.call_times import (
+    BOUND,
     MEANS,
     KindOfStable,
     kinds_of_stable,
@@ -255,6 +256,14 @@ class Measurement(Record):
         return self.small_median_s if self.rtt_source in MEANS else None
 
     @property
+    def network_rtt_s(self) -> float | None:
+        """The network's part of the round trip, seconds.
+
+        None where TCP does not tell, or where the round trip itself is a bound.
+        """
+        return None if self.rtt_source == BOUND else self.path.rtt_s
+
+    @property
     def slow_s(self) -> float:
         """What small and stable calls take of round trips beyond that, added up, seconds."""
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
@@ -340,7 +349,7 @@ def measure(
     apart = clocks_apart(trace).untold
     untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
-    if rtt is not None and source == "gaps" and not len(small):
+    if rtt is not None and source == BOUND and not len(small):
         rtt, network = _less_moving(rtt, network, calls)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())

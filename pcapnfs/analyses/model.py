@@ -15,7 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses import savings as _savings
-from pcapnfs.analyses.call_times import KindOfStable
+from pcapnfs.analyses.call_times import BOUND, KindOfStable
 from pcapnfs.analyses.client_forecasts import ClientForecast, client_forecasts
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import Measurement, measure
@@ -501,6 +501,7 @@ def _evidence(
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,
         queue_s=measured.queue_s,
+        bounded=measured.rtt_source == BOUND and given.rtt_s is None,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.call_times import BOUND
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.verdict_evidence import (
     LARGE_SHARE,
@@ -182,6 +183,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             stood_still_s=measured.stood_still.calls_s,
             stood_still_calls=measured.stood_still.calls,
             queue_s=measured.queue_s,
+            bounded=measured.rtt_source == BOUND,
         )
     )
     return _with_mounting(measured, found)
@@ -316,6 +318,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         stood_still_s=clock.stood_still[0],
         stood_still_calls=clock.stood_still[1],
         queue_s=clock.queue_s,
+        bounded=clock.bounded,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pcapnfs.analyses.bottleneck import bottleneck
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.model import STREAMS, Model, model
@@ -313,6 +314,23 @@ def test_a_full_link_is_no_round_trip() -> None:
     assert found.forecast_s == pytest.approx(found.measured_s)
     assert found.verdict is not None
     assert found.verdict.named == ("transfer",)
+
+
+def test_a_bound_of_the_round_trip_is_told_as_one() -> None:
+    """READs that take 1 ms each: nothing tells what of it the network takes."""
+    calls = run(small=("READ",), stable=(), persist_ms=0)
+    calls = [{**row, "connection": 0, "stability": "read"} for row in calls]
+    late = {"server_turns": FILES, "server_turn_min": 900_000, "server_turn_rtt": 950_000}
+    late |= {"client_acks": FILES, "client_ack_min": 1_000, "client_ack_rtt": 20_000}
+    with trace_of(
+        files=objects(), calls=calls, connections=[{**connection(None, None), **late}]
+    ) as trace:
+        found, bound = model(trace), bottleneck(trace)
+    assert found.rtt_source == "gaps"
+    assert found.verdict is not None
+    assert f"{FILES} calls at a round trip of 1.00 ms at most" in found.verdict.sentence
+    assert bound.network_rtt_s is None
+    assert not any(part for _, part in bound.network_s)
 
 
 def test_a_pause_is_counted_once_and_not_by_call() -> None:

@@ -37,6 +37,9 @@ class KindOfStable(Record):
 MEANS = ("calls", "few_calls")
 """Sources of a round trip that is the mean of small calls."""
 
+BOUND = "gaps"
+"""The source of one that is an upper bound: what of it is the server's, nothing tells."""
+
 
 def slow_s(rtt_s: float | None, usual_s: float | None, calls: int) -> float:
     """What round trips of some calls take beyond what half of the small calls take at most, s.
@@ -59,7 +62,7 @@ def round_trip(small: Floats, network: Way, enough: bool | None = None) -> tuple
     """
     if len(small) >= LEAST_CALLS if enough is None else enough:
         return float(small.mean()), "calls"
-    if network.source == "gaps" and len(small):
+    if network.source == BOUND and len(small):
         # An upper bound of the network says less than a few calls, whose times it is in.
         return median(small), network.source
     if network.rtt_s is not None:

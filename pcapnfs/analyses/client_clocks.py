@@ -16,6 +16,7 @@ import numpy as np
 from pcapnfs.analyses.arrays import by_group, median, pieces
 from pcapnfs.analyses.budget import Booked, Budget, budgets
 from pcapnfs.analyses.call_times import (
+    BOUND,
     MEANS,
     KindOfStable,
     kinds_of_stable,
@@ -75,6 +76,8 @@ class ClientClock(Record):
     that of all clients. None when nothing tells that either."""
     network_rtt_s: float | None
     """The network's part of it, seconds; None when TCP does not tell."""
+    bounded: bool
+    """The round trip is an upper bound, and so is that part."""
     small_median_s: float | None
     """Median service time of the calls that show it, as the client saw it, seconds; None without
     any."""
@@ -119,6 +122,11 @@ class ClientClock(Record):
     def resent(self) -> bool:
         """Whether most stable calls were sent again, so that their time is not the storage's."""
         return mostly_resent(self.timed_once, self.timed_calls)
+
+    @property
+    def told_network_s(self) -> float | None:
+        """The network's part of its round trip, seconds; None also where that is a bound."""
+        return None if self.bounded else self.network_rtt_s
 
     @property
     def few(self) -> int | None:
@@ -288,6 +296,7 @@ def client_clocks(
                 small_calls=len(small),
                 rtt_s=rtt,
                 network_rtt_s=way.rtt_s,
+                bounded=source == BOUND,
                 small_median_s=median(small) if len(small) else None,
                 usual_s=median(small) if source in MEANS else None,
                 stable_mean_s=float(service.mean()) if len(service) else None,

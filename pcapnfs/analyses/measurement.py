@@ -30,6 +30,7 @@ from pcapnfs.analyses.arrays import added, median
 from pcapnfs.analyses.arrays import counted as _counted
 from pcapnfs.analyses.budget import book
 from pcapnfs.analyses.call_times import (
+    BOUND,
     MEANS,
     KindOfStable,
     kinds_of_stable,
@@ -266,6 +267,14 @@ class Measurement(Record):
         return self.small_median_s if self.rtt_source in MEANS else None
 
     @property
+    def network_rtt_s(self) -> float | None:
+        """The network's part of the round trip, seconds.
+
+        None where TCP does not tell, or where the round trip itself is a bound.
+        """
+        return None if self.rtt_source == BOUND else self.path.rtt_s
+
+    @property
     def slow_s(self) -> float:
         """What small and stable calls take of round trips beyond that, added up, seconds."""
         return slow_s(self.rtt_s, self.usual_s, self.small_calls + self.stable_calls)
@@ -354,6 +363,8 @@ def measure(
     apart = clocks_apart(trace).untold
     untimed = trace.meta.start_ns is None or apart
     rtt, source = (None, "none") if untimed else round_trip(small, network.way, calls.small_enough)
+    if rtt is not None and source == BOUND and not len(small):
+        rtt, network = _less_moving(rtt, network, calls)
     sums = _sums(calls, counted, rtt or 0.0)
     pauses = float(calls.idle_s[calls.idle_s >= PAUSE_S].sum())
     clocks, unreached, logged_in = None, unreached_s(trace), logins(trace)
@@ -438,6 +449,19 @@ def _at_once(found: Outstanding, calls: Timeline) -> int:
     if calls.busy_s and calls.waited_s < (1 + OFTEN) * calls.busy_s:
         return 1  # Two were for less than that.
     return often_at_once(found.intervals.begin, found.intervals.end, OFTEN)
+
+
+def _less_moving(
+    bound_s: float, network: NetworkPath, calls: Timeline
+) -> tuple[float, NetworkPath]:
+    """A round trip of which only replies tell how long it is at most, without what moved meanwhile.
+
+    Replies that come behind the bytes of others are late for these: a full link is no longer one.
+    """
+    moved_s = calls.transfer_s + calls.postponed_s
+    left_s = max(0.0, calls.waited_s - moved_s) / max(1, int(calls.counted.sum()))
+    rtt = min(bound_s, left_s)
+    return rtt, replace(network, way=replace(network.way, rtt_s=rtt))
 
 
 def _queued_s(trace: Trace, calls: Timeline) -> dict[str, float]:

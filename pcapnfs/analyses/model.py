@@ -15,7 +15,7 @@ from pcapnfs import columns
 from pcapnfs.analyses import measurement as _measurement
 from pcapnfs.analyses import readdir as _readdir
 from pcapnfs.analyses import savings as _savings
-from pcapnfs.analyses.call_times import KindOfStable
+from pcapnfs.analyses.call_times import BOUND, KindOfStable
 from pcapnfs.analyses.client_forecasts import ClientForecast, client_forecasts
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import Measurement, measure
@@ -389,6 +389,7 @@ def _change(measured: Measurement | None, given: Overrides) -> Change:
         streams=given.streams,
         waiting_s=_waiting_s(measured),
         put_off_s=_put_off_s(measured),
+        moving_s=_moving_s(measured),
     )
 
 
@@ -402,6 +403,14 @@ def _waiting_s(measured: Measurement | None) -> float:
 def _put_off_s(measured: Measurement | None) -> float:
     """For how long it put off calls on an object, by file, seconds."""
     return 0.0 if measured is None else measured.put_off_s / (measured.files or 1)
+
+
+def _moving_s(measured: Measurement | None) -> float:
+    """For how long bytes of calls were moving, by file, seconds; none that round trips hold."""
+    if measured is None:
+        return 0.0
+    moving_s = (measured.transfer_s - measured.lost.transfer_s) / (measured.files or 1)
+    return max(0.0, min(moving_s, measured.costs().other_s))
 
 
 def _more_at_once(measured: Measurement, given: Overrides) -> float:
@@ -452,9 +461,10 @@ def _what_if(
     if measured is not None and measured.files:
         moved = min(measured.transfer_s / measured.files, max(0.0, costs.other_s))
     if measured is not None and not resent:
-        yield on_top(
-            "local", None, Change(rtt_added_s=-network, persist_s=0.0, other_saved_s=moved)
+        nothing = Change(
+            rtt_added_s=-network, persist_s=0.0, other_saved_s=moved, moving_s=-asked.moving_s
         )
+        yield on_top("local", None, nothing)
 
 
 def _evidence(
@@ -480,7 +490,7 @@ def _evidence(
         small_s=moved(measured.small_median_s),
         forecast=True,
         few=measured.stable_calls if FEW in missing else None,
-        transfer_s=(measured.transfer_s - measured.lost.transfer_s) * part,
+        transfer_s=(measured.transfer_s - measured.lost.transfer_s) * more * part,
         waiting_s=waiting_s * part,
         unknown_s=measured.unknown_beyond_s(measured.rtt_s or 0.0) * part,
         lost_s=lost_s * part,
@@ -493,6 +503,7 @@ def _evidence(
         locked_s=measured.locked.gaps_s * part + measured.locked.pauses_s,
         unreached_s=measured.unreached_s,
         queue_s=measured.queue_s,
+        bounded=measured.rtt_source == BOUND and given.rtt_s is None,
     )
 
 

@@ -367,8 +367,8 @@ def _listings(seen: Evidence) -> Iterator[Verdict]:
         ("nordirplus",),
         "likely" if seen.listings_plain >= ENOUGH else "possible",
         f"{units.counted(seen.listings_plain, 'directory', 'directories')} listed without "
-        "attributes, none with them; a client that never asks for them, or a server that has none "
-        "to give, does the same",
+        "attributes, none with them; a client that asks for them only with rdirplus (macOS, "
+        "FreeBSD), or a server that has none to give, does the same",
         seen.frames["listing"],
     )
 

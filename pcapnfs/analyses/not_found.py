@@ -41,6 +41,10 @@ NOENT = 2
 NEEDS = population.Operations(("LOOKUP", "OPEN"), statuses=(NOENT,))
 """Without one that found nothing there is none."""
 
+APPLE_DOUBLE = "._"
+"""How the name of the file begins that macOS keeps beside another one, for its extended attributes
+and resource fork."""
+
 MAKES = ("OPEN", "CREATE", "MKDIR", "SYMLINK", "MKNOD", "LINK", "RENAME")
 """Operations that give something a name."""
 
@@ -92,6 +96,8 @@ class NotFound(Record):
     to, for all that was not cut off or lost."""
     again: int
     """Those of them that the client had looked for in the same directory before."""
+    apple_double: int
+    """Those of them whose names are such as macOS gives to files of extended attributes."""
     names: tuple[MissingName, ...]
     """The names looked for most."""
     orders: tuple[SearchOrder, ...]
@@ -139,6 +145,7 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
             lookups=integer(lookups),
             missing=integer(missing),
             again=integer(again),
+            apple_double=integer(apple_double),
             names=tuple(found.get((client, server), ())),
             orders=tuple(searched.get((client, server), ())),
             climbing=climbed.get((client, server), 0),
@@ -146,7 +153,7 @@ def not_found(trace: Trace) -> tuple[NotFound, ...]:
             pause_s=seconds(pause) or 0.0,
             frames=tuple(frames),
         )
-        for client, server, lookups, missing, again, time, pause, frames in pairs
+        for client, server, lookups, missing, again, apple_double, time, pause, frames in pairs
     )
 
 
@@ -239,12 +246,14 @@ _PAIRS = f"""
     ),
     counted as (
         select client, server, count(*) as missing, count(*) filter (again) as again,
+               count(*) filter (starts_with(name, '{APPLE_DOUBLE}') and name <> '{APPLE_DOUBLE}')
+                   as apple_double,
                sum(share) as share, sum(pause) as pause,
                list(call_frame order by call_frame)[:$examples] as frames
         from told left join shares using (call)
         group by client, server
     )
-    select client, server, lookups, missing, again, share, pause, frames
+    select client, server, lookups, missing, again, apple_double, share, pause, frames
     from counted join looked using (client, server)
     order by share desc, client, server
 """

@@ -72,6 +72,10 @@ SCATTERED, SCATTER_NS = 1.25, 1_000_000
 scatters: what few turns took is no bound of what it usually takes, but their lower quartile. Where
 the turns replace anything on paths that do not, it is a quarter of a millisecond longer at most."""
 
+DELAY_NS = 30_000_000
+"""An ACK that came this much later than the quickest turn was delayed, as one that came so much
+later than the quickest ACK (`DELAY_NS` in core/src/stream/timing.rs)."""
+
 SURE_TURNS = 5
 """Gaps from which a vantage point may be told where TCP shows neither handshake nor clean ACKs: the
 client may have thought before each of a few calls."""
@@ -224,6 +228,8 @@ class _Evidence:
     def __init__(self) -> None:
         self.handshakes: list[int] = []
         self.acks: list[tuple[int, int]] = []
+        # Those of them that were not delayed.
+        self.prompt: list[tuple[int, int]] = []
         self.turns: list[tuple[int, int]] = []
         self.least_turns: list[int] = []
         self.least: list[int] = []
@@ -236,6 +242,8 @@ class _Evidence:
             self.least.append(handshake)
         if ack is not None and ack_min is not None:
             self.acks.append((ack, integer(acks)))
+            if not _delayed(ack_min, turn_min):
+                self.prompt.append(self.acks[-1])
             self.least.append(ack_min)
         if turn is not None and turn_min is not None:
             self.turns.append((turn, integer(turns)))
@@ -269,16 +277,17 @@ class _Evidence:
         """
         handshake = _lower_quartile(self.handshakes)
         ack = _weighted_median(self.acks)
+        prompt = _weighted_median(self.prompt)
         turn = _weighted_median(self.turns)
         found: list[tuple[float, Source]] = []
         if handshake is not None:
             found.append((handshake, "handshake"))
-        if ack is not None:
-            found.append((ack, "acks"))
+        if prompt is not None:
+            found.append((prompt, "acks"))
         rtt: float | None
         source: Source
         rtt, source = min(found, default=(None, "none"))
-        bound = gap if rtt is None and gap is not None else turn
+        bound = turn if self.told or gap is None else gap
         if rtt is not None and self._scattered:
             bound = answer
         if bound is not None and (rtt is None or bound < CLEARLY * rtt):
@@ -403,6 +412,11 @@ def _common_vantage(pairs: Sequence[RoundTrip]) -> Vantage:
         if calls and calls >= AGREED * total:
             return vantage
     return "unknown"
+
+
+def _delayed(ack_min: int, turn_min: int | None) -> bool:
+    """Whether even the quickest ACK was delayed, as the quickest turn shows."""
+    return turn_min is not None and ack_min >= turn_min + DELAY_NS
 
 
 def _lower_quartile(values: Sequence[int]) -> int | None:

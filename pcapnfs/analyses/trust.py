@@ -31,7 +31,8 @@ READS = columns.together(
     _directions.READS,
     _sealing.READS,
     columns.of(
-        calls="call connection reply_frame call_time srt transmissions assumed",
+        calls="call connection reply_frame call_first_time call_time reply_time srt transmissions "
+        "assumed",
         connections="client_segments server_segments client_bytes server_bytes missing_bytes "
         "truncated_bytes",
         notes="reason time connection call",
@@ -73,7 +74,8 @@ class Trust(Record):
     """Replies whose call is not in the capture."""
     orphan_replies_at_start: int
     """Part of orphan_replies: so close to the start of the capture (less than the 99th percentile
-    of their connection's service times) that the call may have come before it."""
+    of what calls of their connection take, with their own transfer) that the call may have begun
+    before it."""
     calls_alone: int
     """Part of unanswered: on connections of which only what the client sent is in the capture, and
     where the client had no reason to send it again. 0 where they are fewer than five."""
@@ -304,14 +306,15 @@ def _cut_at_the_ends(trace: Trace) -> tuple[int, int]:
     rows = trace.rows(
         """
         with usual as (
-            select connection, quantile_cont(srt, 0.99) as time
+            select connection, quantile_cont(srt, 0.99) as time,
+                   quantile_cont(reply_time - call_first_time, 0.99) as whole
             from calls where srt is not null group by connection
         )
         select
             (select count(*) from calls left join usual using (connection)
              where reply_frame is null and call_time + coalesce(usual.time, 0) >= $end),
             (select count(*) from notes left join usual using (connection)
-             where reason = $orphan and notes.time - coalesce(usual.time, 0) <= $start)
+             where reason = $orphan and notes.time - coalesce(usual.whole, 0) <= $start)
         """,
         {"start": trace.meta.start_ns, "end": trace.meta.end_ns, "orphan": ORPHAN_REPLY},
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pcapnfs import units
+from pcapnfs.analyses.call_times import BOUND
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.idle_time import divided
 from pcapnfs.analyses.verdict_evidence import (
@@ -185,6 +186,7 @@ def measured_verdict(measured: Measurement) -> Verdict | None:
             login_s=measured.login_s,
             stood_still=measured.stood_still,
             queue_s=measured.queue_s,
+            bounded=measured.rtt_source == BOUND,
         )
     )
     return _with_mounting(measured, found)
@@ -319,6 +321,7 @@ def _evidence(clock: ClientClock) -> Evidence:
         login_s=clock.login_s,
         stood_still=clock.stood_still,
         queue_s=clock.queue_s,
+        bounded=clock.bounded,
     )
 
 

@@ -127,6 +127,8 @@ class Evidence(Record):
     """The capture lacks so much that calls may have been under way where none is."""
     queue_s: float = 0.0
     """What of a round trip was a wait until the server was done with other calls."""
+    bounded: bool = False
+    """The round trip is an upper bound."""
 
 
 def noticed(apart_s: float, whole_s: float) -> bool:
@@ -217,7 +219,7 @@ def _details(evidence: Evidence, storage: str | None) -> dict[str, str]:
         + _on_storage(evidence, storage)
         + only,
         "round_trips": f"{units.counted(round(calls), 'call')} at a round trip of "
-        f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}",
+        f"{units.duration(costs.rtt_s - evidence.queue_s)}{_skewed(evidence)}{_bounded(evidence)}",
         "transfer": "data on the wire",
         "waiting": f"{units.counted(round(stable), 'stable call')} took "
         f"{units.duration(costs.persist_s)} longer than a round trip each, and most were sent "
@@ -283,6 +285,11 @@ def _server_s(causes: tuple[Cause, ...]) -> float:
 def _small_s(evidence: Evidence) -> float:
     """What a call that needs no storage usually takes."""
     return evidence.costs.rtt_s if evidence.small_s is None else evidence.small_s
+
+
+def _bounded(evidence: Evidence) -> str:
+    """That it may be shorter, where nothing tells what of it something else is."""
+    return " at most" if evidence.bounded else ""
 
 
 def _skewed(evidence: Evidence) -> str:

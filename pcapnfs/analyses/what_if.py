@@ -65,6 +65,9 @@ class Change(Record):
     put_off_s: float = 0.0
     """Of each file, what of that time the server put off calls on an object: other streams go on
     meanwhile, unless they need the same."""
+    moving_s: float = 0.0
+    """Of each file, what of that time bytes were moving: over a link that is full they take as long
+    for more streams."""
 
     def of(self, costs: Costs[Number]) -> Costs[Number]:
         """The inputs with the change."""
@@ -85,7 +88,7 @@ class Change(Record):
             # More calls wait at the same time, and none of them for less.
             other_s=costs.other_s
             - self.other_saved_s
-            + self.waiting_s * (concurrency / costs.concurrency - 1.0),
+            + (self.waiting_s + self.moving_s) * (concurrency / costs.concurrency - 1.0),
             client_s=client,
             # What the program does between calls remains where calls are saved.
             pauses_s=pauses + files * (asked - rpcs) * client,
@@ -138,9 +141,9 @@ class Change(Record):
 
         Storage that ends calls on a clock of its own absorbs what the round trip takes more.
         Calls that are saved may save the client's time for them, too. Streams may share the
-        client's time as well, as programs on several processors do, or not
-        even the storage's, where it does one thing after the other, nor the wait for an object
-        that all of them need.
+        client's time as well, as programs on several processors do, and that of a link that is not
+        full; or not even the storage's, where it does one thing after the other, nor the wait for
+        an object that all of them need.
         """
         changed = self.of(costs)
         if absorbs and self.rtt_added_s and self.persist_s is None:
@@ -150,7 +153,8 @@ class Change(Record):
             yield replace(changed, pauses_s=without.pauses_s)
         if self.streams is not None:
             more = changed.concurrency / costs.concurrency
-            yield replace(changed, client_s=changed.client_s / more)
+            shared = changed.other_s - self.moving_s * (more - 1.0)
+            yield replace(changed, client_s=changed.client_s / more, other_s=shared)
             waited = changed.other_s + self.put_off_s * (more - 1.0)
             yield replace(changed, persist_s=changed.persist_s * more, other_s=waited)
 
@@ -210,8 +214,9 @@ class Scenario(Record):
     """The forecast with the observed overlap of calls, seconds."""
     low_s: float | None
     """Lower end of its range, seconds: with the observed overlap, and what resampled files give.
-    With streams, also with given ones: the client's own work is shared as well. With fewer than 10
-    files nothing is resampled; None where the range then has no width."""
+    With streams, also with given ones: the client's own work is shared as well, and the time of a
+    link that is not full. With fewer than 10 files nothing is resampled; None where the range then
+    has no width."""
     high_s: float | None
     """Upper end of its range, seconds: one call after the other, and what resampled files give.
     With streams, also with given ones: the storage does one thing after the other. None

@@ -104,6 +104,7 @@ class Transfers(Record):
                         if runs.allowed_bytes is None
                         else "."
                     )
+                    + _OWN.get(runs.largest_bytes, "").format(option=self.option)
                 ),
             ),
             confidence="likely" if sure else "possible",
@@ -185,6 +186,13 @@ class Transfers(Record):
             f"{units.counted(runs.calls, self.what)}."
         )
 
+
+_OWN = {
+    32 << 10: " macOS takes 32 KiB by itself: mount with {option}=1048576 there.",
+    64 << 10: " FreeBSD takes 64 KiB by itself: set vfs.maxbcachebuf=1048576 in "
+    "/boot/loader.conf there.",
+}
+"""Clients that take such sizes without being told so."""
 
 _WHY = (
     "Each call has its own round trip and its own work on both sides; a file that is cut into "

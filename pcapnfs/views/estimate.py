@@ -38,7 +38,7 @@ INPUTS = {
 _ROUND_TRIPS = {
     "handshake": "TCP's handshake, and the fastest answer",
     "acks": "TCP's ACKs, and the fastest answer",
-    "gaps": "gaps from reply to next call: an upper bound",
+    "gaps": "at most: gaps from reply to call, and answers",
 }
 """Where a round trip is from that does not come from calls."""
 

@@ -368,3 +368,34 @@ def test_whatever_clients_do_the_verdict_agrees_with_the_budget(rows: list[Row])
         assert bool(verdict.clients) == (len(budgets) > 1)
         for told in verdict.clients:
             agrees(told, budgets[told.client])
+
+
+def test_a_clients_round_trip_that_is_a_bound_is_told_as_one() -> None:
+    """One whose READs are all that is known of its path."""
+    late = {
+        "connection": 7,
+        "transport": "TCP",
+        "client": IDLE,
+        "server": "10.0.0.1",
+        "server_turns": 50,
+        "server_turn_min": 7 * MILLISECOND,
+        "server_turn_rtt": 7 * MILLISECOND,
+        "client_acks": 50,
+        "client_ack_min": 1_000,
+        "client_ack_rtt": 20_000,
+    }
+    reads = calls_of(IDLE, 0, "READ", 8, 50, stability="read", connection=7)
+    rows = [*waits_for_network(), *reads]
+    with trace_of(TWO_SECONDS, calls=rows, files=[file(1, "a")], connections=[late]) as trace:
+        clocks = measure(trace).clients
+        verdict = model(trace).verdict
+    assert clocks is not None
+    found = {clock.client: clock for clock in clocks.each}
+    assert found[IDLE].bounded
+    assert found[IDLE].network_rtt_s == pytest.approx(0.008)
+    assert found[IDLE].told_network_s is None
+    assert not found[NETWORK].bounded
+    assert verdict is not None
+    sentences = {each.client: each.sentence for each in verdict.clients}
+    assert "8.00 ms at most" in sentences[IDLE]
+    assert "at most" not in sentences[NETWORK]

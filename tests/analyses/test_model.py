@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pcapnfs.analyses.bottleneck import bottleneck
 from pcapnfs.analyses.formula import Costs
 from pcapnfs.analyses.measurement import measure
 from pcapnfs.analyses.model import STREAMS, Model, model
@@ -332,6 +333,55 @@ def test_captured_at_the_server_the_network_is_added() -> None:
     assert found.forecast_s == pytest.approx(found.measured_s)
 
 
+def reading(files: int = FILES, moving_ms: float = 10) -> Trace:
+    """READs, two under way at any time, whose replies fill the link one after the other.
+
+    Nothing else tells the round trip, as in a capture of a copy that is under way: of 20 ms that a
+    READ takes, it waits 10 for the reply before, and its own is on the wire for the rest.
+    """
+    rows: list[Row] = []
+    for number in range(1, files + 1):
+        sent = START_NS + int(number * moving_ms * MILLISECOND)
+        first = sent + int(moving_ms * MILLISECOND)
+        end = first + int(moving_ms * MILLISECOND)
+        times = {"call_first_time": sent, "call_time": sent, "reply_first_time": first}
+        times |= {"reply_time": end, "srt": end - sent, "connection": 0}
+        rows.append(call(number, "READ", 1, file=1, stability="read", **times))
+    late = {"server_turns": files, "server_turn_min": 8 * MILLISECOND}
+    late |= {"server_turn_rtt": 10 * MILLISECOND, "client_acks": files}
+    late |= {"client_ack_min": 1_000, "client_ack_rtt": 20_000}
+    return trace_of(
+        files=[file(1, "large")], calls=rows, connections=[{**connection(None, None), **late}]
+    )
+
+
+def test_a_full_link_is_no_round_trip() -> None:
+    with reading() as trace:
+        found = model(trace)
+    assert found.rtt_source == "gaps"
+    assert found.rtt_s == pytest.approx(0, abs=0.001)
+    assert found.forecast_s == pytest.approx(found.measured_s)
+    assert found.verdict is not None
+    assert found.verdict.named == ("transfer",)
+
+
+def test_a_bound_of_the_round_trip_is_told_as_one() -> None:
+    """READs that take 1 ms each: nothing tells what of it the network takes."""
+    calls = run(small=("READ",), stable=(), persist_ms=0)
+    calls = [{**row, "connection": 0, "stability": "read"} for row in calls]
+    late = {"server_turns": FILES, "server_turn_min": 900_000, "server_turn_rtt": 950_000}
+    late |= {"client_acks": FILES, "client_ack_min": 1_000, "client_ack_rtt": 20_000}
+    with trace_of(
+        files=objects(), calls=calls, connections=[{**connection(None, None), **late}]
+    ) as trace:
+        found, bound = model(trace), bottleneck(trace)
+    assert found.rtt_source == "gaps"
+    assert found.verdict is not None
+    assert f"{FILES} calls at a round trip of 1.00 ms at most" in found.verdict.sentence
+    assert bound.network_rtt_s is None
+    assert not any(part for _, part in bound.network_s)
+
+
 def test_a_pause_is_counted_once_and_not_by_call() -> None:
     told = meta(end_ns=START_NS + 100_000 * MILLISECOND)
     with trace_of(told, files=objects(), calls=run(pause_ms=1500)) as trace:
@@ -644,6 +694,24 @@ def test_while_one_file_is_put_off_other_streams_go_on(status: str) -> None:
     assert given.verdict is not None
     waiting = next(each for each in given.verdict.causes if each.cause == "waiting")
     assert waiting.time_s == pytest.approx(4 / STREAMS, rel=0.01)
+
+
+def test_streams_move_no_bytes_faster_over_a_link_that_is_full() -> None:
+    """Unless it is not: then they share that time as well."""
+    with reading() as trace:
+        found = model(trace)
+        given = model(trace, Overrides(streams=STREAMS))
+        local = model(trace, Overrides(streams=STREAMS)).what_if[-1]
+    streams = next(each for each in found.what_if if each.change == "streams")
+    measured = float(found.measured_s or 0.0)
+    assert streams.forecast_s == pytest.approx(measured, rel=0.05)
+    assert found.concurrency is not None
+    assert streams.low_s == pytest.approx(measured * found.concurrency / STREAMS, rel=0.05)
+    assert given.forecast_s == pytest.approx(streams.forecast_s)
+    assert given.verdict is not None
+    assert given.verdict.named == ("transfer",)
+    assert local.change == "local"
+    assert local.forecast_s == pytest.approx(0, abs=0.001)
 
 
 def test_no_other_storage_is_forecast_where_nothing_tells_how_slow_it_is() -> None:

@@ -40,6 +40,14 @@ def test_a_search_path_is_told_in_its_order() -> None:
     assert pair.frames == (1, 3, 5, 7)
 
 
+def test_files_of_extended_attributes_are_counted() -> None:
+    looks = [look(1, "._cc", 2), look(2, "._", 1), look(3, ".cc", 2), look(4, "._ld", 2)]
+    calls, operations = zip(*looks, strict=True)
+    with trace_of(calls=calls, operations=operations, files=DIRECTORIES) as trace:
+        (pair,) = not_found(trace)
+    assert (pair.missing, pair.apple_double) == (4, 2)
+
+
 def test_names_that_are_searched_alike_are_told_together_and_climbs_are_counted() -> None:
     tree = [
         file(1, ".", "directory"),

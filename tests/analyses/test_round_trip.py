@@ -195,3 +195,22 @@ def test_lucky_turns_are_no_bound(
         calls=[call(number, "GETATTR", answer_ms) for number in range(1, 4)],
     )
     assert says(pair.server_side) == told
+
+
+@pytest.mark.parametrize(
+    ("least", "told"),
+    [
+        # An answer that came 30 ms sooner shows that the only ACK was delayed;
+        (5_000, (10_000, "gaps")),
+        # one that did not shows nothing.
+        (20_000, (44_000, "acks")),
+    ],
+)
+def test_an_ack_that_was_delayed_is_no_round_trip(least: int, told: tuple[float, str]) -> None:
+    """A server that works for longer before it answers acknowledges the call by itself."""
+    late = {**acks("server", 44_000, 44_000, count=1), **turns("server", least, 2 * least)}
+    pair = pair_of(
+        tcp(1, **acks("client", 5, 9), **late),
+        calls=[call(number, "READ", 50 if number > 1 else 10) for number in range(1, 10)],
+    )
+    assert says(pair.server_side) == told

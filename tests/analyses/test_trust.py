@@ -73,6 +73,20 @@ def test_calls_are_matched_or_unanswered_and_replies_matched_or_orphans() -> Non
     assert not result.complete
 
 
+@pytest.mark.parametrize(("ms", "cut"), [(35, True), (45, False)])
+def test_a_call_that_was_under_way_as_the_capture_began_takes_its_transfer_as_well(
+    ms: int, *, cut: bool
+) -> None:
+    """WRITEs whose bytes take 30 ms, and whose replies come 10 ms later."""
+    first = {"call_first_time": START_NS + 970 * MILLISECOND}
+    written = call(100, "WRITE", 10, **first)
+    orphan = note("reply_without_call", ms)
+    with trace_of(calls=[written], notes=[orphan], connections=[{"connection": 0}]) as trace:
+        result = trust(trace)
+    assert (result.orphan_replies, result.orphan_replies_at_start) == (1, int(cut))
+    assert result.lacks_much is not cut
+
+
 def test_each_misfortune_alone_makes_a_capture_incomplete() -> None:
     fine = call(1, "GETATTR", 1)
     with trace_of(meta(damage="breaks off"), calls=[fine]) as damaged:

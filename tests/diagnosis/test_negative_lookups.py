@@ -16,6 +16,7 @@ MANY = NotFound(
     lookups=100,
     missing=30,
     again=12,
+    apple_double=0,
     names=(MissingName("libc.so.6", 20, 7, ("opt/lib", "lib")), MissingName("cc", 10, 1, ("bin",))),
     orders=(SearchOrder(("opt/lib", "lib"), 10, 1),),
     climbing=0,
@@ -60,3 +61,20 @@ def test_searches_that_climb_are_told() -> None:
         "cc (10 times: bin). 3 searches went from a directory to its parent "
         "and on, as for node_modules."
     )
+
+
+def test_files_of_extended_attributes_are_no_search_path() -> None:
+    names = (MissingName("._a", 20, 1, ("src",)), MissingName("._b", 10, 1, ("src",)))
+    mac = replace(MANY, apple_double=20, names=names, orders=())
+    (seen,) = seen_by(RULE, nothing(not_found=(mac,)))
+    told = " ".join((seen.title, seen.why, *(advice.action for advice in seen.advice)))
+    assert "macOS" in seen.why
+    assert "20 of the names begin with ._" in seen.seen
+    assert "search path" not in told
+    assert "lookupcache" not in told
+
+
+def test_a_few_of_them_are_told_beside_a_search_path() -> None:
+    (seen,) = seen_by(RULE, nothing(not_found=(replace(MANY, apple_double=5),)))
+    assert "macOS" not in seen.why
+    assert "begin with ._" not in seen.seen

@@ -80,3 +80,17 @@ def test_of_both_versions_both_are_told() -> None:
     (seen,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
     assert "NFSv4" not in seen.why
     assert any("NFS3ERR_NOTSUPP" in advice.action for advice in seen.advice)
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_clients_that_list_with_attributes_only_if_told_so_are_advised(version: int) -> None:
+    pair = replace(PLAIN, plain_versions=(version,), plus_calls=0)
+    (seen,) = seen_by(RULE, nothing(listing_costs=(pair,)))
+    first = seen.advice[0].action
+    assert "macOS and FreeBSD" in first
+    assert "mount with rdirplus" in first
+
+
+def test_a_client_that_listed_with_attributes_was_told_so() -> None:
+    (seen,) = seen_by(RULE, nothing(listing_costs=(PLAIN,)))
+    assert "macOS" not in " ".join(advice.action for advice in seen.advice)

@@ -63,3 +63,20 @@ def test_a_server_that_allows_no_more_is_told() -> None:
 def test_without_a_verdict_the_server_must_be_the_limit(runs: object) -> None:
     pair = replace(MOVED, writes=runs)  # type: ignore[arg-type]
     assert seen_by(RULE, mounted(transfer_runs=(pair,))) == []
+
+
+@pytest.mark.parametrize(
+    ("largest", "told"),
+    [
+        (4096, ("old kernel).",)),
+        (32768, ("macOS", "mount with wsize=1048576")),
+        (65536, ("FreeBSD", "vfs.maxbcachebuf")),
+    ],
+)
+def test_clients_whose_own_size_it_is_are_named(largest: int, told: tuple[str, ...]) -> None:
+    runs = replace(RUNS, largest_bytes=largest)
+    small = verdict(f"wsize={largest}")
+    (seen,) = seen_by(RULE, mounted(small, transfer_runs=(replace(MOVED, writes=runs),)))
+    second = seen.advice[1].action
+    assert all(each in second for each in told)
+    assert second.count("macOS") + second.count("FreeBSD") == (largest > 4096)

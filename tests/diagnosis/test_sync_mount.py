@@ -50,3 +50,9 @@ def test_noac_says_it_already() -> None:
 def test_the_user_may_think_otherwise() -> None:
     pair = part(sync=replace(THROUGH.sync, calls=539))
     assert seen_by(RULE, mounted(transfer_runs=(pair,)), "sync_mount.share=0.5")
+
+
+def test_a_client_that_always_writes_so_is_named() -> None:
+    """ESXi has no such option, and no program that could write otherwise."""
+    (seen,) = seen_by(RULE, mounted(transfer_runs=(THROUGH,)))
+    assert "ESXi" in seen.advice[1].action

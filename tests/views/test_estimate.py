@@ -85,6 +85,16 @@ def test_a_range_that_nothing_tells_is_said_to_be_none() -> None:
     assert not any("another run" in line for line in estimate.about_what_if(given))
 
 
+def test_a_round_trip_that_is_a_bound_is_told_as_one_in_80_columns() -> None:
+    found = samples.model()
+    inputs = tuple(
+        replace(each, source="gaps") if each.name == "rtt_s" else each for each in found.inputs
+    )
+    text = samples.render(estimate.screen(replace(found, rtt_source="gaps", inputs=inputs)), 80)
+    (line,) = (each for each in text.splitlines() if each.lstrip().startswith("round trip "))
+    assert "at most" in line
+
+
 def test_where_there_is_too_little_no_number_is_told() -> None:
     text = samples.render(estimate.screen(samples.poor_model()), 140)
     assert text.count("not enough data") >= 4

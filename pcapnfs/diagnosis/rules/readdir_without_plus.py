@@ -78,7 +78,12 @@ def _why(pair: ListingCosts) -> str:
 def _advice(pair: ListingCosts) -> Iterator[Advice]:
     only_4 = pair.plain_versions == (4,)
     heeded = " Linux heeds it with NFSv4, too." if only_4 else ""
-    yield Advice(f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded} {CHECK}")
+    never = (
+        "" if pair.plus_calls else " macOS and FreeBSD ask only if told so: mount with rdirplus."
+    )
+    yield Advice(
+        f"If nordirplus (or rdirplus=none) is in force, mount without it.{heeded}{never} {CHECK}"
+    )
     yield Advice(
         "If it is not, the client chose so: Linux stops asking for attributes in a directory whose "
         "entries nobody looked at (ls, ls -f, a shell's *), and does not start again while it has "

@@ -66,7 +66,8 @@ def judge(material: Material, values: Values) -> Iterator[Observed]:
                 ),
                 Advice(
                     "If it is not the mount, it is the program: O_SYNC, O_DSYNC, or fsync after "
-                    "each write. Let it write larger pieces and fsync once."
+                    "each write. Let it write larger pieces and fsync once. Hypervisors (ESXi) "
+                    "write so whatever is set: for them only the server's storage helps."
                 ),
                 Advice(
                     "If each write must be safe when it returns, give the server a log device or "

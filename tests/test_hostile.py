@@ -403,6 +403,26 @@ def test_cyclic_and_deep_directories(tmp_path: Path) -> None:
     assert longest is None or (isinstance(longest, int) and longest < 10_000)
 
 
+def test_paths_take_room_in_proportion_to_the_capture(tmp_path: Path) -> None:
+    """Two directories that contain each other, with long names, and many files in them."""
+    talk = Conversation()
+    handles = [bytes([number] * 32) for number in (1, 2)]
+    long = ["a" * 250, "b" * 250]
+    steps = [(0, long[0], handles[1], 2), (1, long[1], handles[0], 2)]
+    for number in range(2000):
+        steps.append((number % 2, f"f{number}", struct.pack(">32xI", number), 1))
+    for xid, (directory, name, child, kind) in enumerate(steps):
+        talk.call(xid, T + xid * MS, *nfs3.lookup(handles[directory], name))
+        reply = nfs3.results.lookup(child, nfs3.Fattr3(type=kind, fileid=xid))
+        talk.reply(xid, T + xid * MS + 1000, reply)
+    path = talk.capture().write(tmp_path / "cycle.pcap")
+    assert decode(path)["calls"] == len(steps)
+    ((files, told),) = rows(path, "SELECT count(*), sum(length(path)) FROM files", every_table=True)
+    assert files == len(steps)
+    assert isinstance(told, int)
+    assert told < 20 * path.stat().st_size
+
+
 # What is no message -------------------------------------------------------------------------------
 
 

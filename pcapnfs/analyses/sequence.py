@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Numbers
+from math import ceil
 from typing import TYPE_CHECKING
 
 from pcapnfs import columns
@@ -192,10 +193,14 @@ OTHERS_NAMED = 10
 """Paths that are told of files that matched and are not shown."""
 
 TOGETHER = 1000
-"""Files that are asked for at once: each question looks at all calls."""
+"""Files that are asked for at once, of few: each question looks at all calls."""
 
 STEPS_TOGETHER = 10_000
 """Steps that are asked for at once, unless one file has more: each takes a kilobyte or two."""
+
+PASSES = 100
+"""How often all calls are looked at for each question: of more files, or calls, than that allows,
+so many are asked for at once. Otherwise a trace of twice the files took four times as long."""
 
 WANTED = f"wanted as (select {given.rows('files', 'ubigint')} as file)"
 """SQL: a row for each of the files."""
@@ -252,15 +257,16 @@ def sequence(
 def of_files(trace: Trace, files: Numbers[int], *, calls: int) -> Iterator[FileSequence]:
     """The first calls of files that are known by their number in the table files.
 
-    One file after the other: any number of them, in little memory.
+    One file after the other: any number of them, in the memory of a hundredth.
 
     Args:
         trace: The trace.
         files: The files, in the order in which they are given.
         calls: Calls of each file to give; 0 for all.
     """
-    for begin in range(0, len(files), TOGETHER):
-        yield from _together(trace, files[begin : begin + TOGETHER], calls)
+    together = max(TOGETHER, ceil(len(files) / PASSES))
+    for begin in range(0, len(files), together):
+        yield from _together(trace, files[begin : begin + together], calls)
 
 
 def _paths(trace: Trace, files: Numbers[int]) -> tuple[str, ...]:
@@ -299,18 +305,20 @@ def _together(trace: Trace, files: Numbers[int], limit: int) -> Iterator[FileSeq
     about = {integer(row["file"]): row for row in rows}
     names = _names(trace, files)
     calls = {file: integer(told["calls"]) for file, told in about.items()}
-    for some in _few_steps(files, calls, limit):
+    for some in _few_steps(files, calls, limit, max(STEPS_TOGETHER, trace.meta.calls // PASSES)):
         steps = _steps(trace, some, limit)
         for file in some:
             yield _file(about[file], names.get(file, ()), steps.get(file, ()))
 
 
-def _few_steps(files: Numbers[int], calls: Mapping[int, int], limit: int) -> Iterator[Numbers[int]]:
-    """The files in groups that do not have many steps together."""
+def _few_steps(
+    files: Numbers[int], calls: Mapping[int, int], limit: int, together: int
+) -> Iterator[Numbers[int]]:
+    """The files in groups that do not have more steps together."""
     begin = steps = 0
     for place, file in enumerate(files):
         mine = min(calls[file], limit or calls[file])
-        if place > begin and steps + mine > STEPS_TOGETHER:
+        if place > begin and steps + mine > together:
             yield files[begin:place]
             begin, steps = place, 0
         steps += mine

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from pcapnfs.record import Record, names
 
@@ -37,6 +38,13 @@ def document(result: object) -> object:
     raise TypeError(f"{type(result).__name__} has no place in a document")
 
 
+FEW = 100
+"""Parts of a list up to which it is converted at once: one by one, those of many calls would take a
+fifth longer."""
+
+WORDS_AT_A_TIME = 10_000
+"""Keys, values and marks that are written at once; a call has some 150."""
+
 _PLAIN = frozenset((type(None), str, bool, int, float))
 
 
@@ -53,6 +61,8 @@ def to_json(result: object) -> str:
 def indented(head: Mapping[str, object], key: str, items: Iterable[object]) -> Iterator[str]:
     """What `to_json` gives of an object that ends with a long list, piece by piece.
 
+    An item may be as long itself: it comes in pieces, too.
+
     Args:
         head: What stands before the list; something does.
         key: The key of the list.
@@ -63,12 +73,26 @@ def indented(head: Mapping[str, object], key: str, items: Iterable[object]) -> I
     """
     yield json.dumps(document(head), indent=2, allow_nan=False)[:-2] + f',\n  "{key}": ['
     separator = ""
+    encoder = json.JSONEncoder(indent=2, allow_nan=False, check_circular=False, default=_fields)
     for item in items:
-        text = json.dumps(document(item), indent=2, allow_nan=False)
-        # No text has a line end of its own: JSON escapes them.
-        yield f"{separator}\n    " + text.replace("\n", "\n    ")
+        yield f"{separator}\n    "
+        words = encoder.iterencode(item)
+        while piece := "".join(islice(words, WORDS_AT_A_TIME)):
+            # No text has a line end of its own: JSON escapes them.
+            yield piece.replace("\n", "\n    ")
         separator = ","
     yield ("\n  " if separator else "") + "]\n}\n"
+
+
+def _fields(result: object) -> dict[str, object]:
+    """What a result holds, whose long lists are left for later."""
+    if not isinstance(result, Record):
+        raise TypeError(f"{type(result).__name__} has no place in a document")
+    return {
+        name: value if isinstance(value, tuple) and len(value) > FEW else document(value)
+        for name in names(result)
+        for value in (getattr(result, name),)
+    }
 
 
 def pieces(key: str, items: Iterable[object], rest: Mapping[str, object]) -> Iterator[str]:

@@ -12,8 +12,9 @@ from pcapnfs.analyses import lookup, offloads
 from pcapnfs.analyses import sequence as sequences
 from pcapnfs.analyses.sequence import sequence
 from pcapnfs.errors import UsageError
+from pcapnfs.record import replace
 from pcapnfs.trace import Trace
-from tests.unit.rows import call, file, operation, trace_of
+from tests.unit.rows import call, file, meta, operation, trace_of
 
 HANDLE = bytes(range(1, 21))
 
@@ -200,6 +201,36 @@ def test_many_files_are_asked_for_at_once_and_each_is_what_it_is_alone(
     assert sequence(trace, name="*", top=0, calls=calls).files == found
     monkeypatch.setattr(sequences, "TOGETHER", 2)
     assert sequence(trace, name="*", top=0, calls=calls).files == found
+
+
+def test_of_many_files_all_calls_are_looked_at_no_more_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    rows = Trace.rows
+
+    def counted(self: Trace, query: str, params: Mapping[str, object] | None = None) -> list[Any]:
+        asked.append(query)
+        return rows(self, query, params)
+
+    def questions(files: int) -> int:
+        numbers = range(1, files + 1)
+        with trace_of(
+            replace(meta(), calls=files),
+            calls=[call(number, "GETATTR", 1, file=number) for number in numbers],
+            operations=[operation(number, "GETATTR", file=number) for number in numbers],
+            files=[file(number, f"f{number}") for number in numbers],
+        ) as trace:
+            offloads.register(trace)  # What is asked once of a trace.
+            asked.clear()
+            told = list(sequences.of_files(trace, list(numbers), calls=0))
+            assert [(one.file, len(one.steps)) for one in told] == [(n, 1) for n in numbers]
+            return len(asked)
+
+    for name, value in (("TOGETHER", 1), ("STEPS_TOGETHER", 1), ("PASSES", 5)):
+        monkeypatch.setattr(sequences, name, value)
+    monkeypatch.setattr(Trace, "rows", counted)
+    assert questions(40) == questions(5) == 5 * questions(1)
 
 
 def test_a_copy_in_the_background_is_told_with_what_it_came_to() -> None:

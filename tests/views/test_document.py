@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pcapnfs.record import replace
-from pcapnfs.views.document import document, pieces, to_json
+from pcapnfs.record import Record, replace
+from pcapnfs.views.document import document, indented, pieces, to_json
 from tests.views import samples
 
 PROMISED = {
@@ -75,3 +75,26 @@ def test_a_long_list_is_written_piece_by_piece() -> None:
     }
     assert "\x1b" not in text
     assert json.loads("".join(pieces("list", [], {"a": None}))) == {"list": [], "a": None}
+
+
+class Long(Record):
+    """A result with a list of results and a word from the capture."""
+
+    word: str
+    parts: tuple[object, ...]
+
+
+@pytest.mark.parametrize("length", [0, 1, 5_000, 20_000])
+def test_an_item_that_is_long_itself_comes_in_pieces(length: int) -> None:
+    part = Long("\n\x1b", (None, 1.5, {"a": (True,)}))
+    item = Long(samples.HOSTILE, (part,) * length)
+    found = list(indented({"matches": 2}, "items", [item, part]))
+    assert "".join(found) == to_json({"matches": 2, "items": [item, part]})
+    assert max(map(len, found)) < 200_000
+
+
+def test_an_item_refuses_what_a_document_does() -> None:
+    with pytest.raises(TypeError, match="bytes has no place"):
+        list(indented({"matches": 1}, "items", [Long("", (b"\x00",) * 200)]))
+    with pytest.raises(ValueError, match="JSON"):
+        list(indented({"matches": 1}, "items", [Long("", (float("nan"),))]))

@@ -15,11 +15,13 @@ use crate::nfs::types::FileType;
 /// Deepest path that is followed; beyond it the parents form a cycle.
 const DEPTH_LIMIT: usize = 256;
 
+/// Bytes of names up to which a path is followed, those of one name at least: what Linux takes for a path
+/// at most. Beyond it a few directories with long names, in one another, would give each file in them a
+/// path many times as long as all that the capture told of it.
+const LENGTH_LIMIT: usize = 4096;
+
 /// Directories of which it is kept how the paths in them begin.
 const BEGINNINGS: usize = 1024;
-
-/// Longest beginning that is kept: what Linux takes for a path at most.
-const BEGINNING_LENGTH: usize = 4096;
 
 const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 
@@ -155,7 +157,7 @@ impl Paths {
     }
 }
 
-/// How the paths in a directory begin; `None` if that is too long to be kept.
+/// How the paths in a directory begin.
 fn beginning<'b>(
     known: &'b mut [Option<(FileId, Climbed)>],
     tree: &Tree<'_>,
@@ -169,9 +171,6 @@ fn beginning<'b>(
             b"." => path.clear(),
             [.., b'/'] => {}
             _ => path.push(b'/'),
-        }
-        if path.len() > BEGINNING_LENGTH {
-            return None;
         }
         *slot = Some((directory, Climbed { path, export }));
     }
@@ -209,10 +208,12 @@ impl<'n> Tree<'n> {
     /// Goes up to the export, the root or the highest directory known; `below` gets the names, deepest first.
     fn climb(&self, id: FileId, below: &mut Vec<&'n [u8]>) -> FileId {
         let mut at = id;
+        let mut length = below.iter().map(|name| name.len() + 1).sum::<usize>();
         while below.len() < DEPTH_LIMIT && !self.is_export(at) {
             let Some(file) = self.names.file(at) else { break };
             let (Some(parent), Some(name)) = (file.parent, self.names.name(at)) else { break };
-            if parent == at {
+            length += name.len() + 1;
+            if parent == at || (length > LENGTH_LIMIT && !below.is_empty()) {
                 break;
             }
             below.push(name);

@@ -416,7 +416,7 @@ fn children_of_many_directories_in_turn_are_each_below_their_own() {
 }
 
 #[test]
-fn a_path_longer_than_what_is_kept_is_whole() {
+fn a_path_longer_than_linux_allows_begins_further_down() {
     let mut names = Names::default();
     mount(&mut names, b"handle 0", b"/srv");
     let part = "n".repeat(200);
@@ -424,12 +424,29 @@ fn a_path_longer_than_what_is_kept_is_whole() {
         let [above, handle] = [depth, depth + 1].map(|depth| format!("handle {depth}"));
         one(&mut names, create(above.as_bytes(), part.as_bytes(), Some(handle.as_bytes())));
     }
-    let files = ["x", "y"].map(|name| one(&mut names, create(b"handle 40", name.as_bytes(), None)).file);
-    let mut paths = Paths::new(&names);
-    for (file, name) in files.into_iter().zip(["/x", "/y"]) {
-        let expected = vec![part.as_str(); 40].join("/") + name;
-        assert_eq!(paths.locate(&names, file.unwrap()).path, expected.as_bytes());
+    let deepest = ["x", "y"].map(|name| one(&mut names, create(b"handle 40", name.as_bytes(), None)).file);
+    for (file, name) in deepest.into_iter().zip(["/x", "/y"]) {
+        let (path, export, _) = path(&names, file);
+        let (top, below) = path.split_once('/').unwrap();
+        // 20 names and slashes are 4020 bytes.
+        assert_eq!(below, vec![part.as_str(); 20].join("/") + name);
+        assert!(top.starts_with("[0x") && export.is_none(), "{top} {export:?}");
     }
+    let file = one(&mut names, create(b"handle 20", b"x", None)).file;
+    assert_eq!(
+        path(&names, file),
+        (vec![part.as_str(); 20].join("/") + "/x", Some("/srv".into()), Role::File)
+    );
+}
+
+#[test]
+fn a_name_longer_than_linux_allows_for_a_path_is_told() {
+    let mut names = Names::default();
+    mount(&mut names, b"root", b"/srv");
+    let long = "n".repeat(4096);
+    one(&mut names, create(b"root", long.as_bytes(), Some(b"directory")));
+    let file = one(&mut names, create(b"directory", long.as_bytes(), None)).file;
+    assert_eq!(path(&names, file).0, format!("{long}/{long}"));
 }
 
 #[test]
